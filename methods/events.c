@@ -236,10 +236,12 @@ static size_t fence_length(const char *line, size_t len, size_t *indent)
 	return n >= 3 ? n : 0;
 }
 
-char *kgb_last_python_block(const char *text)
+void kgb_each_python_block(const char *text,
+			   void (*found)(void *payload, const char *block, size_t len),
+			   void *payload)
 {
-	const char *block = NULL, *best = NULL;
-	size_t best_len = 0, open_fence = 0;
+	const char *block = NULL;
+	size_t open_fence = 0;
 	bool python = false;
 	for (const char *line = text; *line;) {
 		const char *end = strchrnul(line, '\n');
@@ -250,17 +252,29 @@ char *kgb_last_python_block(const char *text)
 			python = is_python(line + indent + fence, len - indent - fence);
 			block = *end ? end + 1 : end;
 		} else if (open_fence > 0 && fence >= open_fence) {
-			if (python) {
-				best = block;
-				best_len = (size_t)(line - block);
-			}
+			if (python && line > block)
+				found(payload, block, (size_t)(line - block));
 			open_fence = 0;
 		}
 		line = *end ? end + 1 : end;
 	}
-	if (open_fence > 0 && python) {
-		best = block;
-		best_len = strlen(block);
-	}
-	return best && best_len > 0 ? kgb_xstrndup(best, best_len) : NULL;
+	if (open_fence > 0 && python && *block)
+		found(payload, block, strlen(block));
+}
+
+struct last_block {
+	const char *text;
+	size_t len;
+};
+
+static void keep_last(void *payload, const char *block, size_t len)
+{
+	*(struct last_block *)payload = (struct last_block){block, len};
+}
+
+char *kgb_last_python_block(const char *text)
+{
+	struct last_block last = {0};
+	kgb_each_python_block(text, keep_last, &last);
+	return last.text ? kgb_xstrndup(last.text, last.len) : NULL;
 }

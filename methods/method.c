@@ -53,6 +53,7 @@ static const struct kgb_field method_fields[] = {
 	FIELD(summary, STR, .required = true, .doc = "One line for `list --methods`"),
 	FIELD(cli, STR, .required = true, .doc = "Program that runs: one of methods/data/program/"),
 	FIELD(model, STR, .required = true, .doc = "Model asked for when none is configured"),
+	FIELD(system_text, STR, .doc = "File with the system text for a bare model"),
 	FIELD(verify_tool, BOOL, .def = "false", .doc = "Whether kgb-verify is offered inside"),
 	FIELD(verify_timing, BOOL, .def = "false",
 	      .doc = "Whether it also times a kernel that passes, where there is a GPU"),
@@ -199,6 +200,8 @@ int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *o
 	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0 ||
 	    check(&method, name, path, err) < 0 ||
 	    check_file(&method, &doc, "instructions", method.instructions, err) < 0 ||
+	    (method.system_text &&
+	     check_file(&method, &doc, "system_text", method.system_text, err) < 0) ||
 	    check_loop(&method, &doc, data_dir, err) < 0)
 		goto failed;
 	if (kgb_program_load(data_dir, method.cli, &method.arena, &method.program, err) < 0) {
@@ -225,7 +228,7 @@ void kgb_method_release(struct kgb_method *method)
 
 bool kgb_method_needs_judge(const struct kgb_method *method)
 {
-	return method->verify_tool || method->loop.iterations > 0;
+	return method->verify_tool || method->loop.iterations > 0 || method->program.builtin;
 }
 
 static const char *lookup_var(const char *name, const void *payload)

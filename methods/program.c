@@ -27,6 +27,7 @@ static const struct kgb_field program_fields[] = {
 	FIELD(tested_from, STR, .def = "\"\"",
 	      .doc = "Oldest version that this project was tested with"),
 	FIELD(tested_to, STR, .def = "\"\"", .doc = "Newest such version"),
+	FIELD(builtin, BOOL, .def = "false", .doc = "kgb-agent itself asks the model"),
 	FIELD(protocol, ENUM, .names = protocol_names, .required = true,
 	      .doc = "What it speaks with the model"),
 	FIELD(adapter, STR, .required = true, .doc = "Reader of its event stream"),

@@ -27,6 +27,7 @@ struct kgb_program {
 				    user brings it */
 	struct kgb_strs version_argv; /* none: it has no version */
 	const char *tested_from, *tested_to; /* versions */
+	bool builtin; /* no program: kgb-agent asks the model itself, for independent samples */
 	int protocol; /* enum kgb_protocol, or KGB_N_PROTOCOLS: any */
 	const char *adapter; /* reader of its stream (events.h) */
 	int usage; /* enum kgb_program_usage */

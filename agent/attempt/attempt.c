@@ -8,6 +8,7 @@
 #include "agent/attempt/model_session.h"
 #include "agent/attempt/recording.h"
 #include "agent/attempt/review.h"
+#include "agent/attempt/round_launch.h"
 #include "agent/watch/cli_stream.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -272,8 +273,14 @@ static void on_ready(struct kgb_sandbox_child *launch, int listen_fd, void *payl
 	(void)launch;
 	struct kgb_attempt *attempt = payload;
 	step(attempt, KGB_ATTEMPT_ON_READY);
-	if (kgb_model_session_open(&attempt->model, &attempt->launch, listen_fd,
-				   &attempt->ending.gateway) < 0)
+	KGB_AUTO(free)
+	char *traffic =
+		kgb_attempt_round_path(&attempt->facts.paths, attempt->launch.round, "traffic");
+	const struct kgb_model_source source = {.offline = attempt->launch.offline,
+						.cassette = attempt->launch.cassette,
+						.traffic_dir = traffic};
+	if (kgb_model_session_open(&attempt->model, &source, listen_fd, &attempt->ending.gateway) <
+	    0)
 		stop(attempt, SIGKILL, 0);
 }
 

@@ -14,6 +14,7 @@
 #include "agent/watch/attempt_limits.h"
 #include "agent/watch/processes.h"
 #include "methods/method.h"
+#include "sandbox/client/ask.h"
 #include "sandbox/gateway/gateway.h"
 #include "verify/spec/spec.h"
 
@@ -21,6 +22,14 @@
 struct kgb_replay_source {
 	const char *dir; /* of the recorded run, absolute */
 	const struct kgb_run_state *state; /* its journal, folded */
+};
+
+/** How a bare model is asked. */
+struct kgb_sampling_plan {
+	enum kgb_protocol protocol;
+	struct kgb_sampling sampling; /* `refused` grows as the server refuses fields */
+	bool stream;
+	int n_samples; /* of each operator */
 };
 
 /** What all attempts of a run share; borrowed, outlives them. The schedule fills in the members
@@ -42,11 +51,13 @@ struct kgb_attempt_env {
 	int warn_percent;
 	struct kgb_attempt_limits limits;
 	int max_attempts;
+	struct kgb_sampling_plan *samples; /* of a bare model; NULL else */
 	uv_loop_t *loop;
 	struct kgb_gateway *gateway;
 	enum kgb_gateway_mode gateway_mode;
 	const struct kgb_prices *prices; /* may be NULL */
 	struct kgb_broker *broker;
+	struct kgb_asker *asker; /* of a bare model; NULL else */
 	struct kgb_display *display; /* may be NULL */
 	struct kgb_processes *processes; /* shared: one reading of /proc serves all */
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */

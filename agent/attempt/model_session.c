@@ -58,13 +58,15 @@ static void on_budget(void *payload, const char *why)
 static void on_activity(void *payload)
 {
 	struct kgb_model_session *model = payload;
-	kgb_watcher_note_request(model->watcher);
+	if (model->watcher)
+		kgb_watcher_note_request(model->watcher);
 }
 
 static void on_probe(void *payload, const char *what, const char *method, const char *path)
 {
 	struct kgb_model_session *model = payload;
-	kgb_watcher_count_probe(model->watcher, what, path);
+	if (model->watcher)
+		kgb_watcher_count_probe(model->watcher, what, path);
 	kgb_verbose("%s: refused at the gateway (%s): %s %s", model->facts->spec->name, what,
 		    method, path);
 }
@@ -83,23 +85,21 @@ static void on_verify(void *payload, struct kgb_verify_request *request, const c
 	model->callbacks.on_verify(model->payload, request, kernel, len);
 }
 
-int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_round_launch *launch,
+int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_model_source *source,
 			   int take_listen_fd, struct kgb_err *err)
 {
 	const struct kgb_attempt_facts *facts = model->facts;
 	const struct kgb_method *method = facts->env->method;
 	int64_t max_requests = method->limits.model_requests;
-	KGB_AUTO(free)
-	char *traffic = kgb_attempt_round_path(&facts->paths, launch->round, "traffic");
 	const struct kgb_session_spec spec = {
 		.take_listen_fd = take_listen_fd,
 		.token = facts->token,
-		.traffic_dir = traffic,
-		.offline = launch->offline,
+		.traffic_dir = source->traffic_dir,
+		.offline = source->offline,
 		.protocols = kgb_program_protocols(&method->program),
 		.max_exchanges =
 			max_requests > 0 ? max_requests - model->sums->totals.n_exchanges : 0,
-		.cassette = launch->cassette,
+		.cassette = source->cassette,
 		.budget = &model->budget,
 		.callbacks = {.on_usage = on_usage,
 			      .on_reserve = on_reserve,

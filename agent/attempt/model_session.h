@@ -6,7 +6,7 @@
 #ifndef KGB_AGENT_ATTEMPT_MODEL_SESSION_H
 #define KGB_AGENT_ATTEMPT_MODEL_SESSION_H
 
-#include "agent/attempt/round_launch.h"
+#include "agent/attempt/attempt_facts.h"
 #include "agent/watch/round_sums.h"
 #include "agent/watch/watcher.h"
 
@@ -21,10 +21,18 @@ struct kgb_model_session_callbacks {
 	void (*on_fatal)(void *payload, const struct kgb_err *err);
 };
 
+/** Where the answers come from, and where they are recorded. Borrowed until the session is closed.
+ */
+struct kgb_model_source {
+	const struct kgb_offline_session *offline; /* NULL: not offline */
+	const struct kgb_cassette *cassette; /* NULL: not a replay */
+	const char *traffic_dir; /* exists; copied */
+};
+
 struct kgb_model_session {
 	const struct kgb_attempt_facts *facts; /* borrowed, as are the next two */
 	struct kgb_round_sums *sums;
-	struct kgb_watcher *watcher;
+	struct kgb_watcher *watcher; /* NULL: no sandbox is watched */
 	struct kgb_model_session_callbacks callbacks;
 	void *payload;
 	struct kgb_budget budget; /* of all rounds */
@@ -32,9 +40,9 @@ struct kgb_model_session {
 	bool usage_changed; /* since it was journalled */
 };
 
-/** Open the session of the round that `launch` has started. */
+/** Open the session of the round that has begun. */
 KGB_MUST_CHECK int kgb_model_session_open(struct kgb_model_session *model,
-					  const struct kgb_round_launch *launch, int take_listen_fd,
+					  const struct kgb_model_source *source, int take_listen_fd,
 					  struct kgb_err *err);
 /** Ask it to close, if it is open: on_closed comes once. */
 void kgb_model_session_close(struct kgb_model_session *model);

@@ -52,9 +52,30 @@
 	KGB_OPTION_OF_SETTING(                                \
 		"isolation", 0, "sandbox.isolation", "LEVEL", \
 		"least isolation of agents that is accepted: L4 or L3 (the default); `doctor` shows the level of this machine")
-#define KGB_OPTION_MODEL                                        \
-	KGB_OPTION_OF_SETTING("model", 0, "model.name", "NAME", \
-			      "model that the coding CLI requests")
+#define KGB_OPTION_MODEL                                                                \
+	KGB_OPTION_OF_SETTING("model", 0, "model.name", "NAME",                         \
+			      "model that the coding CLI requests, or the bare model"), \
+		KGB_OPTION_OF_SETTING("model-name", 0, "model.name", "NAME",            \
+				      "the same as --model")
+/** How a bare model is asked (method llm). */
+#define KGB_OPTIONS_OF_SAMPLES                                                                     \
+	KGB_OPTION_OF_SETTING(                                                                     \
+		"server-type", 0, "model.server", "TYPE",                                          \
+		"protocol of a bare model's server: anthropic, openai, openai-responses, auto"),   \
+		KGB_OPTION_OF_SETTING("samples", 0, "model.samples", "N",                          \
+				      "answers of a bare model for each operator"),                \
+		KGB_OPTION_OF_SETTING("max-rounds", 0, "model.samples", "N",                       \
+				      "the same as --samples"),                                    \
+		KGB_OPTION_OF_SETTING("concurrency", 0, "model.concurrency", "N",                  \
+				      "questions to a bare model at the same time"),               \
+		KGB_OPTION_OF_SETTING("temperature", 0, "model.temperature", "T",                  \
+				      "sampling temperature of a bare model"),                     \
+		KGB_OPTION_OF_SETTING("top-p", 0, "model.top_p", "P",                              \
+				      "share of the probability from which a bare model samples"), \
+		KGB_OPTION_OF_SETTING("max-output", 0, "model.max_output", "N",                    \
+				      "tokens of one answer of a bare model at most"),             \
+		KGB_OPTION_OF_SETTING("reasoning-effort", 0, "model.effort", "LEVEL",              \
+				      "effort of reasoning of a bare model, such as low")
 #define KGB_OPTION_RUN                                 \
 	KGB_OPTION_OF_FLAG("run", 0, STR, run, "NAME", \
 			   "an earlier run (name or directory) instead of the latest")

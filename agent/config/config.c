@@ -126,9 +126,31 @@ static const struct kgb_field sandbox_table[] = {
 	KGB_FIELD_END,
 };
 
+/* In the order of enum kgb_model_server. */
+static const char *const model_servers[] = {"auto", "anthropic", "openai", "openai-responses",
+					    NULL};
+
 static const struct kgb_field model_table[] = {
 	SETTING(model, name, STR, .def = "\"\"",
 		.doc = "Model that the coding CLI requests (--model); empty: the method's model."),
+	SETTING(model, server, ENUM, .names = model_servers, .def = "auto",
+		.doc = "Protocol of a bare model's server (--server-type). auto: anthropic when ANTHROPIC_API_KEY is set, else openai."),
+	SETTING(model, samples, I64, .min = 1, .max = 10000, .def = "1",
+		.doc = "Independent answers of a bare model for each operator (--samples, --max-rounds)."),
+	SETTING(model, concurrency, I64, .min = 1, .max = 1024, .def = "16",
+		.doc = "Questions to a bare model at the same time (--concurrency)."),
+	SETTING(model, temperature, NUM, .min = -1, .max = 2, .def = "-1",
+		.doc = "Sampling temperature of a bare model (--temperature); -1: the provider's default."),
+	SETTING(model, top_p, NUM, .min = -1, .max = 1, .def = "-1",
+		.doc = "Share of the probability from which a bare model samples (--top-p); -1: the provider's default."),
+	SETTING(model, max_output, I64, .min = 1, .max = 1000000, .def = "16384",
+		.doc = "Tokens of one answer of a bare model at most (--max-output)."),
+	SETTING(model, seed, I64, .min = -1, .max = 2000000000, .def = "-1",
+		.doc = "Seed of a bare model's samples where the server takes one: sample N gets seed + N - 1; -1: none is sent."),
+	SETTING(model, effort, STR, .def = "\"\"",
+		.doc = "Effort of reasoning of a bare model (--reasoning-effort), such as low; empty: not sent."),
+	SETTING(model, stream, BOOL, .def = "true",
+		.doc = "Whether a bare model streams its answers."),
 	KGB_FIELD_END,
 };
 

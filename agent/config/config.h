@@ -29,6 +29,14 @@ enum kgb_gateway_choice {
 	KGB_GATEWAY_CHOICE_OFFLINE,
 };
 
+/** The protocol in which a bare model is asked. */
+enum kgb_model_server {
+	KGB_MODEL_SERVER_AUTO, /* anthropic when there is a key for it, else openai */
+	KGB_MODEL_SERVER_ANTHROPIC, /* Messages */
+	KGB_MODEL_SERVER_OPENAI, /* Chat Completions */
+	KGB_MODEL_SERVER_RESPONSES, /* OpenAI's Responses */
+};
+
 enum kgb_sandbox_gpu {
 	KGB_SANDBOX_GPU_NONE, /* the agent sees none: kernels run where they are judged */
 	KGB_SANDBOX_GPU_AGENT, /* the GPU on which its kernels are judged */
@@ -83,6 +91,14 @@ struct kgb_settings {
 	} sandbox;
 	struct kgb_settings_model {
 		const char *name; /* "": the method's */
+		int server; /* enum kgb_model_server */
+		int64_t samples;
+		int64_t concurrency; /* questions to a bare model at the same time */
+		double temperature, top_p; /* -1: the provider's default */
+		int64_t max_output; /* tokens of one answer */
+		int64_t seed; /* -1: none */
+		const char *effort; /* "": not sent */
+		bool stream;
 	} model;
 	struct kgb_settings_gateway {
 		int mode; /* enum kgb_gateway_choice */

@@ -230,6 +230,19 @@ static void line_run(const struct kgb_run_state *state, const char *type, struct
 	}
 }
 
+/** Only when the last sample of an operator is judged: others would flood the terminal. */
+static void line_samples(const struct kgb_run_state *state, const struct kgb_op_state *op,
+			 struct kgb_buf *out)
+{
+	size_t n_judged = 0, n_right = 0;
+	for (size_t i = 0; i < op->n_samples; i++) {
+		n_judged += op->samples[i].has_verdict;
+		n_right += kgb_str_eq(op->samples[i].status, "passed");
+	}
+	if (n_judged == (size_t)state->n_samples)
+		kgb_buf_addf(out, "%s: %zu of %zu samples are right", op->name, n_right, n_judged);
+}
+
 void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_state *op,
 		      const char *type, struct kgb_buf *out)
 {
@@ -240,6 +253,8 @@ void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_sta
 	} else if (kgb_str_eq(type, "verify_call")) {
 		kgb_buf_addf(out, "%s: check %zu: ", op->name, op->n_calls);
 		line_verdict(op, &op->calls[op->n_calls - 1].verdict, out);
+	} else if (kgb_str_eq(type, "sample_judged")) {
+		line_samples(state, op, out);
 	} else if (kgb_str_eq(type, "round_finished")) {
 		line_round(op, out);
 	} else if (kgb_str_eq(type, "attempt_finished")) {

@@ -58,7 +58,7 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
 {
 	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
 	struct kgb_spent spent;
-	kgb_attempt_spent(kgb_op_counting_attempt(op), &spent);
+	kgb_op_spent(op, &spent);
 	kgb_jsonw_key(w, op->name);
 	kgb_jsonw_put(w, "{status: %s, gpu_id: %+d, attempt: %zu, start_time: %s, end_time: %s",
 		      kgb_op_status_name(op->status), last ? last->device : -1, op->n_attempts,

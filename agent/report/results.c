@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "agent/report/common.h"
+#include "agent/report/samples.h"
 #include "agent/store/events_json.h"
 #include "base/formats/json.h"
 #include "base/formats/jsonw.h"
@@ -113,6 +114,7 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	kgb_report__run_disagreement(state, &disagreement);
 	write_spent(w, &spent, disagreement.len > 0 ? disagreement.ptr : NULL);
 	write_lost(w, &lost);
+	kgb_samples_write_run(w, state);
 	kgb_jsonw_put(w, "seconds: {agent: %g, verify: %g, wall: %g}}",
 		      kgb_report__seconds(agent_ms), kgb_report__seconds(verify_ms),
 		      kgb_report__seconds(kgb_run_wall_ms(state)));
@@ -265,11 +267,12 @@ static const char *kernel_source(const struct kgb_op_state *op)
 	return attempt ? attempt->kernel_source : op->made_sha256 ? "adopted" : NULL;
 }
 
-static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
+static void write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
+		     const struct kgb_op_state *op)
 {
 	const struct kgb_attempt_state *counting = kgb_op_counting_attempt(op);
 	struct kgb_spent spent, lost;
-	kgb_attempt_spent(counting, &spent);
+	kgb_op_spent(op, &spent);
 	kgb_op_lost(op, &lost);
 	kgb_jsonw_key(w, op->name);
 	kgb_jsonw_put(w, "{status: %s, source: %s, category: %s", kgb_op_status_name(op->status),
@@ -281,6 +284,7 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_op_state *op)
 		      op->spec_sha256);
 	write_spent(w, &spent, counting ? kgb_report__disagreement(counting) : NULL);
 	write_lost(w, &lost);
+	kgb_samples_write_op(w, state, op);
 	kgb_jsonw_put(
 		w,
 		"time: {start_time: %s, end_time: %s, agent_seconds: %g, verify_seconds: %g}, "
@@ -318,7 +322,7 @@ void kgb_results_render(const struct kgb_run_state *state, int indent, struct kg
 	write_summary(&w, state);
 	kgb_jsonw_put(&w, "operators: {");
 	for (size_t i = 0; i < state->n_ops; i++)
-		write_op(&w, &state->ops[i]);
+		write_op(&w, state, &state->ops[i]);
 	kgb_jsonw_put(&w, "}}");
 	kgb_buf_addc(out, '\n');
 }
@@ -327,6 +331,8 @@ int kgb_results_write(int dir_fd, const struct kgb_run_state *state, struct kgb_
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	kgb_results_render(state, 2, &text);
+	if (kgb_samples_write_file(dir_fd, state, err) < 0)
+		return -1;
 	return kgb_fs_write_atomic(dir_fd, KGB_RESULTS_NAME, text.ptr, text.len, 0644, true, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "agent/report/common.h"
 #include "agent/report/results.h"
+#include "agent/report/samples.h"
 #include "base/str.h"
 #include "base/time.h"
 
@@ -40,7 +41,7 @@ static void fill_row(const struct kgb_op_state *op, struct row *row)
 	char output[32];
 	struct kgb_spent spent;
 	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
-	kgb_attempt_spent(kgb_op_counting_attempt(op), &spent);
+	kgb_op_spent(op, &spent);
 	int64_t verify_ms = kgb_report__verify_ms(op);
 	row->status = op->status;
 	snprintf(row->cells[COL_OPERATOR], sizeof(row->cells[0]), "%s", op->name);
@@ -241,6 +242,23 @@ static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 		kgb_buf_addf(out, "gateway and CLI count differently: %s\n", disagreement.ptr);
 }
 
+/** "pass@1 53.3 % [50.0, 60.0], pass@5 99.7 % [99.6, 100.0] of 3 operators": of a bare model. */
+static void add_pass_at_k(const struct kgb_run_state *state, struct kgb_buf *out)
+{
+	static const size_t ks[] = {1, 5, 10};
+	size_t n_written = 0;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= (size_t)state->n_samples; i++) {
+		const struct kgb_estimate e = kgb_run_pass_at_k(state, KGB_SAMPLE_CORRECT, ks[i]);
+		if (e.n > 0)
+			kgb_buf_addf(out, "%spass@%zu %.1f %% [%.1f, %.1f]",
+				     n_written++ > 0 ? ", " : "", ks[i], 100 * e.value, 100 * e.low,
+				     100 * e.high);
+	}
+	if (n_written > 0)
+		kgb_buf_addf(out, " (mean of %zu operators, 95 %% interval over operators)\n",
+			     state->n_ops);
+}
+
 void kgb_results_table(const struct kgb_run_state *state, const char *run_path, size_t width,
 		       bool color, struct kgb_buf *out)
 {
@@ -250,6 +268,7 @@ void kgb_results_table(const struct kgb_run_state *state, const char *run_path, 
 	add_timing_notes(state, out);
 	add_failures(state, run_path, out);
 	add_totals(state, out);
+	add_pass_at_k(state, out);
 	if (run_path)
 		kgb_buf_addf(out, "results  %s/%s\n", run_path, KGB_RESULTS_NAME);
 }

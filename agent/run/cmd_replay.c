@@ -104,6 +104,11 @@ static int prepare(struct replay *r, struct kgb_err *err)
 {
 	if (open_source(r, err) < 0)
 		return -1;
+	if (r->recorded.n_samples > 0)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"run '%s' asked a bare model: there is no CLI to run again; "
+				"`kgb-agent --skip-gen --run %s` judges its kernels",
+				r->source.name, r->source.name);
 	if (!r->recorded.maker.method || !r->recorded.dataset || !r->recorded.maker.model)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
 				r->source.name);

@@ -36,6 +36,7 @@ static int resume_run(struct kgb_cli *cli)
 
 static const struct kgb_opt options[] = {
 	KGB_OPTIONS_OF_RUNS,
+	KGB_OPTIONS_OF_SAMPLES,
 	KGB_OPTION_SKIP_VERIFY,
 	KGB_OPTION_RUNS_DIR,
 	KGB_OPTION_OF_FLAG(

@@ -92,6 +92,7 @@ static const struct kgb_opt options[] = {
 		"from-run", 0, STR, from_run, "NAME",
 		"start from the kernels of that earlier run (name or directory); for methods that work in rounds"),
 	KGB_OPTIONS_OF_RUNS,
+	KGB_OPTIONS_OF_SAMPLES,
 	KGB_OPTION_ISOLATION,
 	KGB_OPTION_MODEL,
 	KGB_OPTION_OF_FLAG(

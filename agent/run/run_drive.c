@@ -21,7 +21,8 @@ static struct kgb_sched_item plan_item(const struct kgb_run_plan *plan, const st
 	struct kgb_sched_item item = {.spec = spec, .generate = plan->generate};
 	const struct kgb_op_state *op = kgb_run_state_op(kgb_run_log_state(plan->log), spec->name);
 	if (plan->resume && op) {
-		item.generate = op->status != KGB_OP_GENERATED;
+		item.generate =
+			op->status != KGB_OP_GENERATED || kgb_run_plan_lacks_samples(op, plan->cli);
 		item.n_attempts = (int)op->n_attempts;
 	}
 	return item;
@@ -34,6 +35,7 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 	for (size_t i = 0; i < plan->n_specs; i++)
 		items[i] = plan_item(plan, &plan->specs[i]);
 	struct kgb_arena arena = {0};
+	struct kgb_sampling_plan samples = kgb_run_plan_samples(plan);
 	struct kgb_sched_spec spec = {
 		.env.log = plan->log,
 		.env.dir = &plan->dir,
@@ -41,6 +43,9 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 		.items = items,
 		.n_items = plan->n_specs,
 		.device_count = plan->at_a_time,
+		.max_judges = plan->judges,
+		.max_questions = (int)s->model.concurrency,
+		.env.samples = plan->has_method && plan->method.program.builtin ? &samples : NULL,
 		.env.devices = &plan->devices,
 		.skip_verify = plan->cli->flags.skip_verify,
 		.status_style = plan->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,

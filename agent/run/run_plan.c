@@ -58,6 +58,32 @@ int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err)
 	return load_specs(plan, &paths, err);
 }
 
+struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
+{
+	static const enum kgb_protocol protocols[] = {
+		[KGB_MODEL_SERVER_AUTO] = KGB_PROTOCOL_CHAT,
+		[KGB_MODEL_SERVER_ANTHROPIC] = KGB_PROTOCOL_ANTHROPIC,
+		[KGB_MODEL_SERVER_OPENAI] = KGB_PROTOCOL_CHAT,
+		[KGB_MODEL_SERVER_RESPONSES] = KGB_PROTOCOL_RESPONSES,
+	};
+	const struct kgb_settings_model *model = &plan->cli->config.settings.model;
+	const bool anthropic = model->server == KGB_MODEL_SERVER_AUTO &&
+			       plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
+	return (struct kgb_sampling_plan){
+		.protocol = anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server],
+		.sampling = {.temperature = model->temperature,
+			     .top_p = model->top_p,
+			     .max_tokens = model->max_output,
+			     /* The offline model draws by it. */
+			     .seed = model->seed < 0 && plan->gateway_mode == KGB_GATEWAY_OFFLINE
+					     ? 0
+					     : model->seed,
+			     .effort = model->effort},
+		.stream = model->stream,
+		.n_samples = (int)model->samples,
+	};
+}
+
 /** Keys of the providers whose protocols the method's program speaks, and no others. */
 static void find_keys(struct kgb_run_plan *plan)
 {
@@ -398,6 +424,10 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
+	plan->judges = plan->at_a_time;
+	/* A bare model is asked for the first samples of all operators before the second ones. */
+	if (plan->has_method && plan->method.program.builtin)
+		plan->at_a_time = (int)plan->n_specs;
 	if (plan->generate && (check_budget(plan, err) < 0 || plan_gateway(plan, err) < 0 ||
 			       plan_prices(plan, err) < 0))
 		return -1;
@@ -406,11 +436,12 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	if (plan->generate)
 		note_idle_settings(plan);
 	fit_room(plan);
-	const unsigned isolation = plan->generate ? KGB_NEED_ISOLATION : 0;
+	const bool has_agent = plan->generate && !plan->method.program.builtin;
+	const unsigned isolation = has_agent ? KGB_NEED_ISOLATION : 0;
 	if (kgb_checks_require(plan->cli, isolation, false, err) < 0)
 		return -1;
 	plan->ladder = *kgb_checks_ladder(plan->cli);
-	if (plan->generate && plan_program(plan, err) < 0)
+	if (has_agent && plan_program(plan, err) < 0)
 		return -1;
 	const bool verify = !plan->cli->flags.skip_verify;
 	const bool judge = verify || (plan->has_method && kgb_method_needs_judge(&plan->method));
@@ -459,11 +490,24 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 	return rc;
 }
 
+bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli)
+{
+	if (op->n_samples > 0 && (int64_t)op->n_samples < cli->config.settings.model.samples)
+		return true;
+	for (size_t i = 0; i < op->n_samples; i++)
+		if (!op->samples[i].has_verdict && !cli->flags.skip_verify)
+			return true;
+	return false;
+}
+
 /** Whether a resume has something to do for an operator: a verdict, or an attempt that ended
  * without use by itself, is the end of it. */
 static bool is_unfinished(const struct kgb_op_state *op, const void *payload)
 {
-	const struct kgb_flags *flags = payload;
+	const struct kgb_cli *cli = payload;
+	const struct kgb_flags *flags = &cli->flags;
+	if (kgb_run_plan_lacks_samples(op, cli))
+		return true;
 	switch (op->status) {
 	case KGB_OP_PLANNED:
 	case KGB_OP_RUNNING:
@@ -497,6 +541,6 @@ int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to continue",
 				plan->dir.name);
 	flags->skip_verify = flags->skip_verify || state->skip_verify;
-	return kgb_run_specs_load(plan->cli, state, is_unfinished, flags, &plan->specs,
+	return kgb_run_specs_load(plan->cli, state, is_unfinished, plan->cli, &plan->specs,
 				  &plan->n_specs, err);
 }

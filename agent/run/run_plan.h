@@ -6,6 +6,7 @@
 #ifndef KGB_AGENT_RUN_RUN_PLAN_H
 #define KGB_AGENT_RUN_RUN_PLAN_H
 
+#include "agent/attempt/attempt_env.h"
 #include "agent/cli/cmd.h"
 #include "agent/devices/devices.h"
 #include "agent/store/events.h"
@@ -36,6 +37,7 @@ struct kgb_run_plan {
 	struct kgb_ladder ladder;
 	struct kgb_devices devices;
 	int at_a_time; /* operators */
+	int judges; /* verifications at a time */
 	struct kgb_prices *prices; /* NULL: nothing is generated */
 };
 #define KGB_RUN_PLAN_INIT                                       \
@@ -44,6 +46,10 @@ struct kgb_run_plan {
 	}
 /** What writes the kernels of this plan. Borrows from it. */
 struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan);
+/** Whether samples of a bare model are missing, or have no verdict. */
+bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli);
+/** How a bare model is asked. Borrows from the settings. */
+struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan);
 void kgb_run_plan_release(struct kgb_run_plan *plan);
 
 /** The operators that the user named, or all of the dataset. */

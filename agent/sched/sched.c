@@ -8,6 +8,7 @@
 
 #include "agent/attempt/attempt.h"
 #include "agent/broker/broker.h"
+#include "agent/llm/llm_attempt.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "agent/sched/breaker.h"
@@ -38,6 +39,7 @@ struct item {
 	int n_failed_starts; /* in a row */
 	struct kgb_budget budget; /* of its operator */
 	struct kgb_attempt *attempt;
+	struct kgb_llm_attempt *llm_attempt;
 	struct kgb_job *job;
 };
 
@@ -54,6 +56,7 @@ struct sched {
 	int64_t delayed_until_ms; /* monotonic; no attempt starts before */
 	struct kgb_gateway *gateway;
 	struct kgb_broker *broker;
+	struct kgb_asker *asker; /* of a bare model */
 	struct kgb_progress *progress;
 	struct kgb_display *status;
 	uv_signal_t signals[3];
@@ -78,6 +81,8 @@ static void stop_all(struct sched *sched, bool now)
 		struct item *item = &sched->items[i];
 		if (item->attempt)
 			kgb_attempt_cancel(item->attempt, now);
+		if (item->llm_attempt)
+			kgb_llm_attempt_cancel(item->llm_attempt);
 		if (item->job)
 			kgb_job_cancel(item->job);
 	}
@@ -246,13 +251,12 @@ static void heed_provider(struct item *item, const struct kgb_attempt_outcome *o
 	kgb_error("no more attempts begin: %s", sched->outcome.err.msg);
 }
 
-static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
-			    const struct kgb_attempt_outcome *outcome)
+static void on_llm_attempt_done(void *payload, const struct kgb_attempt_outcome *outcome)
 {
-	(void)attempt;
 	struct item *item = payload;
 	struct sched *sched = item->sched;
 	item->attempt = NULL;
+	item->llm_attempt = NULL;
 	sched->n_generating--;
 	give_slot(item);
 	heed_provider(item, outcome);
@@ -263,6 +267,23 @@ static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 	else
 		item->phase = ITEM_ENDED;
 	pump(sched);
+}
+
+static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
+			    const struct kgb_attempt_outcome *outcome)
+{
+	(void)attempt;
+	on_llm_attempt_done(payload, outcome);
+}
+
+static int start_attempt(struct item *item, const struct kgb_attempt_task *task,
+			 struct kgb_err *err)
+{
+	const struct kgb_attempt_env *env = &item->sched->env;
+	return env->method->program.builtin
+		       ? kgb_llm_attempt_start(&item->llm_attempt, env, task, on_llm_attempt_done,
+					       item, err)
+		       : kgb_attempt_start(&item->attempt, env, task, on_attempt_done, item, err);
 }
 
 /** How long the next attempt may take, and whose time that is. */
@@ -359,8 +380,7 @@ static void generate(struct item *item)
 		return;
 	item->n_attempts++;
 	item->phase = ITEM_GENERATING;
-	if (spare_files(&err) < 0 || kgb_attempt_start(&item->attempt, &sched->env, &task,
-						       on_attempt_done, item, &err) < 0) {
+	if (spare_files(&err) < 0 || start_attempt(item, &task, &err) < 0) {
 		on_failed_start(item, &err);
 		return;
 	}
@@ -455,7 +475,10 @@ static void close_all(struct sched *sched)
 	if (sched->closing)
 		return;
 	sched->closing = true;
-	sched->n_parts = 1 + (sched->broker != NULL) + (sched->gateway != NULL);
+	sched->n_parts =
+		1 + (sched->broker != NULL) + (sched->gateway != NULL) + (sched->asker != NULL);
+	if (sched->asker)
+		kgb_asker_close(sched->asker, on_part_closed, sched);
 	if (sched->broker)
 		kgb_broker_close(sched->broker, on_part_closed, sched);
 	if (sched->gateway)
@@ -531,6 +554,7 @@ static void fill_env(struct sched *sched)
 	sched->env.gateway_mode = sched->spec->gateway.mode;
 	sched->env.prices = sched->spec->gateway.prices;
 	sched->env.broker = sched->broker;
+	sched->env.asker = sched->asker;
 	sched->env.display = sched->status;
 	sched->env.processes = &sched->processes;
 	sched->env.on_fatal = on_fatal;
@@ -559,7 +583,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		.zygote_dir = spec->env.dir->path,
 		.devices = spec->env.devices,
 		.shares_devices = !spec->env.limits.gpu, /* else each agent works on its own */
-		.max_jobs = spec->device_count,
+		.max_jobs = spec->max_judges,
 		.slack_ms = KGB_BROKER_SLACK_MS,
 		.grace_ms = KGB_BROKER_GRACE_MS,
 		.request = spec->judge_request,
@@ -569,13 +593,16 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 	    kgb_display_start(&sched->status, &sched->loop, spec->env.log, spec->status_style,
 			      err) < 0)
 		return -1;
+	const struct kgb_method *method = spec->env.method;
 	bool needs_judge = !spec->env.replay &&
-			   (!spec->skip_verify ||
-			    (spec->env.method && kgb_method_needs_judge(spec->env.method)));
+			   (!spec->skip_verify || (method && kgb_method_needs_judge(method)));
 	if (needs_judge && kgb_broker_start(&sched->broker, &broker, err) < 0)
 		return -1;
 	if (spec->env.method &&
 	    kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
+		return -1;
+	if (method && method->program.builtin &&
+	    kgb_asker_new(&sched->asker, &sched->loop, spec->max_questions, err) < 0)
 		return -1;
 	fill_env(sched);
 	return 0;

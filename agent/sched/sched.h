@@ -26,6 +26,8 @@ struct kgb_sched_spec {
 	const struct kgb_sched_item *items;
 	size_t n_items;
 	int device_count; /* operators at a time */
+	int max_judges; /* verifications at a time */
+	int max_questions; /* to a bare model at a time */
 	bool skip_verify;
 	enum kgb_display_style status_style;
 	struct kgb_gateway_spec gateway; /* used when something is generated */

@@ -175,6 +175,26 @@ int kgb_event_round_finished(struct kgb_run_log *log, const char *operator, int 
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
+int kgb_event_sample(struct kgb_run_log *log, const char *operator,
+		     const struct kgb_sample * sample, struct kgb_err *err)
+{
+	struct draft draft;
+	draft_begin(&draft, "sample");
+	kgb_jsonw_put(&draft.w, "operator: %s, attempt: %d", operator, sample->attempt);
+	kgb_rows_write(&draft.w, kgb_sample__rows, sample);
+	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
+}
+
+int kgb_event_sample_judged(struct kgb_run_log *log, const char *operator,
+			    const struct kgb_sample * sample, struct kgb_err *err)
+{
+	struct draft draft;
+	draft_begin(&draft, "sample_judged");
+	kgb_jsonw_put(&draft.w, "operator: %s, sample: %d", operator, sample->number);
+	kgb_rows_write(&draft.w, kgb_sample_verdict__rows, sample);
+	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
+}
+
 int kgb_event_usage(struct kgb_run_log *log, const char *operator, int attempt,
 		    const struct kgb_totals *totals, struct kgb_err *err)
 {

@@ -33,6 +33,7 @@ struct kgb_event_run_started {
 	struct kgb_maker maker; /* the method alone when nothing is generated */
 	const char *from_run; /* whose kernels it begins with; NULL: none */
 	int device_count;
+	int n_samples; /* of each operator; 0: not of a bare model */
 	bool skip_gen, skip_verify;
 };
 struct kgb_event_plan_item {
@@ -84,6 +85,12 @@ KGB_MUST_CHECK int kgb_event_verify_call(struct kgb_run_log *log, const char *op
 KGB_MUST_CHECK int kgb_event_round_finished(struct kgb_run_log *log, const char *operator,
 					    int attempt, const struct kgb_round *round,
 					    struct kgb_err *err);
+/** A bare model has answered. The time is the record's; what a verdict says is not written. */
+KGB_MUST_CHECK int kgb_event_sample(struct kgb_run_log *log, const char *operator,
+				    const struct kgb_sample * sample, struct kgb_err *err);
+/** The verdict on an answer: status, code, reached and speedup of `sample`. */
+KGB_MUST_CHECK int kgb_event_sample_judged(struct kgb_run_log *log, const char *operator,
+					   const struct kgb_sample * sample, struct kgb_err *err);
 /** Tokens so far; not synced. */
 KGB_MUST_CHECK int kgb_event_usage(struct kgb_run_log *log, const char *operator, int attempt,
 				   const struct kgb_totals *totals, struct kgb_err *err);

@@ -29,6 +29,7 @@ void kgb_rows__write_object(struct kgb_jsonw *w, const char *key, const struct k
 		KGB_ROW(KEPT_TEXT, container, platform, "platform"),       \
 		KGB_ROW(OPTIONAL_TEXT, container, from_run, "from_run"),   \
 		KGB_ROW(INT, container, device_count, "device_count"),     \
+		KGB_ROW(INT, container, n_samples, "samples"),             \
 		KGB_ROW(BOOL, container, skip_gen, "skip_gen"),            \
 		KGB_ROW(BOOL, container, skip_verify, "skip_verify")
 const struct kgb_row kgb_run_started__rows[] = {RUN_STARTED(struct kgb_event_run_started),
@@ -136,6 +137,21 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 }
 
 #define ROUND(type, field, name) KGB_ROW(type, struct kgb_round, field, name)
+#define SAMPLE(type, field) KGB_ROW(type, struct kgb_sample, field, #field)
+const struct kgb_row kgb_sample__rows[] = {
+	KGB_ROW(INT, struct kgb_sample, number, "sample"),
+	SAMPLE(COUNT, wall_ms),
+	SAMPLE(TEXT, finish),
+	SAMPLE(TEXT, sent),
+	SAMPLE(TEXT, kernel_sha256),
+	SAMPLE(TEXT, kernel_source),
+	KGB_ROWS_END,
+};
+const struct kgb_row kgb_sample_verdict__rows[] = {
+	SAMPLE(INT, same_as),  SAMPLE(TEXT, status),      SAMPLE(TEXT, code),
+	SAMPLE(TEXT, reached), SAMPLE(POSITIVE, speedup), KGB_ROWS_END,
+};
+
 const struct kgb_row kgb_round__rows[] = {
 	ROUND(INDEX, number, "round"),
 	ROUND(TEXT, category, "category"),

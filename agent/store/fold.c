@@ -341,6 +341,43 @@ static int fold_round_finished(struct folding *f)
 	return 0;
 }
 
+struct kgb_sample *kgb_op_sample(const struct kgb_op_state *op, int number)
+{
+	for (size_t i = 0; i < op->n_samples; i++)
+		if (op->samples[i].number == number)
+			return &op->samples[i];
+	return NULL;
+}
+
+static int fold_sample(struct folding *f)
+{
+	const int number = (int)kgb_json_i64(f->data, "sample", 0);
+	if (number < 1 || kgb_op_sample(f->op, number))
+		return kgb_fail(f->err, KGB_ERR_INVALID, "sample %d of '%s' comes out of turn",
+				number, f->op->name);
+	if (!f->arena)
+		return 0;
+	f->op->samples = grow(f->arena, f->op->samples, f->op->n_samples, sizeof(*f->op->samples));
+	struct kgb_sample *sample = &f->op->samples[f->op->n_samples++];
+	*sample = (struct kgb_sample){.attempt = f->attempt->number, .time_ms = f->time_ms};
+	kgb_rows_read(f->data, kgb_sample__rows, f->arena, sample);
+	return 0;
+}
+
+static int fold_sample_judged(struct folding *f)
+{
+	const int number = (int)kgb_json_i64(f->data, "sample", 0);
+	struct kgb_sample *sample = kgb_op_sample(f->op, number);
+	if (!sample)
+		return kgb_fail(f->err, KGB_ERR_INVALID, "sample %d of '%s' was never answered",
+				number, f->op->name);
+	if (!f->arena)
+		return 0;
+	kgb_rows_read(f->data, kgb_sample_verdict__rows, f->arena, sample);
+	sample->has_verdict = true;
+	return 0;
+}
+
 static int fold_usage(struct folding *f)
 {
 	if (!f->arena)
@@ -494,6 +531,8 @@ static const struct {
 	{"attempt_started", find_op, fold_attempt_started},
 	{"verify_call", find_attempt, fold_verify_call},
 	{"round_finished", find_attempt, fold_round_finished},
+	{"sample", find_attempt, fold_sample},
+	{"sample_judged", find_op, fold_sample_judged},
 	{"usage", find_attempt, fold_usage},
 	{"attempt_finished", find_attempt, fold_attempt_finished},
 	{"kernel_adopted", find_op, fold_kernel_adopted},
@@ -611,18 +650,30 @@ static void add_spent(struct kgb_spent *sum, const struct kgb_spent *part)
 	sum->cost_unknown = sum->cost_unknown || part->cost_unknown;
 }
 
-void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out)
+/** Sum of the attempts that count, or of the others. Samples of all attempts count. */
+static void sum_attempts(const struct kgb_op_state *op, bool counting, struct kgb_spent *out)
 {
-	const struct kgb_attempt_state *counting = kgb_op_counting_attempt(op);
+	const struct kgb_attempt_state *last = kgb_op_counting_attempt(op);
 
 	*out = (struct kgb_spent)KGB_SPENT_NOTHING;
 	for (size_t i = 0; i < op->n_attempts; i++) {
 		struct kgb_spent part;
-		if (&op->attempts[i] == counting)
+		const bool counts = op->n_samples > 0 || &op->attempts[i] == last;
+		if (counts != counting)
 			continue;
 		kgb_attempt_spent(&op->attempts[i], &part);
 		add_spent(out, &part);
 	}
+}
+
+void kgb_op_spent(const struct kgb_op_state *op, struct kgb_spent *out)
+{
+	sum_attempts(op, true, out);
+}
+
+void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out)
+{
+	sum_attempts(op, false, out);
 }
 
 void kgb_run_spent(const struct kgb_run_state *state, struct kgb_spent *counting,
@@ -631,7 +682,7 @@ void kgb_run_spent(const struct kgb_run_state *state, struct kgb_spent *counting
 	*counting = *lost = (struct kgb_spent)KGB_SPENT_NOTHING;
 	for (size_t i = 0; i < state->n_ops; i++) {
 		struct kgb_spent part;
-		kgb_attempt_spent(kgb_op_counting_attempt(&state->ops[i]), &part);
+		kgb_op_spent(&state->ops[i], &part);
 		add_spent(counting, &part);
 		kgb_op_lost(&state->ops[i], &part);
 		add_spent(lost, &part);

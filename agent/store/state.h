@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent/store/journal.h"
+#include "agent/store/sample.h"
 #include "base/mem.h"
 #include "methods/events.h"
 #include "sandbox/meter/prices.h"
@@ -159,6 +160,8 @@ struct kgb_op_state {
 	size_t n_attempts;
 	struct kgb_verify_call *calls; /* of all attempts, in order */
 	size_t n_calls;
+	struct kgb_sample *samples; /* of a bare model, in order of their answers */
+	size_t n_samples;
 	bool code_generated;
 	const char
 		*kernel_sha256; /* of kernels/<safe_name>.py when it was last judged or written */
@@ -196,6 +199,7 @@ struct kgb_run_state {
 	const char *from_run; /* the run whose kernels it began with, or NULL */
 	const char *host;
 	bool skip_gen, skip_verify;
+	int n_samples; /* of each operator; 0: not of a bare model */
 	int device_count;
 	int64_t first_started_ms; /* 0: never */
 	int64_t started_ms; /* of the last run_started; 0: none */
@@ -222,6 +226,8 @@ void kgb_auto_run_state(struct kgb_run_state *state);
 struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
 /** Whether the judged kernel is another one than was made: the file was changed. */
 bool kgb_op_is_replaced(const struct kgb_op_state *op);
+/** By number; NULL: not answered. */
+struct kgb_sample *kgb_op_sample(const struct kgb_op_state *op, int number);
 /** Last attempt or NULL. */
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
 /** The round that is the best so far, or NULL. */
@@ -256,6 +262,8 @@ const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_stat
 
 /** \param attempt NULL: nothing. */
 void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent *out);
+/** Of the attempt that counts; of a bare model all attempts do. */
+void kgb_op_spent(const struct kgb_op_state *op, struct kgb_spent *out);
 /** Of the attempts that do not count. */
 void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out);
 /** Of all operators: by the attempts that count, and by the others. */

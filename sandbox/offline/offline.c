@@ -44,6 +44,8 @@ static bool is_side_call(const struct kgb_offline_session *session,
 {
 	if (req->has_tools)
 		return false;
+	if (session->variant == KGB_OFFLINE_SAMPLE)
+		return false;
 	if (session->variant != KGB_OFFLINE_ONESHOT)
 		return true;
 	return req->own_words.len < SIDE_CALL_SYSTEM_BYTES &&
@@ -84,11 +86,40 @@ static int64_t running_session(const struct kgb_offline_request *req)
 	return kgb_parse_i64(number, 0, INT32_MAX, &session, NULL) < 0 ? -1 : session;
 }
 
+/** The answer that the request's seed draws. */
+static const struct kgb_offline_turn *draw(const struct kgb_offline_session *session,
+					   const struct kgb_offline_request *req)
+{
+	const struct kgb_offline_turns *answers = &session->sample;
+	const cJSON *text = kgb_json_get(req->root, "metadata");
+	KGB_AUTO(free)
+	char *seed = kgb_xasprintf(
+		"%s %" PRId64 " %s", session->operator_name, kgb_json_i64(req->root, "seed", -1),
+		text && cJSON_IsString(text->child) ? text->child->valuestring : "");
+	char digest[KGB_SHA256_HEX_LEN];
+	uint64_t total = 0;
+	kgb_sha256_hex(seed, strlen(seed), digest);
+	uint64_t number = 0;
+	for (const char *at = digest; *at; at++)
+		number = number * 31 + (uint64_t)*at;
+	for (size_t i = 0; i < answers->n; i++)
+		total += (uint64_t)answers->items[i].weight;
+	number %= total;
+	size_t i = 0;
+	for (; number >= (uint64_t)answers->items[i].weight; i++)
+		number -= (uint64_t)answers->items[i].weight;
+	return &answers->items[i];
+}
+
 static void decide(const struct kgb_offline_session *session, const struct kgb_offline_request *req,
 		   struct kgb_offline_said *out)
 {
 	if (is_side_call(session, req)) {
 		kgb_buf_adds(&out->say, "Offline script");
+		return;
+	}
+	if (session->variant == KGB_OFFLINE_SAMPLE) {
+		render(session, draw(session, req)->say, "", &out->say);
 		return;
 	}
 	bool works = session->variant != KGB_OFFLINE_ONESHOT && req->shell;

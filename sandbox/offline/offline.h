@@ -26,7 +26,10 @@
  *         ...python...
  *     sessions: {...}       # optional, replaces the sessions of session.yaml by name
  *
- * A session is a list of turns; each turn:
+ * Session "sample" is a list of answers with weights (weight: 3). Which one is given depends on the
+ * operator and on the seed in the request alone ("seed", or a text in "metadata").
+ *
+ * Any other session is a list of turns; each turn:
  *
  *     - say: text             # always; placeholders below
  *       write: buggy          # optional: write that kernel to kernel.py through the shell tool
@@ -55,6 +58,7 @@
 enum kgb_offline_variant {
 	KGB_OFFLINE_VERIFY, /* session "verify": write, verify, repair, verify, finish */
 	KGB_OFFLINE_ONESHOT, /* session "oneshot": one answer with the kernel in a fenced block */
+	KGB_OFFLINE_SAMPLE, /* one answer of session "sample", drawn by the seed of the request */
 	KGB_OFFLINE_AGAIN, /* session "again": a later round on a kernel that is there already */
 };
 

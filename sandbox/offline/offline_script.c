@@ -20,6 +20,7 @@ struct sessions_file {
 	struct kgb_objects verify;
 	struct kgb_objects oneshot;
 	struct kgb_objects again;
+	struct kgb_objects sample;
 };
 struct shared_file {
 	struct sessions_file sessions;
@@ -43,6 +44,8 @@ static const struct kgb_field turn_fields[] = {
 	{KGB_FIELD(struct kgb_offline_turn, expect, ENUM), .names = expect_names, .def = "any",
 	 .doc = "What the last tool result must be."},
 	{KGB_FIELD(struct kgb_offline_turn, otherwise, STR), .doc = "Said when it is not."},
+	{KGB_FIELD(struct kgb_offline_turn, weight, I64), .min = 1, .max = 1000, .def = "1",
+	 .doc = "Of session sample: how often it is drawn, against the others."},
 	KGB_FIELD_END,
 };
 
@@ -55,6 +58,9 @@ static const struct kgb_field sessions_fields[] = {
 	{KGB_FIELD(struct sessions_file, again, OBJECTS), .sub = turn_fields,
 	 .sub_size = sizeof(struct kgb_offline_turn),
 	 .doc = "Turns of a later round on the same kernel; none: those of verify."},
+	{KGB_FIELD(struct sessions_file, sample, OBJECTS), .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn),
+	 .doc = "Answers of a bare model, of which one is drawn; none: those of oneshot."},
 	KGB_FIELD_END,
 };
 
@@ -262,6 +268,15 @@ static int check_turns(const struct kgb_offline_session *session, const char *na
 	return 0;
 }
 
+/** Each answer is the only turn of its session. */
+static int check_samples(const struct kgb_offline_session *session, struct kgb_err *err)
+{
+	for (size_t i = 0; i < session->sample.n; i++)
+		if (check_turn(session, "sample", 1, true, &session->sample.items[i], err) < 0)
+			return kgb_ctx(err, "answer %zu", i + 1);
+	return 0;
+}
+
 static int check_session(const struct kgb_offline_session *session, struct kgb_err *err)
 {
 	for (size_t i = 0; i < session->kernels.n; i++) {
@@ -275,7 +290,8 @@ static int check_session(const struct kgb_offline_session *session, struct kgb_e
 					session->kernels.keys[i], KGB_LIMIT_KERNEL);
 	}
 	if (check_turns(session, "verify", &session->verify, err) < 0 ||
-	    check_turns(session, "again", &session->again, err) < 0)
+	    check_turns(session, "again", &session->again, err) < 0 ||
+	    check_samples(session, err) < 0)
 		return -1;
 	return check_turns(session, "oneshot", &session->oneshot, err);
 }
@@ -327,6 +343,9 @@ static int parse_into(struct kgb_offline_session *session,
 	session->again = choose(&script.sessions.again, &shared.sessions.again);
 	if (session->again.n == 0)
 		session->again = session->verify;
+	session->sample = choose(&script.sessions.sample, &shared.sessions.sample);
+	if (session->sample.n == 0)
+		session->sample = session->oneshot;
 	if (check_session(session, err) < 0)
 		return kgb_ctx(err, "%s", source->name);
 	return 0;

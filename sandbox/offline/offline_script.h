@@ -25,6 +25,7 @@ struct kgb_offline_turn {
 	const char *describe;
 	int expect; /* enum kgb_offline_expect */
 	const char *otherwise;
+	int64_t weight; /* of session "sample": how often it is drawn, against the others */
 };
 
 struct kgb_offline_turns {
@@ -43,6 +44,7 @@ struct kgb_offline_session {
 	struct kgb_offline_turns verify;
 	struct kgb_offline_turns oneshot;
 	struct kgb_offline_turns again;
+	struct kgb_offline_turns sample;
 };
 
 /** Whether a line of `report` starts with `word` (blanks before it do not count). */

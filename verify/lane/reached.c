@@ -2,6 +2,7 @@
 #include "verify/lane/reached.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 const char *kgb_reached_name(enum kgb_reached reached)
 {
@@ -13,6 +14,14 @@ const char *kgb_reached_name(enum kgb_reached reached)
 	};
 
 	return names[reached];
+}
+
+enum kgb_reached kgb_reached_find(const char *name)
+{
+	for (int i = 0; i < KGB_N_REACHED; i++)
+		if (name && kgb_str_eq(name, kgb_reached_name((enum kgb_reached)i)))
+			return (enum kgb_reached)i;
+	return KGB_REACHED_UNKNOWN;
 }
 
 /* The results had the right number, shape and type before this was found. */

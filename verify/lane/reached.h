@@ -20,6 +20,7 @@ enum kgb_reached {
 	KGB_REACHED_CORE, /* all cases of the tier core are right */
 	KGB_REACHED_CORRECT, /* all cases are right */
 	KGB_REACHED_TIMED, /* and the speed was measured */
+	KGB_N_REACHED,
 };
 
 struct kgb_tally {
@@ -33,6 +34,8 @@ struct kgb_interface_count {
 };
 /** "refused" ... "timed"; NULL for UNKNOWN. */
 const char *kgb_reached_name(enum kgb_reached reached);
+/** UNKNOWN for NULL and for other names. */
+enum kgb_reached kgb_reached_find(const char *name);
 
 /** The rung that one judged case shows, RUNS at most.
  * \param code of its failure; NONE: it is right

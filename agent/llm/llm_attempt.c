@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/llm/llm_attempt.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/attempt/attempt_facts.h"
+#include "agent/attempt/model_session.h"
+#include "agent/llm/reply.h"
+#include "base/codes.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/system/fs.h"
+#include "base/time.h"
+#include "methods/events.h"
+#include "methods/prompt.h"
+#include "sandbox/offline/offline.h"
+#include "verify/lane/reached.h"
+
+/** One sample under way: asked for, or being judged. */
+struct work {
+	struct kgb_llm_attempt *attempt;
+	int number;
+	int64_t asked_ms; /* monotonic */
+	struct kgb_ask *ask;
+	struct kgb_job *job;
+	char sha256[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
+	bool is_over;
+};
+
+struct kgb_llm_attempt {
+	struct kgb_attempt_facts facts;
+	struct kgb_offline_session *offline; /* owned */
+	struct kgb_round_sums sums;
+	struct kgb_model_session model;
+	char *traffic; /* owned */
+	struct kgb_buf prompt, system_text;
+	char prompt_sha256[KGB_SHA256_HEX_LEN];
+	char *base_url; /* owned; of the session */
+	struct work *work; /* one for each sample of the plan */
+	int n_open; /* of these, under way */
+	uv_timer_t limit;
+	int64_t timeout_ms;
+	enum kgb_agent_end end; /* the worst that happened; OK: every sample is there */
+	char why[256];
+	bool is_ending, cancelled, timed_out, reported_fatal;
+	kgb_llm_attempt_done_fn done;
+	void *payload;
+};
+
+static const struct kgb_op_state *state_of(const struct kgb_llm_attempt *attempt)
+{
+	return kgb_run_state_op(kgb_run_log_state(attempt->facts.env->log),
+				attempt->facts.spec->name);
+}
+
+static void report_fatal(struct kgb_llm_attempt *attempt, const struct kgb_err *err)
+{
+	if (attempt->reported_fatal)
+		return;
+	attempt->reported_fatal = true;
+	attempt->facts.env->on_fatal(attempt->facts.env->payload, err);
+}
+
+static void check(struct kgb_llm_attempt *attempt, int rc, const struct kgb_err *err)
+{
+	if (rc < 0)
+		report_fatal(attempt, err);
+}
+
+/** Path of a sample's file below the folder of the attempt that asked for it; malloc'ed. */
+static char *sample_path(const struct kgb_llm_attempt *attempt, int asked_by, int number,
+			 const char *suffix)
+{
+	KGB_AUTO(free)
+	char *rel = kgb_rundir_attempt_rel(attempt->facts.spec->safe_name, asked_by);
+	return kgb_xasprintf("%s/%s/samples/%04d.%s", attempt->facts.env->dir->path, rel, number,
+			     suffix);
+}
+
+static int write_sample_file(const struct kgb_llm_attempt *attempt, int number, const char *suffix,
+			     const char *text, size_t len, struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	char *path = sample_path(attempt, attempt->facts.number, number, suffix);
+	return kgb_fs_write_atomic(AT_FDCWD, path, text, len, 0644, false, err);
+}
+
+/* ---- the end ---- */
+
+static void free_attempt(struct kgb_llm_attempt *attempt)
+{
+	kgb_offline_free(attempt->offline);
+	kgb_attempt_facts_release(&attempt->facts);
+	kgb_buf_release(&attempt->prompt);
+	kgb_buf_release(&attempt->system_text);
+	kgb_free(attempt->traffic);
+	kgb_free(attempt->base_url);
+	kgb_free(attempt->work);
+	kgb_free(attempt);
+}
+
+/** The sample whose kernel stands for the operator: the fastest that is right, else the one that
+ * got farthest, else the first with a kernel. */
+static const struct kgb_sample *best_sample(const struct kgb_op_state *op)
+{
+	const struct kgb_sample *best = NULL;
+	double best_score = -1;
+	for (size_t i = 0; i < op->n_samples; i++) {
+		const struct kgb_sample *sample = &op->samples[i];
+		const double score = kgb_str_eq(sample->status, "passed")
+					     ? KGB_N_REACHED + sample->speedup
+					     : kgb_reached_find(sample->reached);
+		if (!sample->kernel_sha256 || score <= best_score)
+			continue;
+		best = sample;
+		best_score = score;
+	}
+	return best;
+}
+
+/** Put the best kernel where the final verification takes it from. */
+static int harvest(struct kgb_llm_attempt *attempt, const struct kgb_sample *best,
+		   struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
+	KGB_AUTO(free) char *path = sample_path(attempt, best->attempt, best->number, "py");
+	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &kernel, err) < 0 ||
+			       kgb_rundir_write_kernel(attempt->facts.env->dir,
+						       attempt->facts.spec->safe_name, kernel.ptr,
+						       kernel.len, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static void finish(struct kgb_llm_attempt *attempt)
+{
+	const struct kgb_attempt_env *env = attempt->facts.env;
+	const struct kgb_op_state *op = state_of(attempt);
+	const struct kgb_sample *best = best_sample(op);
+	struct kgb_err err = KGB_ERR_INIT;
+	if (best && harvest(attempt, best, &err) < 0) {
+		report_fatal(attempt, &err);
+		best = NULL;
+	}
+	const enum kgb_agent_end end = attempt->cancelled   ? KGB_AGENT_CANCELLED
+				       : attempt->timed_out ? KGB_AGENT_TIMEOUT
+							    : attempt->end;
+	struct kgb_attempt_outcome outcome = {
+		.end = end,
+		.has_kernel = best != NULL,
+		.retry = kgb_agent_end_retryable(end) &&
+			 attempt->facts.number < env->max_attempts && !attempt->reported_fatal,
+	};
+	if (!best) {
+		outcome.code = end == KGB_AGENT_OK ? kgb_code_name(KGB_CODE_AGENT_NO_KERNEL)
+						   : kgb_agent_end_code(end);
+		outcome.message = end == KGB_AGENT_OK ? "no reply has a kernel" : attempt->why;
+	}
+	const struct kgb_event_attempt_finished event = {
+		.operator= attempt->facts.spec->name,
+		.attempt = attempt->facts.number,
+		.end = end,
+		.retry = outcome.retry,
+		.exit_code = -1,
+		.kernel_sha256 = best ? best->kernel_sha256 : NULL,
+		.kernel_source = best ? best->kernel_source : NULL,
+		.error_code = outcome.code,
+		.error_message = outcome.message,
+		.gateway = &attempt->sums.totals,
+	};
+	check(attempt, kgb_event_attempt_finished(env->log, &event, &err), &err);
+	attempt->done(attempt->payload, &outcome);
+	free_attempt(attempt);
+}
+
+static void on_limit_closed(uv_handle_t *handle)
+{
+	finish(handle->data);
+}
+
+static void close_limit(struct kgb_llm_attempt *attempt)
+{
+	uv_close((uv_handle_t *)&attempt->limit, on_limit_closed);
+}
+
+static void on_session_closed(void *payload)
+{
+	close_limit(payload);
+}
+
+/** The attempt is over when no sample is under way. */
+static void end_if_idle(struct kgb_llm_attempt *attempt)
+{
+	if (attempt->n_open > 0 || attempt->is_ending)
+		return;
+	attempt->is_ending = true;
+	uv_timer_stop(&attempt->limit);
+	if (attempt->model.session)
+		kgb_model_session_close(&attempt->model);
+	else
+		close_limit(attempt);
+}
+
+static void end_work(struct work *work)
+{
+	work->is_over = true;
+	work->attempt->n_open--;
+	end_if_idle(work->attempt);
+}
+
+/** Ask for nothing more. Judgements go on unless `drop_jobs`. */
+static void drop_questions(struct kgb_llm_attempt *attempt, bool drop_jobs)
+{
+	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
+		struct work *work = &attempt->work[i];
+		if (work->job && drop_jobs)
+			kgb_job_cancel(work->job);
+		if (!work->ask)
+			continue;
+		kgb_ask_cancel(work->ask);
+		work->ask = NULL;
+		end_work(work);
+	}
+}
+
+/* ---- judging ---- */
+
+static void record_verdict(struct work *work, struct kgb_sample *sample)
+{
+	struct kgb_llm_attempt *attempt = work->attempt;
+	struct kgb_err err = KGB_ERR_INIT;
+	sample->number = work->number;
+	check(attempt,
+	      kgb_event_sample_judged(attempt->facts.env->log, attempt->facts.spec->name, sample,
+				      &err),
+	      &err);
+}
+
+/** Samples with the same kernel share its verdict. */
+static void share_verdict(struct work *work, const struct kgb_sample *judged)
+{
+	struct kgb_sample sample = {.same_as = judged->same_as ? judged->same_as : judged->number,
+				    .status = judged->status,
+				    .code = judged->code,
+				    .reached = judged->reached,
+				    .speedup = judged->speedup};
+	record_verdict(work, &sample);
+	end_work(work);
+}
+
+/** Those that waited for this verdict get it, or are judged themselves when there is none. */
+static void serve_twins(const struct work *judged);
+
+static void on_judged(void *payload, const struct kgb_job_result *result)
+{
+	struct work *work = payload;
+	struct kgb_llm_attempt *attempt = work->attempt;
+	struct kgb_verdict_summary verdict;
+	struct kgb_err err = result->err;
+	work->job = NULL;
+	if (result->verdict && kgb_verdict_summarise(result->verdict, &verdict, &err) == 0 &&
+	    kgb_status_is_decided(kgb_status_find(verdict.status))) {
+		struct kgb_err write_err = KGB_ERR_INIT;
+		check(attempt,
+		      write_sample_file(attempt, work->number, "json", result->text, result->len,
+					&write_err),
+		      &write_err);
+		struct kgb_sample sample = {.status = verdict.status,
+					    .code = verdict.code,
+					    .reached = verdict.reached,
+					    .speedup = verdict.speedup};
+		record_verdict(work, &sample);
+	} else if (!result->cancelled) {
+		attempt->end = KGB_AGENT_SANDBOX_DIED;
+		snprintf(attempt->why, sizeof(attempt->why), "sample %d: %.200s", work->number,
+			 *err.msg ? err.msg : verdict.message);
+	}
+	serve_twins(work);
+	end_work(work);
+}
+
+/** A sample of the same kernel that has a verdict, or NULL. */
+static const struct kgb_sample *judged_twin(const struct kgb_llm_attempt *attempt,
+					    const char *sha256)
+{
+	const struct kgb_op_state *op = state_of(attempt);
+	for (size_t i = 0; i < op->n_samples; i++)
+		if (op->samples[i].has_verdict && kgb_str_eq(op->samples[i].kernel_sha256, sha256))
+			return &op->samples[i];
+	return NULL;
+}
+
+static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *sha256)
+{
+	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
+		if (attempt->work[i].job && kgb_str_eq(attempt->work[i].sha256, sha256))
+			return true;
+	return false;
+}
+
+static void judge(struct work *work, int asked_by)
+{
+	struct kgb_llm_attempt *attempt = work->attempt;
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	const struct kgb_sample *twin = judged_twin(attempt, work->sha256);
+	if (twin) {
+		share_verdict(work, twin);
+		return;
+	}
+	if (!facts->env->broker || attempt->cancelled || attempt->timed_out) {
+		end_work(work);
+		return;
+	}
+	if (is_being_judged(attempt, work->sha256))
+		return;
+	KGB_AUTO(free) char *path = sample_path(attempt, asked_by, work->number, "py");
+	work->job = kgb_broker_submit(facts->env->broker,
+				      &(struct kgb_job_spec){.spec_path = facts->spec->path,
+							     .kernel_path = path,
+							     .device = facts->device,
+							     .final = true,
+							     .timed = true,
+							     .rank = work->number,
+							     .done = on_judged,
+							     .payload = work});
+}
+
+static void serve_twins(const struct work *judged)
+{
+	struct kgb_llm_attempt *attempt = judged->attempt;
+	const struct kgb_op_state *op = state_of(attempt);
+	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
+		struct work *work = &attempt->work[i];
+		const bool waits = work != judged && !work->is_over && !work->ask && !work->job &&
+				   kgb_str_eq(work->sha256, judged->sha256);
+		if (waits)
+			judge(work, kgb_op_sample(op, work->number)->attempt);
+	}
+}
+
+/* ---- asking ---- */
+
+static void ask(struct work *work);
+
+/** What a sample is asked; a server's refusals change it for all that come later. */
+static struct kgb_question question_of(const struct work *work)
+{
+	const struct kgb_llm_attempt *attempt = work->attempt;
+	const struct kgb_attempt_env *env = attempt->facts.env;
+	struct kgb_question question = {.protocol = env->samples->protocol,
+					.model = env->model,
+					.system_text = attempt->system_text.ptr,
+					.user = attempt->prompt.ptr,
+					.sampling = env->samples->sampling,
+					.stream = env->samples->stream};
+	if (question.sampling.seed >= 0)
+		question.sampling.seed += work->number - 1;
+	return question;
+}
+
+/** Record an answer and its kernel, and have it judged. */
+static int take_answer(struct work *work, const struct kgb_answer *answer, struct kgb_err *err)
+{
+	struct kgb_llm_attempt *attempt = work->attempt;
+	const struct kgb_attempt_env *env = attempt->facts.env;
+	const char *source = NULL;
+	KGB_AUTO(free)
+	char *kernel = kgb_reply_kernel(answer->text.ptr, attempt->facts.spec, &source);
+	if (kernel && strlen(kernel) > KGB_LIMIT_KERNEL)
+		kernel = (kgb_free(kernel), NULL);
+	const struct kgb_question question = question_of(work);
+	KGB_AUTO(buf) struct kgb_buf sent = KGB_BUF_INIT(0);
+	kgb_question_write_sent(&question, &sent);
+	if (write_sample_file(attempt, work->number, "md", answer->text.ptr, answer->text.len,
+			      err) < 0)
+		return -1;
+	if (answer->thinking.len > 0 &&
+	    write_sample_file(attempt, work->number, "thinking.md", answer->thinking.ptr,
+			      answer->thinking.len, err) < 0)
+		return -1;
+	if (kernel) {
+		kgb_sha256_hex(kernel, strlen(kernel), work->sha256);
+		if (write_sample_file(attempt, work->number, "py", kernel, strlen(kernel), err) < 0)
+			return -1;
+	}
+	const struct kgb_sample sample = {
+		.number = work->number,
+		.attempt = attempt->facts.number,
+		.wall_ms = kgb_mono_ms() - work->asked_ms,
+		.finish = kgb_answer_finish_name(answer->finish),
+		.sent = sent.ptr,
+		.kernel_sha256 = kernel ? work->sha256 : NULL,
+		.kernel_source = kernel ? source : NULL,
+	};
+	if (kgb_event_sample(env->log, attempt->facts.spec->name, &sample, err) < 0)
+		return -1;
+	if (kernel) {
+		judge(work, attempt->facts.number);
+		return 0;
+	}
+	struct kgb_sample none = {.status = "failed",
+				  .code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL),
+				  .reached = kgb_reached_name(KGB_REACHED_NOTHING)};
+	record_verdict(work, &none);
+	end_work(work);
+	return 0;
+}
+
+/** Without the field that the server does not take. True: the question is asked again. */
+static bool ask_without_field(struct work *work, const struct kgb_answer *answer)
+{
+	struct kgb_sampling_plan *plan = work->attempt->facts.env->samples;
+	const struct kgb_question question = question_of(work);
+	const enum kgb_sampling_field field = kgb_question_refused(&question, answer->error);
+	if (answer->status != 400 || field == KGB_N_SAMPLING_FIELDS)
+		return false;
+	plan->sampling.refused |= 1u << field;
+	kgb_warn("the server refuses %s; it is left out from now on: %s",
+		 kgb_sampling_field_name(field), answer->error);
+	ask(work);
+	return true;
+}
+
+/** Nothing came: the sample stays missing. */
+static void note_missing(struct work *work, const struct kgb_answer *answer)
+{
+	struct kgb_llm_attempt *attempt = work->attempt;
+	const struct kgb_budget *budget = kgb_budget_reached(&attempt->model.budget);
+	enum kgb_agent_end end = answer->status == 0     ? KGB_AGENT_NETWORK
+				 : answer->status == 200 ? KGB_AGENT_TRANSIENT
+							 : kgb_events__status_end(answer->status);
+	if (budget)
+		end = KGB_AGENT_BUDGET;
+	const bool is_hopeless = end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT ||
+				 end == KGB_AGENT_MODEL || end == KGB_AGENT_BUDGET;
+	kgb_verbose("%s: sample %d is missing: %s", attempt->facts.spec->name, work->number,
+		    answer->error);
+	attempt->end = end;
+	snprintf(attempt->why, sizeof(attempt->why), "%s", answer->error);
+	if (is_hopeless)
+		drop_questions(attempt, false);
+	end_work(work);
+}
+
+static void on_answer(void *payload, const struct kgb_answer *answer)
+{
+	struct work *work = payload;
+	struct kgb_err err = KGB_ERR_INIT;
+	work->ask = NULL;
+	if (answer->finish == KGB_ANSWER_BROKEN) {
+		if (!ask_without_field(work, answer))
+			note_missing(work, answer);
+	} else if (take_answer(work, answer, &err) < 0) {
+		report_fatal(work->attempt, &err);
+		end_work(work);
+	}
+}
+
+static void ask(struct work *work)
+{
+	struct kgb_llm_attempt *attempt = work->attempt;
+	const struct kgb_attempt_env *env = attempt->facts.env;
+	const struct kgb_question question = question_of(work);
+	work->asked_ms = kgb_mono_ms();
+	work->ask = kgb_ask_submit(env->asker, &(struct kgb_ask_spec){.base_url = attempt->base_url,
+								      .token = attempt->facts.token,
+								      .question = &question,
+								      .rank = work->number,
+								      .done = on_answer,
+								      .payload = work});
+}
+
+/** Ask for the samples that are missing, and have those judged that have no verdict. */
+static void begin_work(struct kgb_llm_attempt *attempt)
+{
+	const int n = attempt->facts.env->samples->n_samples;
+	attempt->n_open = n;
+	for (int i = 0; i < n; i++) {
+		struct work *work = &attempt->work[i];
+		const struct kgb_sample *sample = kgb_op_sample(state_of(attempt), work->number);
+		if (!sample) {
+			ask(work);
+		} else if (sample->has_verdict || !sample->kernel_sha256) {
+			end_work(work);
+		} else {
+			snprintf(work->sha256, sizeof(work->sha256), "%s", sample->kernel_sha256);
+			judge(work, sample->attempt);
+		}
+	}
+}
+
+/* ---- the beginning ---- */
+
+static void on_limit(uv_timer_t *timer)
+{
+	struct kgb_llm_attempt *attempt = timer->data;
+	attempt->timed_out = true;
+	snprintf(attempt->why, sizeof(attempt->why), "the attempt's time was over");
+	drop_questions(attempt, true);
+}
+
+void kgb_llm_attempt_cancel(struct kgb_llm_attempt *attempt)
+{
+	if (attempt->is_ending)
+		return;
+	attempt->cancelled = true;
+	snprintf(attempt->why, sizeof(attempt->why), "cancelled before there was a kernel");
+	drop_questions(attempt, true);
+}
+
+/** A socket on the loopback interface; the session asks each client for its token. */
+static int listen_here(char **out_url, int *out_fd, struct kgb_err *err)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(address);
+	KGB_AUTO(fd) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, SOMAXCONN) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+		return kgb_fail_errno(err, errno, "listen on 127.0.0.1");
+	*out_url = kgb_xasprintf("http://127.0.0.1:%d", ntohs(address.sin_port));
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
+}
+
+static int open_session(struct kgb_llm_attempt *attempt, struct kgb_err *err)
+{
+	int fd = -1;
+	if (listen_here(&attempt->base_url, &fd, err) < 0)
+		return -1;
+	const struct kgb_model_source source = {.offline = attempt->offline,
+						.traffic_dir = attempt->traffic};
+	return kgb_model_session_open(&attempt->model, &source, fd, err);
+}
+
+static int make_texts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_env *env = attempt->facts.env;
+	const struct kgb_prompt_vars vars = {.platform = kgb_devices_platform(env->devices)};
+	KGB_AUTO(free) char *path = kgb_attempt_path(&attempt->facts.paths, "prompt.md");
+	KGB_AUTO(free)
+	char *system_text = kgb_path_join(env->method->dir,
+					  env->method->system_text ? env->method->system_text : "");
+	if (kgb_prompt_render(env->data_dir, env->method, attempt->facts.spec, &vars,
+			      &attempt->prompt, err) < 0 ||
+	    (env->method->system_text &&
+	     kgb_fs_read(AT_FDCWD, system_text, KGB_LIMIT_PROMPT, &attempt->system_text, err) < 0))
+		return -1;
+	kgb_sha256_hex(attempt->prompt.ptr, attempt->prompt.len, attempt->prompt_sha256);
+	return kgb_fs_write_atomic(AT_FDCWD, path, attempt->prompt.ptr, attempt->prompt.len, 0644,
+				   false, err);
+}
+
+static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_env *env = attempt->facts.env;
+	if (env->gateway_mode != KGB_GATEWAY_OFFLINE)
+		return 0;
+	KGB_AUTO(free) char *dir = kgb_path_join(env->data_dir, "datasets/offline");
+	return kgb_offline_load(&attempt->offline, dir, attempt->facts.spec->safe_name,
+				KGB_OFFLINE_SAMPLE, err);
+}
+
+static int make_parts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	KGB_AUTO(free) char *samples = kgb_attempt_path(&facts->paths, "samples");
+	attempt->traffic = kgb_attempt_path(&facts->paths, "traffic");
+	return kgb_rundir_make_attempt(facts->env->dir, facts->spec->safe_name, facts->number,
+				       err) < 0 ||
+			       kgb_fs_mkdirs(AT_FDCWD, samples, 0755, err) < 0 ||
+			       load_offline(attempt, err) < 0 || make_texts(attempt, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static int journal_start(const struct kgb_llm_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	const struct kgb_event_attempt_started event = {
+		.operator= facts->spec->name,
+		.attempt = facts->number,
+		.device = facts->device->number >= 0 ? facts->device->number : facts->slot,
+		.maker = facts->env->maker,
+		.price = kgb_prices_find(facts->env->prices, facts->env->model, kgb_wall_ms()),
+		.timeout_ms = attempt->timeout_ms,
+		.prompt_sha256 = attempt->prompt_sha256,
+	};
+	return kgb_event_attempt_started(facts->env->log, &event, err);
+}
+
+static void on_budget(void *payload, const char *why)
+{
+	struct kgb_llm_attempt *attempt = payload;
+	kgb_warn("%s: %s", attempt->facts.spec->name, why);
+}
+
+static void on_fatal(void *payload, const struct kgb_err *err)
+{
+	report_fatal(payload, err);
+}
+
+static struct kgb_llm_attempt *new_attempt(const struct kgb_attempt_env *env,
+					   const struct kgb_attempt_task *task)
+{
+	struct kgb_llm_attempt *attempt = kgb_xcalloc(1, sizeof(*attempt));
+	const int n = env->samples->n_samples;
+	kgb_attempt_facts_init(&attempt->facts, env, task);
+	kgb_round_sums_init(&attempt->sums);
+	attempt->prompt = (struct kgb_buf)KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	attempt->system_text = (struct kgb_buf)KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	attempt->timeout_ms = task->timeout_ms;
+	attempt->model = (struct kgb_model_session){
+		.facts = &attempt->facts,
+		.sums = &attempt->sums,
+		.callbacks = {.on_budget = on_budget,
+			      .on_closed = on_session_closed,
+			      .on_fatal = on_fatal},
+		.payload = attempt,
+		.budget = {.level = "attempt",
+			   .parent = task->budget,
+			   .limit = env->budget,
+			   .soft_percent = env->warn_percent},
+	};
+	attempt->work = kgb_xcalloc((size_t)n, sizeof(*attempt->work));
+	for (int i = 0; i < n; i++)
+		attempt->work[i] = (struct work){.attempt = attempt, .number = i + 1};
+	return attempt;
+}
+
+int kgb_llm_attempt_start(struct kgb_llm_attempt **out, const struct kgb_attempt_env *env,
+			  const struct kgb_attempt_task *task, kgb_llm_attempt_done_fn done,
+			  void *payload, struct kgb_err *err)
+{
+	struct kgb_llm_attempt *attempt = new_attempt(env, task);
+	if (make_parts(attempt, err) < 0 || open_session(attempt, err) < 0) {
+		KGB_ASSERT(!attempt->model.session);
+		free_attempt(attempt);
+		return -1;
+	}
+	attempt->done = done;
+	attempt->payload = payload;
+	uv_timer_init(env->loop, &attempt->limit);
+	attempt->limit.data = attempt;
+	uv_timer_start(&attempt->limit, on_limit, (uint64_t)attempt->timeout_ms, 0);
+	*out = attempt;
+	struct kgb_err fatal = KGB_ERR_INIT;
+	if (journal_start(attempt, &fatal) < 0) {
+		report_fatal(attempt, &fatal);
+		end_if_idle(attempt);
+		return 0;
+	}
+	begin_work(attempt);
+	return 0;
+}

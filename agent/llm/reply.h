@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The kernel in the reply of a bare model. Nothing is executed to find it.
+ */
+#ifndef KGB_AGENT_LLM_REPLY_H
+#define KGB_AGENT_LLM_REPLY_H
+
+#include "verify/spec/spec.h"
+
+/** Find the kernel: the last fenced Python block that defines a function of the operator; else the
+ * last fenced Python block; else the whole reply when it defines such a function outside of any
+ * fence. `out_source` is "block" or "reply". Returns malloc'ed text; NULL: there is none. */
+char *kgb_reply_kernel(const char *reply, const struct kgb_spec *spec, const char **out_source);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A sample: one answer of a bare model for one operator, and its verdict.
+ */
+#ifndef KGB_AGENT_STORE_SAMPLE_H
+#define KGB_AGENT_STORE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** One answer of a bare model. What the provider did not answer is missing and has no row: it is
+ * asked again. */
+struct kgb_sample {
+	int number; /* from 1, within the operator */
+	int attempt; /* that asked: its folder has the answer */
+	int64_t time_ms; /* when the answer was there */
+	int64_t wall_ms; /* from the question to the answer, with its waits */
+	const char *finish; /* "stopped", "truncated", "refused" */
+	const char *sent; /* sampling fields of the request, a JSON object */
+	const char *kernel_sha256; /* NULL: no kernel in the answer */
+	const char *kernel_source; /* "block", "reply"; NULL: no kernel */
+	bool has_verdict;
+	int same_as; /* an earlier sample with the same kernel, whose verdict it shares; 0: none */
+	const char *status; /* "passed", ...: of its verdict */
+	const char *code; /* NULL: passed */
+	const char *reached; /* NULL: not known */
+	double speedup; /* 0: there is none */
+};
+
+#endif
