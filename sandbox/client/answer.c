@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/formats/json.h"
+#include "base/formats/jsonw.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -34,12 +36,19 @@ void kgb_answer_release(struct kgb_answer *answer)
 	kgb_sse_release(&answer->sse);
 }
 
-/** The first complaint stands. */
+/** Keep the first line of the first complaint. */
 static void complain(struct kgb_answer *answer, const char *error)
 {
-	if (!answer->error[0])
-		snprintf(answer->error, sizeof(answer->error), "%.*s", (int)strcspn(error, "\r\n"),
-			 error);
+	if (answer->error[0])
+		return;
+	error += strspn(error, " \t\r\n");
+	const size_t len = strcspn(error, "\r\n");
+	const size_t room = sizeof(answer->error) - 1;
+	if (len == 0)
+		snprintf(answer->error, sizeof(answer->error), "an error without a message");
+	else
+		snprintf(answer->error, sizeof(answer->error), "%.*s",
+			 (int)(len > room ? kgb_utf8_valid(error, room) : len), error);
 }
 
 /** Read the model's own word for how it ended. Other words mean that it came to its end: servers of
@@ -65,10 +74,22 @@ static void set_finish(struct kgb_answer *answer, const char *word)
 			answer->finish = words[i].finish;
 }
 
+/** Append as much as there is room for, and nothing after text that was cut. */
 static void add(struct kgb_buf *buf, const char *text)
 {
-	if (text)
-		(void)kgb_buf_adds(buf, text);
+	if (text && !buf->overflowed && kgb_buf_adds(buf, text) < 0) {
+		const size_t room = KGB_ANSWER_BYTES - buf->len;
+		(void)kgb_buf_add(buf, text, kgb_utf8_valid(text, room));
+	}
+}
+
+/** Append the texts of parts that are of a type; NULL: of any. */
+static void add_parts(struct kgb_buf *buf, const cJSON *parts, const char *type)
+{
+	const cJSON *part = NULL;
+	cJSON_ArrayForEach(part, parts)
+		if (!type || kgb_str_eq(kgb_json_str(part, "type", ""), type))
+			add(buf, kgb_json_str(part, "text", NULL));
 }
 
 /* ---- Anthropic Messages ---- */
@@ -80,34 +101,47 @@ static void read_messages(struct kgb_answer *answer, const cJSON *node)
 		add(&answer->text, kgb_json_str(block, "text", NULL));
 		add(&answer->thinking, kgb_json_str(block, "thinking", NULL));
 	}
-	add(&answer->text, kgb_json_str(node, "delta.text", NULL));
-	add(&answer->thinking, kgb_json_str(node, "delta.thinking", NULL));
+	static const char *const pieces[] = {"content_block", "delta"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(pieces); i++) {
+		const cJSON *piece = kgb_json_get(node, pieces[i]);
+		add(&answer->text, kgb_json_str(piece, "text", NULL));
+		add(&answer->thinking, kgb_json_str(piece, "thinking", NULL));
+	}
 	set_finish(answer, kgb_json_str(node, "delta.stop_reason", NULL));
 	set_finish(answer, kgb_json_str(node, "stop_reason", NULL));
 }
 
 /* ---- OpenAI Chat Completions ---- */
 
-static void read_chat(struct kgb_answer *answer, const cJSON *node)
+/** A message, or what a stream adds to it. */
+static void read_chat_part(struct kgb_answer *answer, const cJSON *part)
 {
 	/* Names of reasoning: "reasoning_content" of DeepSeek and vLLM, "reasoning" of OpenRouter.
-	 */
+	 * Servers that know both send the same text twice. */
+	const char *thought = kgb_json_str(part, "reasoning_content", NULL);
+	add(&answer->thinking, thought ? thought : kgb_json_str(part, "reasoning", NULL));
+	add(&answer->text, kgb_json_str(part, "content", NULL));
+	/* Mistral's models that reason answer in parts. */
+	const cJSON *piece = NULL, *parts = kgb_json_get(part, "content");
+	add_parts(&answer->text, parts, "text");
+	cJSON_ArrayForEach(piece, parts)
+		add_parts(&answer->thinking, kgb_json_get(piece, "thinking"), NULL);
+}
+
+static void read_chat(struct kgb_answer *answer, const cJSON *node)
+{
 	static const char *const members[] = {"delta", "message"};
-	static const char *const thoughts[] = {"reasoning_content", "reasoning"};
 	const cJSON *choice = NULL, *first = NULL;
+	bool refused = answer->finish == KGB_ANSWER_REFUSED;
 	/* One answer is asked for: others would be of an index above 0, in any order. */
 	cJSON_ArrayForEach(choice, kgb_json_get(node, "choices"))
 		if (kgb_json_i64(choice, "index", 0) == 0)
 			first = choice;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(members); i++) {
 		const cJSON *part = kgb_json_get(first, members[i]);
-		add(&answer->text, kgb_json_str(part, "content", NULL));
-		for (size_t k = 0; k < KGB_ARRAY_LEN(thoughts); k++)
-			add(&answer->thinking, kgb_json_str(part, thoughts[k], NULL));
-		if (kgb_json_str(part, "refusal", NULL))
-			answer->finish = KGB_ANSWER_REFUSED;
+		read_chat_part(answer, part);
+		refused = refused || *kgb_json_str(part, "refusal", "");
 	}
-	const bool refused = answer->finish == KGB_ANSWER_REFUSED;
 	set_finish(answer, kgb_json_str(first, "finish_reason", NULL));
 	if (refused)
 		answer->finish = KGB_ANSWER_REFUSED;
@@ -121,12 +155,12 @@ static void read_response(struct kgb_answer *answer, const cJSON *response)
 	const cJSON *item = NULL, *part = NULL;
 	bool refused = false;
 	cJSON_ArrayForEach(item, kgb_json_get(response, "output")) {
-		cJSON_ArrayForEach(part, kgb_json_get(item, "content")) {
-			add(&answer->text, kgb_json_str(part, "text", NULL));
-			refused = refused || kgb_json_str(part, "refusal", NULL);
-		}
-		cJSON_ArrayForEach(part, kgb_json_get(item, "summary"))
-			add(&answer->thinking, kgb_json_str(part, "text", NULL));
+		const cJSON *content = kgb_json_get(item, "content");
+		add_parts(&answer->text, content, "output_text");
+		add_parts(&answer->thinking, content, "reasoning_text"); /* of open models */
+		add_parts(&answer->thinking, kgb_json_get(item, "summary"), NULL);
+		cJSON_ArrayForEach(part, content)
+			refused = refused || *kgb_json_str(part, "refusal", "");
 	}
 	const char *status = kgb_json_str(response, "status", NULL);
 	if (kgb_str_eq(status, "completed"))
@@ -154,6 +188,31 @@ static void read_responses(struct kgb_answer *answer, const cJSON *node)
 
 /* ---- any ---- */
 
+/** Complain when a document is an error. Servers differ in where they put its message. */
+static bool is_error(struct kgb_answer *answer, const cJSON *node)
+{
+	static const char *const paths[] = {"error.message", "error", "message"};
+	const cJSON *error = kgb_json_get(node, "error"), *detail = kgb_json_get(node, "detail");
+	const bool has_error = cJSON_IsObject(error) || *kgb_json_str(node, "error", "");
+	if (!has_error && answer->status < 400 &&
+	    !kgb_str_eq(kgb_json_str(node, "object", ""), "error") &&
+	    !kgb_str_eq(kgb_json_str(node, "type", ""), "error"))
+		return false;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(paths); i++)
+		if (*kgb_json_str(node, paths[i], ""))
+			complain(answer, kgb_json_str(node, paths[i], ""));
+	if (detail && !answer->error[0]) { /* of FastAPI: a text, or a list of fields */
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		struct kgb_jsonw w;
+		kgb_jsonw_init(&w, &text, 0);
+		kgb_jsonw_tree(&w, detail);
+		complain(answer, text.ptr);
+	}
+	if (has_error)
+		complain(answer, "");
+	return true;
+}
+
 static void read_document(struct kgb_answer *answer, const char *text, size_t len)
 {
 	static void (*const readers[KGB_N_PROTOCOLS])(struct kgb_answer *, const cJSON *) = {
@@ -162,16 +221,12 @@ static void read_document(struct kgb_answer *answer, const char *text, size_t le
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_json_parse(text, len, &node, &err) < 0) {
 		KGB_AUTO(free)
-		char *message = kgb_xasprintf("the answer is not JSON: %s", err.msg);
+		char *message = kgb_xasprintf("the answer of HTTP status %d is not JSON: %s",
+					      answer->status, err.msg);
 		complain(answer, message);
 		return;
 	}
-	const cJSON *error = kgb_json_get(node, "error");
-	if (cJSON_IsString(error))
-		complain(answer, error->valuestring);
-	else if (cJSON_IsObject(error))
-		complain(answer, kgb_json_str(error, "message", "an error without a message"));
-	else
+	if (!is_error(answer, node))
 		readers[answer->protocol](answer, node);
 }
 
@@ -186,7 +241,8 @@ static void on_event(void *payload, const char *event, const char *data, size_t 
 void kgb_answer_head(struct kgb_answer *answer, int status, const char *content_type)
 {
 	answer->status = status;
-	answer->is_stream = content_type && kgb_str_starts(content_type, "text/event-stream");
+	static const char sse[] = "text/event-stream";
+	answer->is_stream = content_type && strncasecmp(content_type, sse, strlen(sse)) == 0;
 }
 
 void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len)
@@ -201,12 +257,14 @@ void kgb_answer_end(struct kgb_answer *answer, const char *failure)
 {
 	if (failure)
 		complain(answer, failure);
-	else if (answer->body.overflowed || answer->text.overflowed || answer->sse.n_dropped > 0)
-		complain(answer, "the answer is too long");
-	else if (!answer->is_stream)
+	else if (!answer->is_stream && !answer->body.overflowed)
 		read_document(answer, answer->body.ptr, answer->body.len);
 	if (answer->status != 200 && !answer->error[0])
 		snprintf(answer->error, sizeof(answer->error), "HTTP status %d", answer->status);
+	/* It is paid for, and would be as long the next time. */
+	if (!answer->error[0] &&
+	    (answer->body.overflowed || answer->text.overflowed || answer->sse.n_dropped > 0))
+		answer->finish = KGB_ANSWER_TRUNCATED;
 	if (answer->finish == KGB_ANSWER_BROKEN)
 		complain(answer, "the answer ends before the model's end");
 	if (answer->error[0])

@@ -17,7 +17,7 @@
 enum kgb_answer_finish {
 	KGB_ANSWER_BROKEN, /* it has not ended, or is none: `error` says why */
 	KGB_ANSWER_STOPPED, /* the model came to its end */
-	KGB_ANSWER_TRUNCATED, /* the limit of tokens */
+	KGB_ANSWER_TRUNCATED, /* the limit of tokens, or KGB_ANSWER_BYTES */
 	KGB_ANSWER_REFUSED, /* the model or the provider's filter refused */
 };
 /** "broken", "stopped", "truncated", "refused". */

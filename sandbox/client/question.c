@@ -136,9 +136,13 @@ void kgb_question_write_sent(const struct kgb_question *question, struct kgb_buf
 
 enum kgb_sampling_field kgb_question_refused(const struct kgb_question *question, const char *error)
 {
-	for (int field = 0; field < KGB_N_SAMPLING_FIELDS; field++)
-		if (is_sent(question, (enum kgb_sampling_field)field) &&
+	for (int field = 0; field < KGB_N_SAMPLING_FIELDS; field++) {
+		/* Messages requires it: the complaint is about its size. */
+		const bool is_required = field == KGB_SAMPLING_MAX_TOKENS &&
+					 question->protocol == KGB_PROTOCOL_ANTHROPIC;
+		if (is_sent(question, (enum kgb_sampling_field)field) && !is_required &&
 		    strstr(error, wire_names[field][question->protocol]))
 			return (enum kgb_sampling_field)field;
+	}
 	return KGB_N_SAMPLING_FIELDS;
 }
