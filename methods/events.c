@@ -222,15 +222,16 @@ static bool is_python(const char *info, size_t len)
 	       (len == 7 && strncasecmp(info, "python3", 7) == 0);
 }
 
-/** Length of the run of backticks at the start of a line (up to 3 leading blanks), 0 if fewer than
- * three. */
+/** Length of the run of backticks or tildes at the start of a line (up to 3 leading blanks), 0 if
+ * fewer than three. */
 static size_t fence_length(const char *line, size_t len, size_t *indent)
 {
 	size_t start = 0;
 	while (start < len && start < 3 && line[start] == ' ')
 		start++;
+	const char mark = start < len && line[start] == '~' ? '~' : '`';
 	size_t n = 0;
-	while (start + n < len && line[start + n] == '`')
+	while (start + n < len && line[start + n] == mark)
 		n++;
 	*indent = start;
 	return n >= 3 ? n : 0;
@@ -242,6 +243,7 @@ void kgb_each_python_block(const char *text,
 {
 	const char *block = NULL;
 	size_t open_fence = 0;
+	char mark = 0; /* of the open fence */
 	bool python = false;
 	for (const char *line = text; *line;) {
 		const char *end = strchrnul(line, '\n');
@@ -249,9 +251,10 @@ void kgb_each_python_block(const char *text,
 		size_t fence = fence_length(line, len, &indent);
 		if (open_fence == 0 && fence > 0) {
 			open_fence = fence;
+			mark = line[indent];
 			python = is_python(line + indent + fence, len - indent - fence);
 			block = *end ? end + 1 : end;
-		} else if (open_fence > 0 && fence >= open_fence) {
+		} else if (open_fence > 0 && fence >= open_fence && line[indent] == mark) {
 			if (python && line > block)
 				found(payload, block, (size_t)(line - block));
 			open_fence = 0;

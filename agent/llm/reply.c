@@ -7,25 +7,37 @@
 #include "base/str.h"
 #include "methods/events.h"
 
-/** Whether a line of `text` begins with "def ENTRY(" for a function of the operator. */
+/** Whether a line begins with "def ENTRY(", in any spacing. */
+static bool is_definition(const char *line, const char *entry)
+{
+	const size_t n = strlen(entry);
+	if (!kgb_str_starts(line, "def ") && !kgb_str_starts(line, "def\t"))
+		return false;
+	line += 3;
+	line += strspn(line, " \t");
+	if (strncmp(line, entry, n) != 0)
+		return false;
+	line += n;
+	return line[strspn(line, " \t")] == '(';
+}
+
+/** Whether a line of `text` defines a function of the operator. */
 static bool defines_entry(const char *text, size_t len, const struct kgb_spec *spec)
 {
-	for (size_t i = 0; i < spec->n_interfaces; i++) {
-		KGB_AUTO(free) char *def = kgb_xasprintf("def %s(", spec->interfaces[i].entry);
-		const size_t n = strlen(def);
-		const char *at = text;
-		while ((at = memmem(at, len - (size_t)(at - text), def, n))) {
-			if (at == text || at[-1] == '\n')
+	for (const char *line = text; line && line < text + len;) {
+		for (size_t i = 0; i < spec->n_interfaces; i++)
+			if (is_definition(line, spec->interfaces[i].entry))
 				return true;
-			at++;
-		}
+		line = memchr(line, '\n', len - (size_t)(line - text));
+		line += line != NULL;
 	}
 	return false;
 }
 
 struct search {
 	const struct kgb_spec *spec;
-	const char *any, *entry; /* the last block, and the last that defines a function */
+	const char *any; /* the last block */
+	const char *entry; /* the last block that defines a function, a closed one if possible */
 	size_t any_len, entry_len;
 };
 
@@ -34,7 +46,8 @@ static void on_block(void *payload, const char *block, size_t len)
 	struct search *search = payload;
 	search->any = block;
 	search->any_len = len;
-	if (!defines_entry(block, len, search->spec))
+	const bool is_closed = block[len] != '\0';
+	if ((search->entry && !is_closed) || !defines_entry(block, len, search->spec))
 		return;
 	search->entry = block;
 	search->entry_len = len;
@@ -50,7 +63,8 @@ char *kgb_reply_kernel(const char *reply, const struct kgb_spec *spec, const cha
 	if (search.any)
 		return kgb_xstrndup(search.any, search.any_len);
 	*out_source = "reply";
-	if (!strstr(reply, "```") && defines_entry(reply, strlen(reply), spec))
+	if (!strstr(reply, "```") && !strstr(reply, "~~~") &&
+	    defines_entry(reply, strlen(reply), spec))
 		return kgb_xstrdup(reply);
 	*out_source = NULL;
 	return NULL;

@@ -514,6 +514,9 @@ static void test_the_last_python_block_is_found(void **state)
 		{"```pythonic\na\n```", NULL},
 		{"```python\r\na\r\n```\r\n", "a\r\n"},
 		{"```python\n```", NULL},
+		{"~~~python\na\n```\nb\n~~~\n", "a\n```\nb\n"},
+		{"```python\na\n~~~\n```\n", "a\n~~~\n"},
+		{"~~python\na\n~~\n", NULL},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(free) char *block = kgb_last_python_block(cases[i].text);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "agent/statistics/bootstrap.h"
+#include "agent/statistics/pass_at_k.h"
+#include "tests/unit/base/support.h"
+
+#define NO ((double)NAN)
+
+static void assert_near(double value, double wanted, double tolerance, const char *what, size_t n,
+			size_t k)
+{
+	if (!(fabs(value - wanted) <= tolerance * fmax(1, fabs(wanted))))
+		fail_msg("%s of %zu, k %zu: %.17g, wanted %.17g", what, n, k, value, wanted);
+}
+
+/* ---- pass@k ---- */
+
+/* Exact binomials, by Pascal's triangle: C(62, 31) fits into 64 bits. */
+#define MOST 62
+static uint64_t binomial[MOST + 1][MOST + 1];
+
+static void fill_binomials(void)
+{
+	for (int n = 0; n <= MOST; n++) {
+		binomial[n][0] = 1;
+		for (int k = 1; k <= n; k++)
+			binomial[n][k] = binomial[n - 1][k - 1] + (k < n ? binomial[n - 1][k] : 0);
+	}
+}
+
+static void test_pass_at_k_is_that_of_exact_binomials(void **state)
+{
+	(void)state;
+	fill_binomials();
+	for (size_t n = 1; n <= MOST; n++)
+		for (size_t c = 0; c <= n; c++)
+			for (size_t k = 1; k <= n; k++) {
+				const uint64_t all = binomial[n][k], none = binomial[n - c][k];
+				assert_near(kgb_pass_at_k(n, c, k),
+					    (double)(all - none) / (double)all, 1e-14, "pass@k", n,
+					    k);
+			}
+}
+
+/* Made by Python: float(1 - Fraction(comb(n - c, k), comb(n, k))) */
+static const struct {
+	size_t n, c, k;
+	double wanted;
+} passes[] = {
+	{100, 1, 10, 0.1},
+	{100, 37, 5, 0.90663994510644},
+	{200, 3, 100, 0.8768844221105527},
+	{1000, 1, 1, 0.001},
+	{1000, 7, 100, 0.5228229441621675},
+	{1000, 500, 10, 0.9990668121978155},
+	{10000, 1, 5000, 0.5},
+	{10000, 9999, 1, 0.9999},
+	{10000, 37, 250, 0.6087743627543005},
+	{10000, 2, 9998, 0.9999999799979998},
+};
+
+static void test_pass_at_k_of_many_samples(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(passes); i++)
+		assert_near(kgb_pass_at_k(passes[i].n, passes[i].c, passes[i].k), passes[i].wanted,
+			    1e-12, "pass@k", passes[i].n, passes[i].k);
+}
+
+static void test_pass_at_k_at_its_borders(void **state)
+{
+	(void)state;
+	for (size_t n = 1; n <= 10000; n = n * 3 + 1) {
+		assert_true(kgb_pass_at_k(n, 0, n) == 0);
+		assert_true(kgb_pass_at_k(n, 0, 1) == 0);
+		assert_true(kgb_pass_at_k(n, n, 1) == 1);
+		assert_true(kgb_pass_at_k(n, 1, n) == 1);
+		assert_true(isnan(kgb_pass_at_k(n, 0, n + 1)));
+		assert_true(isnan(kgb_pass_at_k(n, n, n + 1)));
+		assert_true(isnan(kgb_pass_at_k(n, n + 1, 1)));
+	}
+	assert_true(isnan(kgb_pass_at_k(0, 0, 1)));
+}
+
+/* ---- best@k ---- */
+
+/** Mean of the largest value over all subsets of k; NaN: there is none. */
+static double mean_of_best(const double *values, size_t n, size_t k)
+{
+	double sum = 0;
+	size_t n_subsets = 0;
+	for (unsigned subset = 0; subset < 1u << n; subset++) {
+		double best = -(double)INFINITY;
+		if ((size_t)__builtin_popcount(subset) != k)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (subset & (1u << i))
+				best = fmax(best, values[i]);
+		sum += best;
+		n_subsets++;
+	}
+	return k > 0 && n_subsets > 0 ? sum / (double)n_subsets : NO;
+}
+
+static void test_best_at_k_is_the_mean_over_all_subsets(void **state)
+{
+	(void)state;
+	static const double all[] = {0, 1.5, 0, 0.2, 7, 1.5, 3.25, 0, 0.9, 2};
+	for (size_t n = 0; n <= KGB_ARRAY_LEN(all); n++)
+		for (size_t k = 0; k <= n + 1; k++) {
+			double values[KGB_ARRAY_LEN(all)];
+			memcpy(values, all, sizeof(all));
+			const double wanted = mean_of_best(all, n, k),
+				     best = kgb_best_at_k(values, n, k);
+			if (isnan(wanted))
+				assert_true(isnan(best));
+			else
+				assert_near(best, wanted, 1e-14, "best@k", n, k);
+		}
+}
+
+/* Made by Python: sum of Fraction(comb(r - 1, k - 1), comb(n, k)) * value(r) */
+static void test_best_at_k_of_many_samples(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t n, k;
+		bool squares;
+		double wanted;
+	} bests[] = {
+		{100, 1, true, 3383.5},
+		{100, 2, true, 5083.666666666667},
+		{100, 5, true, 7274.4047619047615},
+		{100, 10, true, 8493.181818181818},
+		{100, 100, true, 10000},
+		{10000, 1, false, 5000.5},
+		{10000, 10, false, 9091.818181818182},
+		{10000, 9999, false, 9999.9999},
+	};
+	double *values = kgb_xcalloc(10000, sizeof(*values));
+	for (size_t i = 0; i < KGB_ARRAY_LEN(bests); i++) {
+		for (size_t r = 1; r <= bests[i].n; r++)
+			values[bests[i].n - r] = bests[i].squares ? (double)(r * r) : (double)r;
+		assert_near(kgb_best_at_k(values, bests[i].n, bests[i].k), bests[i].wanted, 1e-12,
+			    "best@k", bests[i].n, bests[i].k);
+	}
+	kgb_free(values);
+}
+
+/* ---- intervals ---- */
+
+static void test_an_interval_surrounds_its_mean_and_comes_again(void **state)
+{
+	(void)state;
+	static const double values[] = {0.1, NO, 0.9, 0.5, 0.5, 0, 1, NO, 0.3};
+	const struct kgb_estimate a = kgb_bootstrap_mean(values, KGB_ARRAY_LEN(values));
+	const struct kgb_estimate b = kgb_bootstrap_mean(values, KGB_ARRAY_LEN(values));
+	assert_int_equal(a.n, 7);
+	assert_near(a.value, 3.3 / 7, 1e-15, "mean", a.n, 0);
+	assert_true(a.low > 0 && a.low < a.value && a.value < a.high && a.high < 1);
+	assert_memory_equal(&a, &b, sizeof(a));
+	/* The seed is the same for each input, and the order of the values is part of it. */
+	static const double known[] = {0.1, 0.9, 0.5, 0.5, 0, 1, 0.3};
+	const struct kgb_estimate c = kgb_bootstrap_mean(known, KGB_ARRAY_LEN(known));
+	assert_memory_equal(&a, &c, sizeof(a));
+}
+
+static void test_values_that_are_all_the_same(void **state)
+{
+	(void)state;
+	static const struct {
+		double value;
+		size_t n;
+		double low, high;
+	} same[] = {
+		{0, 10, 0, 0.30849710781876083}, /* 1 - 0.025^(1/10) */
+		{1, 10, 0.6915028921812392, 1},
+		{1, 3, 0.2924017738212866, 1},
+		{1, 1, 0.025, 1},
+		{0, 1, 0, 0.975},
+		{0.5, 10, 0.5, 0.5},
+		{0, 210, 0, 0.017413},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(same); i++) {
+		double values[210];
+		for (size_t k = 0; k < same[i].n; k++)
+			values[k] = same[i].value;
+		const struct kgb_estimate e = kgb_bootstrap_mean(values, same[i].n);
+		assert_true(e.value == same[i].value && e.n == same[i].n);
+		assert_near(e.low, same[i].low, 1e-6, "low", e.n, i);
+		assert_near(e.high, same[i].high, 1e-6, "high", e.n, i);
+	}
+}
+
+static void test_nothing_is_known_of_no_values(void **state)
+{
+	(void)state;
+	static const double nothing[] = {NO, NO};
+	for (size_t n = 0; n <= 2; n++) {
+		const struct kgb_estimate e = kgb_bootstrap_mean(nothing, n);
+		assert_true(e.n == 0 && isnan(e.value) && isnan(e.low) && isnan(e.high));
+	}
+}
+
+static double draw(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*seed >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* Of 400 runs of 60 operators with a known mean, about 95 % of the intervals hold it: between 90 %
+ * and 99 %, which is four standard errors of a true rate of 94 % on each side. */
+static void test_intervals_hold_the_true_mean_as_often_as_they_claim(void **state)
+{
+	(void)state;
+	static const double rates[] = {0.2, 0.5, 0.85};
+	uint64_t seed = 7;
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rates); r++) {
+		int n_held = 0;
+		for (int run = 0; run < 400; run++) {
+			double values[60];
+			for (size_t i = 0; i < KGB_ARRAY_LEN(values); i++) {
+				/* pass@1 of four samples; operators differ in their rates. */
+				const double rate =
+					draw(&seed) < 0.5 ? rates[r] : rates[r] * rates[r];
+				int c = 0;
+				for (int k = 0; k < 4; k++)
+					c += draw(&seed) < rate;
+				values[i] = kgb_pass_at_k(4, (size_t)c, 1);
+			}
+			const struct kgb_estimate e =
+				kgb_bootstrap_mean(values, KGB_ARRAY_LEN(values));
+			const double mean = (rates[r] + rates[r] * rates[r]) / 2;
+			n_held += e.low <= mean && mean <= e.high;
+		}
+		if (n_held < 360 || n_held > 396)
+			fail_msg("rate %g: %d of 400 intervals hold the mean", rates[r], n_held);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pass_at_k_is_that_of_exact_binomials),
+		cmocka_unit_test(test_pass_at_k_of_many_samples),
+		cmocka_unit_test(test_pass_at_k_at_its_borders),
+		cmocka_unit_test(test_best_at_k_is_the_mean_over_all_subsets),
+		cmocka_unit_test(test_best_at_k_of_many_samples),
+		cmocka_unit_test(test_an_interval_surrounds_its_mean_and_comes_again),
+		cmocka_unit_test(test_values_that_are_all_the_same),
+		cmocka_unit_test(test_nothing_is_known_of_no_values),
+		cmocka_unit_test(test_intervals_hold_the_true_mean_as_often_as_they_claim),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
