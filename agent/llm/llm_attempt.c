@@ -26,6 +26,7 @@ struct work {
 	struct kgb_llm_attempt *attempt;
 	int number;
 	int64_t asked_ms; /* monotonic */
+	unsigned refused; /* sampling fields that its last question left out */
 	struct kgb_ask *ask;
 	struct kgb_job *job;
 	char sha256[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
@@ -213,14 +214,15 @@ static void end_work(struct work *work)
 	end_if_idle(work->attempt);
 }
 
-/** Ask for nothing more. Judgements go on unless `drop_jobs`. */
-static void drop_questions(struct kgb_llm_attempt *attempt, bool drop_jobs)
+/** Ask for nothing more. Without `now`, questions that have left get their answers, because they
+ * are paid for, and judgements go on. */
+static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 {
 	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
 		struct work *work = &attempt->work[i];
-		if (work->job && drop_jobs)
+		if (work->job && now)
 			kgb_job_cancel(work->job);
-		if (!work->ask)
+		if (!work->ask || (kgb_ask_is_open(work->ask) && !now))
 			continue;
 		kgb_ask_cancel(work->ask);
 		work->ask = NULL;
@@ -347,7 +349,7 @@ static void serve_twins(const struct work *judged)
 
 static void ask(struct work *work);
 
-/** What a sample is asked; a server's refusals change it for all that come later. */
+/** What a sample was asked last. */
 static struct kgb_question question_of(const struct work *work)
 {
 	const struct kgb_llm_attempt *attempt = work->attempt;
@@ -358,6 +360,7 @@ static struct kgb_question question_of(const struct work *work)
 					.user = attempt->prompt.ptr,
 					.sampling = env->samples->sampling,
 					.stream = env->samples->stream};
+	question.sampling.refused = work->refused;
 	if (question.sampling.seed >= 0)
 		question.sampling.seed += work->number - 1;
 	return question;
@@ -417,13 +420,22 @@ static bool ask_without_field(struct work *work, const struct kgb_answer *answer
 	struct kgb_sampling_plan *plan = work->attempt->facts.env->samples;
 	const struct kgb_question question = question_of(work);
 	const enum kgb_sampling_field field = kgb_question_refused(&question, answer->error);
-	if (answer->status != 400 || field == KGB_N_SAMPLING_FIELDS)
+	/* FastAPI's servers answer a wrong field with 422. */
+	if ((answer->status != 400 && answer->status != 422) || field == KGB_N_SAMPLING_FIELDS)
 		return false;
+	/* Questions that left before the first refusal get one as well. */
+	if (!(plan->sampling.refused & (1u << field)))
+		kgb_warn("the server refuses %s; it is left out from now on: %s",
+			 kgb_sampling_field_name(field), answer->error);
 	plan->sampling.refused |= 1u << field;
-	kgb_warn("the server refuses %s; it is left out from now on: %s",
-		 kgb_sampling_field_name(field), answer->error);
 	ask(work);
 	return true;
+}
+
+static bool is_hopeless(enum kgb_agent_end end)
+{
+	return end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT || end == KGB_AGENT_MODEL ||
+	       end == KGB_AGENT_BUDGET;
 }
 
 /** Nothing came: the sample stays missing. */
@@ -436,13 +448,13 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 							 : kgb_events__status_end(answer->status);
 	if (budget)
 		end = KGB_AGENT_BUDGET;
-	const bool is_hopeless = end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT ||
-				 end == KGB_AGENT_MODEL || end == KGB_AGENT_BUDGET;
 	kgb_verbose("%s: sample %d is missing: %s", attempt->facts.spec->name, work->number,
 		    answer->error);
-	attempt->end = end;
-	snprintf(attempt->why, sizeof(attempt->why), "%s", answer->error);
-	if (is_hopeless)
+	if (!is_hopeless(attempt->end)) {
+		attempt->end = end;
+		snprintf(attempt->why, sizeof(attempt->why), "%s", answer->error);
+	}
+	if (is_hopeless(end))
 		drop_questions(attempt, false);
 	end_work(work);
 }
@@ -465,6 +477,7 @@ static void ask(struct work *work)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
+	work->refused = env->samples->sampling.refused;
 	const struct kgb_question question = question_of(work);
 	work->asked_ms = kgb_mono_ms();
 	work->ask = kgb_ask_submit(env->asker, &(struct kgb_ask_spec){.base_url = attempt->base_url,

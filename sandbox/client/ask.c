@@ -153,9 +153,14 @@ struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spe
 	return ask;
 }
 
+bool kgb_ask_is_open(const struct kgb_ask *ask)
+{
+	return ask->call != NULL;
+}
+
 void kgb_ask_cancel(struct kgb_ask *ask)
 {
-	const bool was_open = ask->call != NULL;
+	const bool was_open = kgb_ask_is_open(ask);
 	if (was_open)
 		kgb_upstream_cancel(ask->call);
 	take_out(ask, was_open);

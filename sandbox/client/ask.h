@@ -35,6 +35,8 @@ struct kgb_ask_spec {
 };
 
 struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spec *spec);
+/** Whether the question has left. */
+bool kgb_ask_is_open(const struct kgb_ask *ask);
 /** Forget a question: no callback comes. */
 void kgb_ask_cancel(struct kgb_ask *ask);
 

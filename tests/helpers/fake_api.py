@@ -5,8 +5,10 @@ usage: fake_api.py PORT_FILE      writes its port to that file, serves until it 
 
 The first call of an address gets the first behaviour, the second call the second, and all later calls the last. The file
 PORT_FILE.BEHAVIOUR[.BEHAVIOUR...] has a line for each call. Behaviours: a status (401, 404, 429, 529), 429_later (in an hour),
-silent (reads the request and sends no answer), gone (closes the connection instead), or of a stream: ok, malformed, cut (after the counts), stall (before the counts;
-the connection stays), no_stop (ends without its closing event), error_event. Protocols: messages, chat, responses.
+429_soon (in a second), silent (reads the request and sends no answer), gone (closes the connection instead), slow (ok after two
+seconds), no_FIELD (refuses requests with that field, else ok), or of a stream: ok, malformed, cut (after the counts), stall
+(before the counts; the connection stays), no_stop (ends without its closing event), error_event, long (10 MB of text); or in one
+piece under status 200: half_json, html, empty, error_200. Protocols: messages, chat, responses.
 
 A GET is a question for a model's description and does not count. It gets the status N at an address get_N; get_unknown has no such
 model; get_silent sends no answer; all others do not know the question (404).
@@ -30,13 +32,17 @@ def named(name, **data):
     return sse(name, type=name, **data)
 
 
+def text_of(behaviour):
+    return "hello" * 2_000_000 if behaviour == "long" else "hello"
+
+
 def messages(behaviour):
     usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
     message = {"id": f"msg_{time.time_ns()}", "type": "message", "role": "assistant", "model": "m", "content": [],
                "stop_reason": None, "stop_sequence": None, "usage": usage}
     yield named("message_start", message=message)
     yield named("content_block_start", index=0, content_block={"type": "text", "text": ""})
-    yield named("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
+    yield named("content_block_delta", index=0, delta={"type": "text_delta", "text": text_of(behaviour)})
     if behaviour == "malformed":
         yield b'event: content_block_delta\ndata: {"type":"content_blo\n\n'
     if behaviour == "error_event":
@@ -51,7 +57,7 @@ def messages(behaviour):
 def chat(behaviour):
     base = {"id": f"c{time.time_ns()}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
-    yield sse("", **base, choices=[{"index": 0, "delta": {"role": "assistant", "content": "hello"}, "finish_reason": None}])
+    yield sse("", **base, choices=[{"index": 0, "delta": {"role": "assistant", "content": text_of(behaviour)}, "finish_reason": None}])
     if behaviour == "malformed":
         yield b'data: {"id":"c1","choi\n\n'
     if behaviour == "error_event":
@@ -67,7 +73,7 @@ def chat(behaviour):
 
 def responses(behaviour):
     base = {"id": f"r{time.time_ns()}", "object": "response", "model": "m", "output": []}
-    item = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hello", "annotations": []}]}
+    item = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text_of(behaviour), "annotations": []}]}
     usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
              "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 105}
     yield named("response.created", response={**base, "status": "in_progress"})
@@ -82,6 +88,14 @@ def responses(behaviour):
         return
     yield named("response.output_item.done", output_index=0, item=item)
     yield named("response.completed", response={**base, "status": "completed", "output": [item], "usage": usage})
+
+
+WHOLE = {
+    "half_json": ("application/json", '{"choices": [{"index": 0, "message": {"content": "hel'),
+    "html": ("text/html", "<html><body>Sign in to the network</body></html>"),
+    "empty": ("application/json", ""),
+    "error_200": ("application/json", '{"type": "error", "error": {"type": "api_error", "message": "no room"}}'),
+}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -119,10 +133,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.fail(int(day[4:]) if day.startswith("get_") else 404, kind="not_found_error", message=f"no {self.path}")
 
     def fail(self, status, *headers, kind="error", message=None):
-        message = message or f"status {status}"
-        body = json.dumps({"error": {"message": message, "type": kind, "code": None, "param": None}}).encode()
+        error = {"message": message or f"status {status}", "type": kind, "code": None, "param": None}
+        self.send_whole(status, "application/json", json.dumps({"error": error}), *headers)
+
+    def send_whole(self, status, content_type, text, *headers):
+        body = text.encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", content_type)
         self.send_header("content-length", str(len(body)))
         for name, value in headers:
             self.send_header(name, value)
@@ -130,7 +147,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self):
-        self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
         behaviour = self.behave()
         if behaviour.isdigit():
             self.fail(int(behaviour))
@@ -138,6 +155,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if behaviour == "429_later":
             self.fail(429, ("retry-after", "3600"))
             return
+        if behaviour == "429_soon":
+            self.fail(429, ("retry-after", "1"))
+            return
+        if behaviour in WHOLE:
+            self.send_whole(200, *WHOLE[behaviour])
+            return
+        if behaviour.startswith("no_") and behaviour[3:] in json.loads(body):
+            self.fail(400, message=f"Unsupported parameter: '{behaviour[3:]}' is not supported with this model.")
+            return
+        if behaviour == "slow":
+            time.sleep(2)
         if behaviour == "silent":
             self.wait_for_end()
             return
