@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A model's API on 127.0.0.1 that behaves badly on demand: http://127.0.0.1:PORT/BEHAVIOUR[.BEHAVIOUR...]/v1/...
+"""A model's API on 127.0.0.1 that behaves badly on demand: http://127.0.0.1:PORT/BEHAVIOUR[.BEHAVIOUR...][/NAME]/v1/...
 
 usage: fake_api.py PORT_FILE      writes its port to that file, serves until it is killed
 
 The first call of an address gets the first behaviour, the second call the second, and all later calls the last. The file
-PORT_FILE.BEHAVIOUR[.BEHAVIOUR...] has a line for each call. Behaviours: a status (401, 404, 429, 529), 429_later (in an hour),
-429_soon (in a second), silent (reads the request and sends no answer), gone (closes the connection instead), slow (ok after two
-seconds), no_FIELD (refuses requests with that field, else ok), or of a stream: ok, malformed, cut (after the counts), stall
+PORT_FILE.BEHAVIOUR[.BEHAVIOUR...][-NAME] has a line for each call. Behaviours: a status (401, 404, 429, 529), 429_later (in an
+hour), 429_soon (in a second), silent (reads the request and sends no answer), gone (closes the connection instead), slow (ok after
+two seconds), no_FIELD (refuses requests with that field, else ok), or of a stream: ok, malformed, cut (after the counts), stall
 (before the counts; the connection stays), no_stop (ends without its closing event), error_event, long (10 MB of text); or in one
 piece under status 200: half_json, html, empty, error_200. Protocols: messages, chat, responses.
 
@@ -106,8 +106,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def behave(self):
         """The next behaviour of the address."""
-        days = self.path.split("/")[1]
-        behaviours = days.split(".")
+        days = self.path.split("/v1/")[0].strip("/").replace("/", "-")
+        behaviours = days.split("-")[0].split(".")
         with self.server.lock:
             n = self.server.calls[days] = self.server.calls.get(days, 0) + 1
             behaviour = behaviours[min(n, len(behaviours)) - 1]
@@ -194,6 +194,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # clients that end are part of the tests
     server.lock = threading.Lock()
     server.calls = {}
     with open(sys.argv[1] + ".new", "w", encoding="ascii") as file:

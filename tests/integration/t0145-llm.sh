@@ -1,0 +1,273 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='a bare model is asked for samples: offline with verdicts, resumed, and on the bad days of a server; no sample is lost'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+test_require sandbox torch jq
+
+# Counts the samples of a run once more, from its lines, and compares the sums of results.json.
+cat >count.py <<'END'
+import json, sys
+from fractions import Fraction
+from math import comb
+
+run, per_operator = sys.argv[1], int(sys.argv[2])
+rows = [json.loads(line) for line in open(run + "/samples.jsonl")]
+results = json.load(open(run + "/results.json"))
+heights = ["refused", "nothing", "compiles", "runs", "core", "correct", "timed"]
+
+
+def reaches(row, rung):
+    if rung == "correct":
+        return row["status"] == "passed"
+    return row["status"] is not None and row["reached"] in heights[heights.index(rung):]
+
+
+def check(what, sums, rows, n_operators):
+    wanted = {
+        "asked": per_operator * n_operators,
+        "answered": len(rows),
+        "missing": per_operator * n_operators - len(rows),
+        "truncated": sum(row["finish"] == "truncated" for row in rows),
+        "refused": sum(row["finish"] == "refused" for row in rows),
+        "no_kernel": sum(row["kernel_sha256"] is None for row in rows),
+        "distinct_kernels": len({(row["operator"], row["kernel_sha256"]) for row in rows if row["kernel_sha256"]}),
+        "judged": sum(row["status"] is not None for row in rows),
+        "cheated": sum(row["status"] == "cheated" for row in rows),
+        **{rung: sum(reaches(row, rung) for row in rows) for rung in ("compiles", "core", "correct")},
+    }
+    for name, value in wanted.items():
+        assert sums[name] == value, f"{what}: {name} is {sums[name]}, counted {value}"
+
+
+names = list(results["operators"])
+check("run", results["summary"]["samples"], rows, len(names))
+rates = {}
+for name in names:
+    mine = [row for row in rows if row["operator"] == name]
+    sums = results["operators"][name]["samples"]
+    check(name, sums, mine, 1)
+    assert sorted(row["sample"] for row in mine) == list(range(1, len(mine) + 1)), name
+    n = len(mine)
+    for k in (1, 2, 5, 10):
+        assert (str(k) in sums["pass_at_k"]) == (k <= n), (name, k)
+        for rung in ("compiles", "core", "correct") if k <= n else ():
+            c = sum(reaches(row, rung) for row in mine)
+            wanted = float(1 - Fraction(comb(n - c, k), comb(n, k)))
+            assert abs(sums["pass_at_k"][str(k)][rung] - wanted) < 1e-12, (name, k, rung)
+            rates.setdefault((k, rung), []).append(wanted)
+for (k, rung), values in rates.items():
+    estimate = results["summary"]["samples"]["pass_at_k"][str(k)][rung]
+    mean = sum(values) / len(values)
+    assert estimate["operators"] == len(values) and abs(estimate["value"] - mean) < 1e-12, (k, rung, estimate)
+    assert estimate["low"] <= estimate["value"] <= estimate["high"], (k, rung, estimate)
+END
+
+run_dir() { echo "$1"/llm_*; }
+traffic() { find "$1"/llm_*/attempts/*/*/traffic -name '*.meta.json' | wc -l; }
+
+# ---- offline ----
+
+test_expect_success 'offline, three operators of four samples: each has its reply, and each kernel its verdict' '
+	test_expect_code 0 kgb-agent add,silu,sum -m llm --samples 4 --device-count 2 --runs-dir offline --json >out.json 2>log
+	jq -e ".status == \"completed\" and ([.operators[] | .status] | all(. == \"passed\"))" out.json
+	run=$(run_dir offline)
+	test_equal 12 "$(wc -l <"$run/samples.jsonl")" lines
+	test_equal 12 "$(traffic offline)" requests
+	jq -r "[.operator, (.sample | tostring), (.kernel_sha256 // \"-\"), (.same_as // 0 | tostring), .status] | join(\" \")" \
+		"$run/samples.jsonl" >rows
+	while read -r name number sha256 same_as status; do
+		file=$run/attempts/$(echo "$name" | sed "s/::/__/")/001/samples/000$number
+		test -s "$file.md" || { echo "no $file.md"; exit 1; }
+		if [ "$sha256" = - ]; then
+			test ! -e "$file.py" && test ! -e "$file.json" || exit 1
+			continue
+		fi
+		test_equal "$sha256" "$(sha256sum <"$file.py" | cut -d" " -f1)" "$file.py" || exit 1
+		# One verdict stands for all equal kernels.
+		[ "$same_as" -ne 0 ] || test_equal "$status" "$(jq -r .status "$file.json")" "$file.json" || exit 1
+	done <rows
+'
+test_expect_success 'the sums of results.json are those of samples.jsonl' '
+	python3 count.py "$(run_dir offline)" 4
+'
+test_expect_success 'rebuild makes the same files from the journal' '
+	run=$(run_dir offline)
+	mkdir before && mv "$run/results.json" "$run/samples.jsonl" before
+	kgb-agent rebuild --runs-dir offline
+	test_cmp before/results.json "$run/results.json"
+	test_cmp before/samples.jsonl "$run/samples.jsonl"
+'
+test_expect_success 'resume of a run that has all its samples asks for nothing' '
+	kgb-agent resume --runs-dir offline >table 2>log
+	test_equal 12 "$(traffic offline)" requests
+	test_cmp before/samples.jsonl "$(run_dir offline)/samples.jsonl"
+'
+test_expect_success 'resume --samples 6 asks for two more of each operator and keeps the others' '
+	test_expect_code 0 kgb-agent resume --samples 6 --device-count 2 --runs-dir offline --json >out.json 2>log
+	run=$(run_dir offline)
+	test_equal 18 "$(traffic offline)" requests
+	jq -s -e "map(select(.attempt == 2) | .sample) | sort == [5, 5, 5, 6, 6, 6]" "$run/samples.jsonl"
+	grep "\"attempt\":1" "$run/samples.jsonl" | test_cmp before/samples.jsonl -
+	python3 count.py "$run" 6
+'
+test_expect_success 'the same seed gives the same samples; --skip-verify leaves out the final verification' '
+	test_expect_code 0 kgb-agent silu -m llm --samples 4 --skip-verify --runs-dir again --json >out.json 2>log
+	jq -e ".operators[\"aten::silu\"].status == \"generated\"" out.json
+	jq -c "[.sample, .kernel_sha256]" "$(run_dir again)/samples.jsonl" | sort >a
+	jq -c "select(.operator == \"aten::silu\" and .sample <= 4) | [.sample, .kernel_sha256]" "$(run_dir offline)/samples.jsonl" | sort >b
+	test_cmp b a
+'
+
+# ---- servers ----
+
+test_start_api
+
+# live DAY COMMAND...: a command of kgb-agent with the server of that day (fake_api.py).
+live() {
+	# shellcheck disable=SC2154 # test_start_api sets it
+	url=$api/$1
+	shift
+	OPENAI_API_KEY=key-0123456789 ANTHROPIC_API_KEY=key-0123456789 OPENAI_BASE_URL=$url ANTHROPIC_BASE_URL=$url kgb-agent "$@"
+}
+calls() { grep -c . "$TRASH/port.$1" 2>/dev/null || true; }
+
+# Requests by the run's ledger, all attempts together: answered, open when kgb-agent ended, and calls that were repeated.
+cat >ledger.py <<'END'
+import json, sys
+
+totals = {}
+for line in open(sys.argv[1] + "/journal.jsonl"):
+    event = json.loads(line)
+    data = event["data"]
+    if event["type"] in ("usage", "attempt_finished") and data.get("gateway"):
+        totals[data["operator"], data["attempt"]] = data["gateway"]
+print(sum(t["exchanges"] + t["open"] + t["retries"] for t in totals.values()))
+END
+
+# One attempt for four samples.
+#  day                protocol           end                    requests  repeated  answered  truncated
+cat >table <<\END
+ok                    openai             agent.ok                      4         0         4          0
+ok                    openai-responses   agent.ok                      4         0         4          0
+ok                    anthropic          agent.ok                      4         0         4          0
+401                   openai             provider.auth                 4         0         0          0
+402                   openai             provider.credit               4         0         0          0
+404                   openai             provider.unknown_model        4         0         0          0
+400                   openai             provider.bad_request          4         0         0          0
+429_soon.ok           openai             agent.ok                      4         1         4          0
+529                   anthropic          provider.transient            4         8         0          0
+529.529.ok            anthropic          agent.ok                      4         2         4          0
+slow                  openai             agent.ok                      4         0         4          0
+silent.ok             openai             agent.ok                      4         1         4          0
+stall.ok              openai             provider.transient            4         0         3          0
+cut.ok                openai             provider.transient            4         0         3          0
+cut.ok                openai-responses   provider.transient            4         0         3          0
+cut.ok                anthropic          provider.transient            4         0         3          0
+no_stop.ok            openai             provider.transient            4         0         3          0
+malformed.ok          openai             provider.transient            4         0         3          0
+error_event.ok        openai             provider.transient            4         0         3          0
+error_event.ok        openai-responses   provider.transient            4         0         3          0
+error_event.ok        anthropic          provider.transient            4         0         3          0
+half_json.ok          openai             provider.transient            4         0         3          0
+html.ok               openai             provider.transient            4         0         3          0
+html.ok               anthropic          provider.transient            4         0         3          0
+empty.ok              openai             provider.transient            4         0         3          0
+empty.ok              openai-responses   provider.transient            4         0         3          0
+error_200.ok          openai             provider.transient            4         0         3          0
+no_temperature        openai             agent.ok                      8         0         4          0
+no_temperature        anthropic          agent.ok                      8         0         4          0
+no_temperature        openai-responses   agent.ok                      8         0         4          0
+no_max_tokens         openai             agent.ok                      8         0         4          0
+long                  openai             agent.ok                      4         0         4          4
+END
+
+# play DAY PROTOCOL: into the folder DAY-PROTOCOL.
+play() {
+	folder=$1-$2 code=0
+	mkdir "$folder"
+	# On days without a planned delay the limits are long, because a busy machine may be late.
+	idle=60s
+	case $1 in silent* | stall*) idle=4s ;; esac
+	live "$1/$2" silu -m llm --server-type "$2" --model-name m --samples 4 --temperature 0.8 --skip-verify \
+		--set run.max_attempts=1 --set gateway.max_tries=3 --set gateway.idle_timeout="$idle" \
+		--runs-dir "$folder/runs" --json >"$folder/out.json" 2>"$folder/log" || code=$?
+	echo "$code" >"$folder/status"
+}
+
+# Four at a time, because they mostly wait.
+test_expect_success 'all days are played' '
+	running=0
+	while read -r day protocol _; do
+		play "$day" "$protocol" &
+		running=$((running + 1))
+		[ $((running % 4)) -ne 0 ] || wait
+	done <table
+	wait
+	test_equal "$(wc -l <table)" "$(ls -d ./*/status | wc -l)" days
+'
+while read -r day protocol end requests repeated answered truncated; do
+	export day protocol end requests repeated answered truncated
+	# shellcheck disable=SC2016 # used in the body
+	test_expect_success "$day, $protocol: $end, $answered of 4 samples" '
+		cd "$day-$protocol"
+		cat log
+		jq -c ".operators[\"aten::silu\"] | .samples, .attempts" out.json
+		jq -e ".operators[\"aten::silu\"] | .attempts | length == 1 and .[0].end == \"$end\" and .[0].model_requests == $requests
+			and .[0].model_retries == $repeated" out.json
+		jq -e ".operators[\"aten::silu\"].samples | .answered == $answered and .missing == 4 - $answered
+			and .truncated == $truncated" out.json
+		run=$(run_dir runs)
+		test_equal "$answered" "$(wc -l <"$run/samples.jsonl")" lines
+		test_equal "$requests" "$(traffic runs)" exchanges
+		# What the server got is what the ledger of the run has.
+		test_equal "$(calls "$day-$protocol")" "$(python3 ../ledger.py "$run")" calls
+		test_expect_code 1 grep -r key-0123456789 runs
+		if [ "$end" = agent.ok ]; then test_equal 1 "$(cat status)"; else test_equal 4 "$(cat status)"; fi
+	'
+done <table
+
+test_expect_success 'a field that the server refuses is left out, once, and the rows say so' '
+	for protocol in openai openai-responses anthropic; do
+		cd "$TRASH/no_temperature-$protocol"
+		test_equal 1 "$(grep -c "the server refuses temperature; it is left out from now on" log)"
+		jq -s -e "length == 4 and all(.sent.temperature == null and .sent != null)" "$(run_dir runs)/samples.jsonl"
+		jq -s -e "map(select(.body.temperature == null)) | length == 4" "$(run_dir runs)"/attempts/*/001/traffic/*.request.json
+	done
+	jq -s -e "all(.sent.temperature == 0.8)" "$(run_dir "$TRASH/ok-openai/runs")/samples.jsonl"
+	jq -s -e "all(.sent | .max_tokens == null and .max_completion_tokens == 16384)" \
+		"$(run_dir "$TRASH/no_max_tokens-openai/runs")/samples.jsonl"
+'
+test_expect_success 'the remedy is named, and no operator after the first asks with a key that is refused' '
+	test_grep "no attempt can reach a model (provider.auth: status 401): give a key that the provider accepts" 401-openai/log
+	test_grep "no attempt can reach a model (provider.unknown_model: status 404): name a model that the provider has" 404-openai/log
+	test_expect_code 4 live 401/many silu,neg,cos,sin,floor -m llm --samples 100 --concurrency 2 --skip-verify --runs-dir many >table2 2>log
+	test "$(calls 401-many)" -le 10
+'
+test_expect_success 'the samples that are missing after bad days are asked for once more, and no others' '
+	cd cut.ok-openai
+	cp "$(run_dir runs)/samples.jsonl" before
+	test_expect_code 1 live cut.ok/openai resume --runs-dir runs --json >out.json 2>log
+	jq -e ".operators[\"aten::silu\"] | .samples.answered == 4 and .attempts[1].model_requests == 1" out.json
+	test_equal 5 "$(calls cut.ok-openai)" calls
+	test_equal 3 "$(grep -cxFf before "$(run_dir runs)/samples.jsonl")" "old rows"
+'
+
+has_calls() { [ -e "$TRASH/port.$1" ] && [ "$(calls "$1")" -ge "$2" ]; }
+test_expect_success 'after kill -9, resume asks for what is missing, and the ledger has what the server got' '
+	OPENAI_API_KEY=key OPENAI_BASE_URL=$api/ok.ok.ok.slow/kill kgb-agent neg,silu -m llm \
+		--model-name m --samples 5 --concurrency 2 --skip-verify --runs-dir killed >table2 2>log & pid=$!
+	test_wait_for 60 has_calls ok.ok.ok.slow-kill 4
+	sleep 0.5
+	kill -9 $pid
+	wait $pid || true
+	answered=$(grep -c "\"type\":\"sample\"" killed/*/journal.jsonl)
+	before=$(calls ok.ok.ok.slow-kill)
+	test_equal "$before" "$(python3 ledger.py "$(run_dir killed)")" "calls before the kill"
+	test_expect_code 1 live ok.ok.ok.slow/kill resume --concurrency 8 --runs-dir killed --json >out.json 2>log
+	jq -e "[.operators[] | .samples.answered] == [5, 5]" out.json
+	test_equal $((before + 10 - answered)) "$(calls ok.ok.ok.slow-kill)" calls
+	test_equal "$(calls ok.ok.ok.slow-kill)" "$(python3 ledger.py "$(run_dir killed)")" "calls after the resume"
+	python3 count.py "$(run_dir killed)" 5
+'
+test_done
