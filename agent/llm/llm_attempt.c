@@ -446,6 +446,9 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 	enum kgb_agent_end end = answer->status == 0     ? KGB_AGENT_NETWORK
 				 : answer->status == 200 ? KGB_AGENT_TRANSIENT
 							 : kgb_events__status_end(answer->status);
+	/* LiteLLM's proxy has status 400 for it. */
+	if (answer->status == 400 && strstr(answer->error, "Invalid model name"))
+		end = KGB_AGENT_MODEL;
 	if (budget)
 		end = KGB_AGENT_BUDGET;
 	kgb_verbose("%s: sample %d is missing: %s", attempt->facts.spec->name, work->number,
