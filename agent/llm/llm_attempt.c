@@ -114,8 +114,8 @@ static const struct kgb_sample *best_sample(const struct kgb_op_state *op)
 	for (size_t i = 0; i < op->n_samples; i++) {
 		const struct kgb_sample *sample = &op->samples[i];
 		const double score = kgb_str_eq(sample->status, "passed")
-					     ? KGB_N_REACHED + sample->speedup
-					     : kgb_reached_find(sample->reached);
+					     ? (double)KGB_N_REACHED + sample->speedup
+					     : (double)kgb_reached_find(sample->reached);
 		if (!sample->kernel_sha256 || score <= best_score)
 			continue;
 		best = sample;
