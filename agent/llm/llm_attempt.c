@@ -262,7 +262,7 @@ static void on_judged(void *payload, const struct kgb_job_result *result)
 {
 	struct work *work = payload;
 	struct kgb_llm_attempt *attempt = work->attempt;
-	struct kgb_verdict_summary verdict;
+	struct kgb_verdict_summary verdict = {.message = "there is no verdict"};
 	struct kgb_err err = result->err;
 	work->job = NULL;
 	if (result->verdict && kgb_verdict_summarise(result->verdict, &verdict, &err) == 0 &&
@@ -280,7 +280,9 @@ static void on_judged(void *payload, const struct kgb_job_result *result)
 	} else if (!result->cancelled) {
 		attempt->end = KGB_AGENT_SANDBOX_DIED;
 		snprintf(attempt->why, sizeof(attempt->why), "sample %d: %.200s", work->number,
-			 *err.msg ? err.msg : verdict.message);
+			 *err.msg          ? err.msg
+			 : verdict.message ? verdict.message
+					   : "the judge gives no reason");
 	}
 	serve_twins(work);
 	end_work(work);

@@ -119,6 +119,38 @@ test_expect_success 'the same seed gives the same samples; --skip-verify leaves 
 	test_cmp b a
 '
 
+# ---- a judge that a file named `trouble` stops ----
+
+mkdir own
+cp "$KGB_TEST_BIN_DIR"/kgb-* own/
+cat >own/kgb-judge <<\END
+#!/bin/sh
+[ "$1" = verify ] || exit 1
+here=$(dirname "$0")/..
+echo >>"$here/judged"
+status=passed code=null
+[ ! -e "$here/trouble" ] || status=infra_error code='"infra.test"'
+printf '{"schema":"kgb.verdict/1","status":"%s","code":%s,"total_tests":1,"passed_tests":1,"failed_tests":0}\n' $status "$code"
+END
+with_own_judge() {
+	rm -f judged
+	touch judged
+	KGB_DATA_DIR=$KGB_TEST_SOURCE_DIR KGB_DEPS_DIR=$KGB_TEST_SOURCE_DIR/.deps own/kgb-agent "$@" --json >out.json 2>log || return $?
+}
+test_expect_success 'answers stay when the judge is in trouble, and resume has them judged, equal kernels once' '
+	touch trouble
+	test_expect_code 4 with_own_judge add -m llm --samples 6 --set run.max_attempts=1 --runs-dir trouble_runs
+	cat log
+	jq -e ".operators[\"aten::add\"] | .samples.answered == 6 and .samples.judged == .samples.no_kernel
+		and (.samples.pass_at_k | has(\"10\") | not) and .attempts[0].end == \"infra.sandbox\"" out.json
+	rm trouble
+	test_expect_code 0 with_own_judge resume --runs-dir trouble_runs
+	jq -e ".operators[\"aten::add\"] | .status == \"passed\" and .samples.judged == 6 and .samples.correct == 6 - .samples.no_kernel" out.json
+	test_equal 6 "$(traffic trouble_runs)" requests
+	# Each kernel, and the best one in the final verification.
+	test_equal $(($(jq ".operators[\"aten::add\"].samples.distinct_kernels" out.json) + 1)) "$(wc -l <judged)" "times judged"
+'
+
 # ---- servers ----
 
 test_start_api
