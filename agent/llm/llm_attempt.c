@@ -402,6 +402,7 @@ static int take_answer(struct work *work, const struct kgb_answer *answer, struc
 		.kernel_sha256 = kernel ? work->sha256 : NULL,
 		.kernel_source = kernel ? source : NULL,
 	};
+	kgb_model_session_flush(&attempt->model); /* its tokens; the sample syncs both */
 	if (kgb_event_sample(env->log, attempt->facts.spec->name, &sample, err) < 0)
 		return -1;
 	if (kernel) {

@@ -164,7 +164,8 @@ live() {
 }
 calls() { grep -c . "$TRASH/port.$1" 2>/dev/null || true; }
 
-# Requests by the run's ledger, all attempts together: answered, open when kgb-agent ended, and calls that were repeated.
+# Requests by the run's ledger, all attempts together: answered, open when kgb-agent ended, and calls that were repeated; or
+# another sum that is named.
 cat >ledger.py <<'END'
 import json, sys
 
@@ -174,7 +175,7 @@ for line in open(sys.argv[1] + "/journal.jsonl"):
     data = event["data"]
     if event["type"] in ("usage", "attempt_finished") and data.get("gateway"):
         totals[data["operator"], data["attempt"]] = data["gateway"]
-print(sum(t["exchanges"] + t["open"] + t["retries"] for t in totals.values()))
+print(sum(t[name] for t in totals.values() for name in sys.argv[2:] or ("exchanges", "open", "retries")))
 END
 
 # One attempt for four samples.
@@ -296,6 +297,8 @@ test_expect_success 'after kill -9, resume asks for what is missing, and the led
 	answered=$(grep -c "\"type\":\"sample\"" killed/*/journal.jsonl)
 	before=$(calls ok.ok.ok.slow-kill)
 	test_equal "$before" "$(python3 ledger.py "$(run_dir killed)")" "calls before the kill"
+	# The tokens of an answer are in the journal before the answer is.
+	test "$(python3 ledger.py "$(run_dir killed)" output)" -ge $((5 * answered))
 	test_expect_code 1 live ok.ok.ok.slow/kill resume --concurrency 8 --runs-dir killed --json >out.json 2>log
 	jq -e "[.operators[] | .samples.answered] == [5, 5]" out.json
 	test_equal $((before + 10 - answered)) "$(calls ok.ok.ok.slow-kill)" calls
