@@ -48,7 +48,7 @@ struct kgb_llm_attempt {
 	int64_t timeout_ms;
 	enum kgb_agent_end end; /* the worst that happened; OK: every sample is there */
 	char why[256];
-	bool is_ending, cancelled, timed_out, reported_fatal;
+	bool is_ending, cancelled, timed_out, reported_fatal, warned_of_budget;
 	kgb_llm_attempt_done_fn done;
 	void *payload;
 };
@@ -616,7 +616,10 @@ static int journal_start(const struct kgb_llm_attempt *attempt, struct kgb_err *
 static void on_budget(void *payload, const char *why)
 {
 	struct kgb_llm_attempt *attempt = payload;
-	kgb_warn("%s: %s", attempt->facts.spec->name, why);
+	/* Each open question comes to the end of the budget. */
+	if (!attempt->warned_of_budget)
+		kgb_warn("%s: %s", attempt->facts.spec->name, why);
+	attempt->warned_of_budget = true;
 }
 
 static void on_fatal(void *payload, const struct kgb_err *err)

@@ -286,6 +286,15 @@ test_expect_success 'the samples that are missing after bad days are asked for o
 	test_equal 3 "$(grep -cxFf before "$(run_dir runs)/samples.jsonl")" "old rows"
 '
 
+test_expect_success 'at the end of a budget no answer that is paid for is lost, and there is one warning' '
+	test_expect_code 5 live ok/budget silu -m llm --server-type openai --model-name m --samples 60 --concurrency 8 --skip-verify \
+		--max-tokens 21500 --runs-dir budget --json >out.json 2>log
+	cat log
+	jq -e ".operators[\"aten::silu\"] | .attempts[0].end == \"budget.reached\" and .samples.missing > 0
+		and .samples.answered == $(calls ok-budget) and .attempts[0].charged_tokens == 105 * .samples.answered" out.json
+	test_equal 1 "$(grep -c "warning: aten::silu: the token budget of the run is used up" log)" warnings
+'
+
 has_calls() { [ -e "$TRASH/port.$1" ] && [ "$(calls "$1")" -ge "$2" ]; }
 test_expect_success 'after kill -9, resume asks for what is missing, and the ledger has what the server got' '
 	OPENAI_API_KEY=key OPENAI_BASE_URL=$api/ok.ok.ok.slow/kill kgb-agent neg,silu -m llm \
