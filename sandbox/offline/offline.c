@@ -104,6 +104,7 @@ static const struct kgb_offline_turn *draw(const struct kgb_offline_session *ses
 		number = number * 31 + (uint64_t)*at;
 	for (size_t i = 0; i < answers->n; i++)
 		total += (uint64_t)answers->items[i].weight;
+	KGB_ASSERT(total > 0); /* a session has turns, and a turn has a weight */
 	number %= total;
 	size_t i = 0;
 	for (; number >= (uint64_t)answers->items[i].weight; i++)

@@ -22,7 +22,7 @@ static int by_digest(const void *a, const void *b)
 static int add_digest(struct kgb_library_images *library, const void *bytes, size_t len,
 		      struct kgb_err *err)
 {
-	struct kgb_image_digest digest;
+	struct kgb_image_digest digest = {.sha256 = ""};
 
 	if (library->digests.n == KGB_INDEX_IMAGES_MAX)
 		return kgb_fail(err, KGB_ERR_LIMIT, "more than %u images", KGB_INDEX_IMAGES_MAX);
