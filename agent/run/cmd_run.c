@@ -57,7 +57,7 @@ static int plan(struct kgb_run_plan *plan, bool earlier, struct kgb_err *err)
 	if (earlier ? kgb_run_plan_earlier(plan, err) < 0 : kgb_run_plan_operators(plan, err) < 0)
 		return -1;
 	if (kernels && kgb_run_plan_kernels(plan, kernels, err) < 0)
-		return -1;
+		return kgb_ctx(err, "--kernels");
 	if (plan->generate && kgb_run_plan_generation(plan, err) < 0)
 		return -1;
 	return kgb_run_plan_environment(plan, err);
