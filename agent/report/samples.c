@@ -8,28 +8,19 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "verify/lane/reached.h"
 
 static const size_t ks[] = {1, 2, 5, 10};
 static const double fast_ps[] = {1, 1.5, 2};
 static const char *const rung_names[KGB_N_SAMPLE_RUNGS] = {"compiles", "core", "correct"};
-
-/** Names of `reached`, from the lowest to the highest rung. */
-static int height(const char *reached)
-{
-	static const char *const names[] = {"refused", "nothing", "compiles", "runs",
-					    "core",    "correct", "timed"};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++)
-		if (reached && kgb_str_eq(reached, names[i]))
-			return (int)i;
-	return -1;
-}
 
 /** Whether a sample got as far as a rung. A verdict of `cheated` shows none. */
 static bool has_reached(const struct kgb_sample *sample, enum kgb_sample_rung rung)
 {
 	if (rung == KGB_SAMPLE_CORRECT)
 		return sample->has_verdict && kgb_str_eq(sample->status, "passed");
-	return sample->has_verdict && height(sample->reached) >= height(rung_names[rung]);
+	return sample->has_verdict &&
+	       kgb_reached_find(sample->reached) >= kgb_reached_find(rung_names[rung]);
 }
 
 /** Counts of one operator's samples, or of all. */
@@ -125,10 +116,10 @@ static double cumulative_at_k(const struct kgb_run_state *state, size_t k)
 	size_t solved = 0;
 	for (size_t i = 0; i < state->n_ops; i++) {
 		bool any = false;
-		for (size_t number = 1; number <= k; number++) {
-			const struct kgb_sample *sample =
-				kgb_op_sample(&state->ops[i], (int)number);
-			any = any || (sample && has_reached(sample, KGB_SAMPLE_CORRECT));
+		for (size_t s = 0; s < state->ops[i].n_samples; s++) {
+			const struct kgb_sample *sample = &state->ops[i].samples[s];
+			any = any || ((size_t)sample->number <= k &&
+				      has_reached(sample, KGB_SAMPLE_CORRECT));
 		}
 		solved += any;
 	}

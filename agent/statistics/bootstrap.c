@@ -3,9 +3,9 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
+#include "verify/tensor/statistics.h"
 
 #define N_RESAMPLES 2000
 #define TAIL 0.025
@@ -17,20 +17,6 @@ static uint64_t next(uint64_t *state)
 	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
 	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
 	return z ^ (z >> 31);
-}
-
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/** Quantile of sorted values, interpolated. */
-static double quantile(const double *sorted, size_t n, double p)
-{
-	const double at = p * (double)(n - 1);
-	const size_t i = (size_t)at;
-	return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[i];
 }
 
 static double mean_of_resample(const double *values, size_t n, uint64_t *state)
@@ -67,11 +53,10 @@ struct kgb_estimate kgb_bootstrap_mean(const double *values, size_t n)
 	for (size_t i = 0; estimate.n > 0 && i < N_RESAMPLES; i++)
 		means[i] = mean_of_resample(known, estimate.n, &state);
 	if (estimate.n > 0) {
-		qsort(means, N_RESAMPLES, sizeof(*means), ascending);
 		estimate.value = sum / (double)estimate.n;
-		estimate.low = quantile(means, N_RESAMPLES, TAIL);
-		estimate.high = quantile(means, N_RESAMPLES, 1 - TAIL);
-		if (means[0] == means[N_RESAMPLES - 1])
+		estimate.low = kgb_quantile(means, N_RESAMPLES, TAIL);
+		estimate.high = kgb_quantile(means, N_RESAMPLES, 1 - TAIL);
+		if (kgb_quantile(means, N_RESAMPLES, 0) == kgb_quantile(means, N_RESAMPLES, 1))
 			widen(&estimate);
 	}
 	kgb_free(known);
