@@ -359,7 +359,7 @@ static struct kgb_question question_of(const struct work *work)
 	struct kgb_question question = {.protocol = env->samples->protocol,
 					.model = env->model,
 					.system_text = attempt->system_text.ptr,
-					.user = attempt->prompt.ptr,
+					.turns = {attempt->prompt.ptr},
 					.sampling = env->samples->sampling,
 					.stream = env->samples->stream};
 	question.sampling.refused = work->refused;

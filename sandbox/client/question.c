@@ -120,7 +120,9 @@ void kgb_question_write(const struct kgb_question *question, struct kgb_buf *out
 	kgb_jsonw_array(&w);
 	if (system_text && !members[question->protocol].system_text)
 		kgb_jsonw_put(&w, "{role: 'system', content: %s}", system_text);
-	kgb_jsonw_put(&w, "{role: 'user', content: %s}", question->user);
+	for (int i = 0; i < KGB_QUESTION_TURNS && question->turns[i]; i++)
+		kgb_jsonw_put(&w, "{role: %s, content: %s}", i % 2 ? "assistant" : "user",
+			      question->turns[i]);
 	kgb_jsonw_array_end(&w);
 	kgb_jsonw_object_end(&w);
 }

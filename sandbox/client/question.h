@@ -33,11 +33,15 @@ struct kgb_sampling {
 	unsigned refused; /* bits of enum kgb_sampling_field that the server does not take */
 };
 
+/** Most texts of a conversation: a task, an answer to it, and what is said about that answer. */
+#define KGB_QUESTION_TURNS 3
+
 struct kgb_question {
 	enum kgb_protocol protocol;
 	const char *model;
 	const char *system_text; /* NULL: none */
-	const char *user;
+	const char *turns[KGB_QUESTION_TURNS]; /* of user, model, user in this order; the last one
+						  is the user's; NULL: no more of them */
 	struct kgb_sampling sampling;
 	bool stream;
 };

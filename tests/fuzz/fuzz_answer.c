@@ -36,7 +36,7 @@ static void check(const struct kgb_answer *answer)
 	const struct kgb_question question = {
 		.protocol = answer->protocol,
 		.model = "m",
-		.user = answer->text.ptr,
+		.turns = {answer->text.ptr},
 		.sampling = {
 			.temperature = 1, .top_p = 1, .seed = 1, .effort = "low", .max_tokens = 1}};
 	KGB_ASSERT(kgb_question_refused(&question, answer->error) <= KGB_N_SAMPLING_FIELDS);

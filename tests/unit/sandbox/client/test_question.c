@@ -20,50 +20,71 @@ static const struct {
 	struct kgb_question question;
 	const char *path, *body, *sent;
 } cases[] = {
-	{{KGB_PROTOCOL_ANTHROPIC, "m", NULL, "hi", NOTHING, true},
+	{{KGB_PROTOCOL_ANTHROPIC, "m", NULL, {"hi"}, NOTHING, true},
 	 "/v1/messages",
 	 "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{}"},
-	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", "hi", ALL(0), false},
+	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", {"hi"}, ALL(0), false},
 	 "/v1/messages",
 	 "{\"model\":\"m\",\"stream\":false,\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"user_id\":\"sample-7\"},"
 	 "\"output_config\":{\"effort\":\"low\"},\"max_tokens\":100,\"system\":\"be good\","
 	 "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"user_id\":\"sample-7\"},"
 	 "\"output_config\":{\"effort\":\"low\"},\"max_tokens\":100}"},
-	{{KGB_PROTOCOL_CHAT, "m", "be good", "hi", ALL(0), true},
+	{{KGB_PROTOCOL_CHAT, "m", "be good", {"hi"}, ALL(0), true},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":true,\"temperature\":0.8,\"top_p\":0.5,\"seed\":7,"
 	 "\"reasoning_effort\":\"low\",\"max_tokens\":100,\"stream_options\":{\"include_usage\":true},"
 	 "\"messages\":[{\"role\":\"system\",\"content\":\"be good\"},{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"seed\":7,\"reasoning_effort\":\"low\",\"max_tokens\":100}"},
-	{{KGB_PROTOCOL_CHAT, "m", "", "\"\n\t\\\x01", NOTHING, false},
+	{{KGB_PROTOCOL_CHAT, "m", "", {"\"\n\t\\\x01"}, NOTHING, false},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"messages\":[{\"role\":\"user\",\"content\":\"\\\"\\n\\t\\\\\\u0001\"}]}",
 	 "{}"},
-	{{KGB_PROTOCOL_CHAT, "m", NULL, "hi", ALL(BIT(TEMPERATURE) | BIT(SEED)), false},
+	{{KGB_PROTOCOL_CHAT, "m", NULL, {"hi"}, ALL(BIT(TEMPERATURE) | BIT(SEED)), false},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"top_p\":0.5,\"reasoning_effort\":\"low\",\"max_tokens\":100,"
 	 "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"top_p\":0.5,\"reasoning_effort\":\"low\",\"max_tokens\":100}"},
-	{{KGB_PROTOCOL_CHAT, "m", NULL, "hi", ALL(BIT(MAX_TOKENS) | BIT(TOP_P) | BIT(EFFORT)),
+	{{KGB_PROTOCOL_CHAT,
+	  "m",
+	  NULL,
+	  {"hi"},
+	  ALL(BIT(MAX_TOKENS) | BIT(TOP_P) | BIT(EFFORT)),
 	  false},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"temperature\":0.8,\"seed\":7,\"max_completion_tokens\":100,"
 	 "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"seed\":7,\"max_completion_tokens\":100}"},
-	{{KGB_PROTOCOL_RESPONSES, "m", "be good", "hi", ALL(0), true},
+	{{KGB_PROTOCOL_RESPONSES, "m", "be good", {"hi"}, ALL(0), true},
 	 "/v1/responses",
 	 "{\"model\":\"m\",\"stream\":true,\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},"
 	 "\"reasoning\":{\"effort\":\"low\"},\"max_output_tokens\":100,\"store\":false,\"instructions\":\"be good\","
 	 "\"input\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},"
 	 "\"reasoning\":{\"effort\":\"low\"},\"max_output_tokens\":100}"},
-	{{KGB_PROTOCOL_RESPONSES, "m", NULL, "hi", ALL(BIT(MAX_TOKENS)), true},
+	{{KGB_PROTOCOL_RESPONSES, "m", NULL, {"hi"}, ALL(BIT(MAX_TOKENS)), true},
 	 "/v1/responses",
 	 "{\"model\":\"m\",\"stream\":true,\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},"
 	 "\"reasoning\":{\"effort\":\"low\"},\"store\":false,\"input\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},\"reasoning\":{\"effort\":\"low\"}}"},
+	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", {"hi", "bye", "again"}, NOTHING, false},
+	 "/v1/messages",
+	 "{\"model\":\"m\",\"stream\":false,\"system\":\"be good\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},"
+	 "{\"role\":\"assistant\",\"content\":\"bye\"},{\"role\":\"user\",\"content\":\"again\"}]}",
+	 "{}"},
+	{{KGB_PROTOCOL_CHAT, "m", "be good", {"hi", "bye", "again"}, NOTHING, false},
+	 "/v1/chat/completions",
+	 "{\"model\":\"m\",\"stream\":false,\"messages\":[{\"role\":\"system\",\"content\":\"be good\"},"
+	 "{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":\"bye\"},"
+	 "{\"role\":\"user\",\"content\":\"again\"}]}",
+	 "{}"},
+	{{KGB_PROTOCOL_RESPONSES, "m", "be good", {"hi", "bye", "again"}, NOTHING, false},
+	 "/v1/responses",
+	 "{\"model\":\"m\",\"stream\":false,\"store\":false,\"instructions\":\"be good\","
+	 "\"input\":[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":\"bye\"},"
+	 "{\"role\":\"user\",\"content\":\"again\"}]}",
+	 "{}"},
 };
 
 static void test_a_body_has_the_fields_that_are_set_and_not_refused(void **state)
@@ -86,7 +107,7 @@ static void test_a_temperature_of_zero_is_sent(void **state)
 	const struct kgb_question question = {
 		.protocol = KGB_PROTOCOL_CHAT,
 		.model = "m",
-		.user = "hi",
+		.turns = {"hi"},
 		.sampling = {.temperature = 0, .top_p = -1, .seed = 0}};
 	KGB_AUTO(buf) struct kgb_buf sent = KGB_BUF_INIT(0);
 	kgb_question_write_sent(&question, &sent);
@@ -142,7 +163,7 @@ static void test_the_field_that_a_server_complains_of_is_found(void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(errors); i++) {
 		const struct kgb_question question = {.protocol = errors[i].protocol,
 						      .model = "m",
-						      .user = "hi",
+						      .turns = {"hi"},
 						      .sampling = ALL(errors[i].refused)};
 		const enum kgb_sampling_field field =
 			kgb_question_refused(&question, errors[i].error);
@@ -156,7 +177,7 @@ static void test_fields_that_were_not_sent_are_not_refused(void **state)
 {
 	(void)state;
 	const struct kgb_question question = {
-		.protocol = KGB_PROTOCOL_CHAT, .model = "m", .user = "hi", .sampling = NOTHING};
+		.protocol = KGB_PROTOCOL_CHAT, .model = "m", .turns = {"hi"}, .sampling = NOTHING};
 	for (int field = 0; field < KGB_N_SAMPLING_FIELDS; field++)
 		assert_int_equal(
 			kgb_question_refused(
@@ -171,7 +192,7 @@ static void test_refusals_come_to_an_end(void **state)
 	for (int protocol = 0; protocol < KGB_N_PROTOCOLS; protocol++) {
 		struct kgb_question question = {.protocol = (enum kgb_protocol)protocol,
 						.model = "m",
-						.user = "hi",
+						.turns = {"hi"},
 						.sampling = ALL(0)};
 		static const char error[] =
 			"temperature top_p seed metadata reasoning_effort reasoning "
