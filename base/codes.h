@@ -153,7 +153,7 @@
 	X(INFRA_FACTS, "infra.facts", INFRA_ERROR, MACHINE, AGAIN, "The facts about the kernel file could not be read.") \
 	X(INFRA_CORRECTNESS, "infra.correctness", INFRA_ERROR, MACHINE, AGAIN, "Correctness could not be judged.") \
 	X(INFRA_L2, "infra.l2", INFRA_ERROR, MACHINE, AGAIN, "The ablation could not be judged.") \
-	X(INFRA_RECOMPILE, "infra.recompile", INFRA_ERROR, MACHINE, AGAIN, "A kernel could not be compiled again to prove its origin.") \
+	X(INFRA_RECOMPILE, "infra.recompile", INFRA_ERROR, MACHINE, AGAIN, "The judge could not compile a kernel for lack of time, memory or processes.") \
 	X(INFRA_TIMING, "infra.timing", INFRA_ERROR, MACHINE, AGAIN, "The kernel could not be timed.") \
 	X(INFRA_UNDECIDED, "infra.undecided", INFRA_ERROR, MACHINE, AGAIN, "No stage decided, and not every stage passed.") \
 	X(INFRA_GPU_BUSY, "infra.gpu_busy", INFRA_ERROR, MACHINE, AGAIN, "The GPU was not free in time.") \

@@ -100,6 +100,11 @@ def done(tasks):
     return ", ".join(names)
 
 
+def answer(request, fds):
+    if os.path.exists("/kgb/runner/no_memory.py"):
+        return wire.Reply(wire.MEMORY, "no memory")
+    return wire.Reply(wire.BAD_REQUEST, "works: %s; escaped: %s;" % (done(NEEDS), done(ESCAPES)))
+
+
 def main(channel):
-    wire.serve(channel, lambda request, fds: wire.Reply(
-        wire.BAD_REQUEST, "works: %s; escaped: %s;" % (done(NEEDS), done(ESCAPES))))
+    wire.serve(channel, answer)

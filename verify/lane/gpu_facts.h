@@ -11,7 +11,6 @@ struct kgb_device_policy;
 
 /** Facts of the GPU and of the code that may run on it; the same for all lanes. */
 struct kgb_gpu_facts {
-	unsigned sm; /* 90: compute capability 9.0 */
 	char name[128]; /* torch's name of it, and the driver's version of CUDA */
 	struct kgb_device_policy *policy; /* owned */
 	struct kgb_image_index index; /* of torch's libraries */

@@ -22,7 +22,6 @@
 	X(FIRST_CALL, "first_call") /* the candidate's first call of a case, with compiling */ \
 	X(CALL, "call") /* its other calls */ \
 	X(CHECK, "check") /* compare what calls returned */ \
-	X(CLAIMS, "claims") /* what the candidate's compiler left */ \
 	X(PROVE, "prove") /* whose code it is */ \
 	X(PLAN, "plan") /* make plans and load them */ \
 	X(REPLAY, "replay") \

@@ -128,7 +128,7 @@ struct kgb_image {
 	const unsigned char *bytes; /* ELF (cubin) or fatbin */
 	size_t len;
 	char *sha256; /* room for the digest, empty until kgb_image_sha256; NULL: none is kept */
-	const struct kgb_image_proof *proof; /* borrowed; NULL until kgb_provenance_prove_image */
+	const struct kgb_image_proof *proof; /* borrowed; NULL until kgb_provenance_prove */
 };
 
 struct kgb_record {

@@ -15,14 +15,20 @@
 
 enum { COMPILE_MS = 60 * 1000 };
 
-/* What was asked for once. Never freed before the compiler: others may wait for it. */
+enum entry_state {
+	ENTRY_BUSY, /* a seat compiles it */
+	ENTRY_DONE,
+	ENTRY_ABANDONED, /* the runner that requested it ended first */
+};
+
+/* What was requested once. Never freed before the compiler: others may wait for it. */
 struct entry {
 	struct entry *next;
 	char key[KGB_SHA256_HEX_LEN];
 	char cubin_sha256[KGB_SHA256_HEX_LEN]; /* "": there is no code */
 	struct kgb_recompiled made;
 	char why[KGB_RECOMPILE_WHY]; /* there is no code */
-	bool is_done;
+	enum entry_state state; /* under the compiler's lock */
 };
 
 struct kgb_compiler {
@@ -30,11 +36,11 @@ struct kgb_compiler {
 	const struct kgb_disk_cache *cache;
 	atomic_uint_fast64_t kept_bytes; /* there */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* a seat is left, or an entry is done */
-	unsigned sm; /* 0: not known yet */
+	pthread_cond_t changed; /* a seat is left, or an entry is no longer busy */
 	struct entry *entries;
 	size_t n_entries, n_bytes;
 	int64_t n_recalled;
+	char undecided[KGB_RECOMPILE_WHY]; /* why a source has no code though it may be good; "" */
 };
 
 struct kgb_compiler_seat {
@@ -45,15 +51,19 @@ struct kgb_compiler_seat {
 	struct kgb_worker *worker; /* that compiles for this seat; NULL: none */
 };
 
-struct header {
-	uint64_t first, second;
+struct question {
+	uint64_t ttir_bytes, options_bytes, sm;
+};
+
+struct answer {
+	uint64_t cubin_bytes, facts_bytes;
 };
 
 /* A request as it came. */
 struct request {
 	char *text; /* owned: the header, the IR, the options, a NUL */
 	size_t len;
-	struct kgb_triton_claim claim; /* in it */
+	struct kgb_triton_source source; /* in it */
 };
 
 struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kgb_disk_cache *cache)
@@ -80,13 +90,6 @@ void kgb_compiler_free(struct kgb_compiler *compiler)
 	kgb_free(compiler);
 }
 
-void kgb_compiler_set_sm(struct kgb_compiler *compiler, unsigned sm)
-{
-	pthread_mutex_lock(&compiler->lock);
-	compiler->sm = sm;
-	pthread_mutex_unlock(&compiler->lock);
-}
-
 int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler)
 {
 	pthread_mutex_lock(&compiler->lock);
@@ -102,10 +105,18 @@ const struct kgb_recompiled *kgb_compiler_find(struct kgb_compiler *compiler,
 
 	pthread_mutex_lock(&compiler->lock);
 	for (const struct entry *entry = compiler->entries; entry && !found; entry = entry->next)
-		if (entry->is_done && kgb_str_eq(entry->cubin_sha256, cubin_sha256))
+		if (entry->state == ENTRY_DONE && kgb_str_eq(entry->cubin_sha256, cubin_sha256))
 			found = &entry->made;
 	pthread_mutex_unlock(&compiler->lock);
 	return found;
+}
+
+bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY])
+{
+	pthread_mutex_lock(&compiler->lock);
+	memcpy(why, compiler->undecided, KGB_RECOMPILE_WHY);
+	pthread_mutex_unlock(&compiler->lock);
+	return why[0] != '\0';
 }
 
 /* ---- the table ---- */
@@ -118,22 +129,16 @@ static struct entry *find_entry(const struct kgb_compiler *compiler, const char 
 	return NULL;
 }
 
-/* The entry for this key; *is_ours: it is new and ours to fill. NULL: no more room, or the seat is
- * to be left. */
-static struct entry *claim_entry(struct kgb_compiler_seat *seat, const char *key, bool *is_ours)
+static struct entry *add_entry(struct kgb_compiler *compiler, const char *key)
 {
-	struct kgb_compiler *compiler = seat->compiler;
-	struct entry *entry = find_entry(compiler, key);
-
-	*is_ours = !entry;
-	while (entry && !entry->is_done && !seat->leaving)
-		pthread_cond_wait(&compiler->changed, &compiler->lock);
-	if (entry)
-		return entry->is_done ? entry : NULL;
 	if (compiler->n_entries == KGB_COMPILER_ENTRIES_MAX ||
-	    compiler->n_bytes > KGB_COMPILER_BYTES_MAX)
+	    compiler->n_bytes > KGB_COMPILER_BYTES_MAX) {
+		snprintf(compiler->undecided, sizeof(compiler->undecided),
+			 "the candidate has more than %d kernels or %zu bytes compiled",
+			 KGB_COMPILER_ENTRIES_MAX, KGB_COMPILER_BYTES_MAX);
 		return NULL;
-	entry = kgb_xcalloc(1, sizeof(*entry));
+	}
+	struct entry *entry = kgb_xcalloc(1, sizeof(*entry));
 	memcpy(entry->key, key, sizeof(entry->key));
 	entry->next = compiler->entries;
 	compiler->entries = entry;
@@ -141,14 +146,39 @@ static struct entry *claim_entry(struct kgb_compiler_seat *seat, const char *key
 	return entry;
 }
 
-static void finish_entry(struct kgb_compiler *compiler, struct entry *entry, bool is_recalled)
+/* The entry for this key, when it is no longer busy; *is_ours: this seat must fill it. NULL: there
+ * is no more room, or the seat is left. */
+static struct entry *claim_entry(struct kgb_compiler_seat *seat, const char *key, bool *is_ours)
 {
+	struct kgb_compiler *compiler = seat->compiler;
+	struct entry *entry = find_entry(compiler, key);
+
+	while (entry && entry->state == ENTRY_BUSY && !seat->leaving)
+		pthread_cond_wait(&compiler->changed, &compiler->lock);
+	*is_ours = !entry || entry->state != ENTRY_DONE;
+	if (seat->leaving || !*is_ours)
+		return *is_ours ? NULL : entry;
+	if (!entry)
+		entry = add_entry(compiler, key);
+	if (entry)
+		entry->state = ENTRY_BUSY;
+	return entry;
+}
+
+/* A compilation that ended with its runner decides nothing; the next runner repeats it. */
+static void finish_entry(struct kgb_compiler_seat *seat, struct entry *entry, bool is_recalled,
+			 bool is_decided)
+{
+	struct kgb_compiler *compiler = seat->compiler;
+
 	if (entry->made.bytes)
 		kgb_sha256_hex(entry->made.cubin, entry->made.len, entry->cubin_sha256);
 	pthread_mutex_lock(&compiler->lock);
-	entry->is_done = true;
+	entry->state = is_decided || !seat->leaving ? ENTRY_DONE : ENTRY_ABANDONED;
 	compiler->n_bytes += entry->made.n_bytes;
 	compiler->n_recalled += is_recalled;
+	if (!is_decided && entry->state == ENTRY_DONE)
+		memcpy(compiler->undecided, entry->why, sizeof(entry->why));
 	pthread_cond_broadcast(&compiler->changed);
 	pthread_mutex_unlock(&compiler->lock);
 }
@@ -165,49 +195,65 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-static void compile(struct kgb_compiler_seat *seat, const struct kgb_triton_claim *claim,
-		    unsigned sm, struct entry *entry)
+/* Start a worker for this seat and have it compile. -1: a fault of ours. */
+static int compile_once(struct kgb_compiler_seat *seat, const struct kgb_triton_source *source,
+			struct kgb_worker *worker, struct entry *entry, struct kgb_err *err)
+{
+	if (kgb_recompile_start(worker, seat->compiler->zygote, err) < 0)
+		return -1;
+	if (!set_worker(seat, worker))
+		return kgb_fail(err, KGB_ERR_FAILED, "the runner has ended");
+	return kgb_recompile_ask(worker, source, kgb_mono_ms() + COMPILE_MS, &entry->made,
+				 entry->why, err);
+}
+
+static void end_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker)
+{
+	(void)set_worker(seat, NULL);
+	kgb_worker_stop(worker);
+}
+
+/* Fill the entry. A compiler that crashes is asked once more: hostile text crashes it again, a
+ * fault of ours does not. Returns false when a lack of time, memory or processes was the cause. */
+static bool compile(struct kgb_compiler_seat *seat, const struct kgb_triton_source *source,
+		    struct entry *entry)
 {
 	struct kgb_compiler *compiler = seat->compiler;
 	struct kgb_worker worker = KGB_WORKER_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
-	int rc = kgb_recompile_start(&worker, compiler->zygote, &err);
+	int rc = compile_once(seat, source, &worker, entry, &err);
 
-	if (rc == 0 && !set_worker(seat, &worker))
-		rc = kgb_fail(&err, KGB_ERR_FAILED, "no longer needed");
-	if (rc == 0)
-		rc = kgb_recompile_ask(&worker, claim, sm, kgb_mono_ms() + COMPILE_MS, &entry->made,
-				       entry->why, &err);
+	if (rc == KGB_RECOMPILE_CRASHED) {
+		end_worker(seat, &worker);
+		rc = compile_once(seat, source, &worker, entry, &err);
+	}
 	if (rc < 0)
 		snprintf(entry->why, sizeof(entry->why), "%.300s", err.msg);
-	if (rc == 0 && compiler->cache)
-		kgb_proof_keep(compiler->cache, &compiler->kept_bytes, claim, sm, worker.identity,
+	if (rc == KGB_RECOMPILE_DONE && compiler->cache)
+		kgb_proof_keep(compiler->cache, &compiler->kept_bytes, source, worker.identity,
 			       &entry->made);
-	(void)set_worker(seat, NULL);
-	kgb_worker_stop(&worker);
+	end_worker(seat, &worker);
+	return rc >= 0 && rc != KGB_RECOMPILE_UNDECIDED;
 }
 
 /* NULL: neither code nor a reason. */
 static const struct entry *make(struct kgb_compiler_seat *seat, const struct request *request)
 {
 	struct kgb_compiler *compiler = seat->compiler;
-	const struct kgb_triton_claim *claim = &request->claim;
 	char key[KGB_SHA256_HEX_LEN];
 	bool is_ours;
 
 	kgb_sha256_hex(request->text, request->len, key);
 	pthread_mutex_lock(&compiler->lock);
-	const unsigned sm = compiler->sm;
-	struct entry *entry = seat->leaving || sm == 0 ? NULL : claim_entry(seat, key, &is_ours);
+	struct entry *entry = claim_entry(seat, key, &is_ours);
 	pthread_mutex_unlock(&compiler->lock);
 	if (!entry || !is_ours)
 		return entry;
 	const bool is_recalled =
-		compiler->cache && kgb_proof_recall(compiler->cache, claim, sm,
+		compiler->cache && kgb_proof_recall(compiler->cache, &request->source,
 						    compiler->zygote->identity, &entry->made);
-	if (!is_recalled)
-		compile(seat, claim, sm, entry);
-	finish_entry(compiler, entry, is_recalled);
+	const bool is_decided = is_recalled || compile(seat, &request->source, entry);
+	finish_entry(seat, entry, is_recalled, is_decided);
 	return entry;
 }
 
@@ -242,35 +288,35 @@ static bool send_all(int fd, const void *data, size_t len)
 
 static bool read_request(int fd, struct request *request)
 {
-	struct header header;
+	struct question question;
 
 	kgb_free(request->text);
 	*request = (struct request){0};
-	if (!read_all(fd, &header, sizeof(header)) || header.first == 0 ||
-	    header.first > KGB_CLAIM_TTIR_MAX || header.second > KGB_CLAIM_METADATA_MAX)
+	if (!read_all(fd, &question, sizeof(question)) || question.ttir_bytes == 0 ||
+	    question.ttir_bytes > KGB_TRITON_IR_MAX ||
+	    question.options_bytes > KGB_TRITON_OPTIONS_MAX || question.sm > KGB_COMPILER_SM_MAX)
 		return false;
-	request->len = sizeof(header) + header.first + header.second;
+	request->len = sizeof(question) + question.ttir_bytes + question.options_bytes;
 	request->text = kgb_xmalloc(request->len + 1);
-	memcpy(request->text, &header, sizeof(header));
+	memcpy(request->text, &question, sizeof(question));
 	request->text[request->len] = '\0';
-	request->claim = (struct kgb_triton_claim){
-		.name = "",
-		.cubin_sha256 = "",
-		.ttir = request->text + sizeof(header),
-		.ttir_len = header.first,
-		.metadata = request->text + sizeof(header) + header.first,
-		.metadata_len = header.second,
+	request->source = (struct kgb_triton_source){
+		.ttir = request->text + sizeof(question),
+		.ttir_len = question.ttir_bytes,
+		.options = request->text + sizeof(question) + question.ttir_bytes,
+		.options_len = question.options_bytes,
+		.sm = (unsigned)question.sm,
 	};
-	return read_all(fd, request->text + sizeof(header), request->len - sizeof(header));
+	return read_all(fd, request->text + sizeof(question), request->len - sizeof(question));
 }
 
-static bool answer(int fd, const struct entry *entry)
+static bool send_answer(int fd, const struct entry *entry)
 {
 	const char *why = entry ? entry->why : "not now";
 
 	if (entry && entry->made.bytes)
 		return send_all(fd, entry->made.bytes, entry->made.n_bytes);
-	const struct header header = {.second = strlen(why)};
+	const struct answer header = {.facts_bytes = strlen(why)};
 	return send_all(fd, &header, sizeof(header)) && send_all(fd, why, strlen(why));
 }
 
@@ -280,7 +326,7 @@ static void *serve(void *payload)
 	struct request request = {0};
 
 	(void)pthread_setname_np(pthread_self(), "compiler");
-	while (read_request(seat->fd, &request) && answer(seat->fd, make(seat, &request)))
+	while (read_request(seat->fd, &request) && send_answer(seat->fd, make(seat, &request)))
 		;
 	(void)shutdown(seat->fd, SHUT_RDWR); /* the runner goes on without us */
 	kgb_free(request.text);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Makes the machine code of the candidate's kernels. A runner that has Triton IR for a GPU asks for
- * it here, instead of compiling it itself (verify/python/runner/remote.py): then every kernel is
- * compiled once, by us, for all lanes and, by the store, for later verifications; and code that we
- * made needs no other proof of where it came from. Whatever a runner asks is untrusted, as a claim
- * is (claims.h). What this refuses, the runner compiles on its own, and proof takes the longer way.
+ * Makes the machine code of the candidate's kernels. A runner requests code for its Triton IR here
+ * and does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
+ * for all lanes and, by the cache, for later verifications, and code that we made needs no other
+ * proof of where it came from. Requests are untrusted. The runner compiles what this refuses, for
+ * the error message that its author must see; code made so is proved by nothing.
  *
- * One SOCK_STREAM socket per runner. Request: two little-endian 64-bit lengths, of the IR and of a
- * JSON object with Triton's options, then both. Answer: the same header, of a cubin and of its
- * facts (verify/python/runner/recompile.py), then both; or no cubin, and a text with the cause.
+ * One SOCK_STREAM socket per runner. Request: three little-endian 64-bit numbers, the lengths of
+ * the IR and of a JSON object with Triton's options, and the compute capability (90 for 9.0); then
+ * IR and options. Answer: two such numbers, the lengths of a cubin and of its facts
+ * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause.
  */
 #ifndef KGB_VERIFY_PROVENANCE_COMPILER_H
 #define KGB_VERIFY_PROVENANCE_COMPILER_H
@@ -18,18 +19,16 @@
 
 #define KGB_COMPILER_ENTRIES_MAX 4096
 #define KGB_COMPILER_BYTES_MAX ((size_t)512 << 20) /* of everything that is kept in memory */
+#define KGB_COMPILER_SM_MAX 999
 
 struct kgb_compiler;
 
 /** `zygote` (of KGB_ROLE_COMPILE) and `cache` (of compilations, proof_cache.h; NULL: none) are
- * borrowed. Refuses all requests before kgb_compiler_set_sm: a kernel that is compiled while its
- * file is imported would wait for work that follows the import. */
+ * borrowed. */
 struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote,
 				      const struct kgb_disk_cache *cache);
 /** No seat may be left. NULL is fine. */
 void kgb_compiler_free(struct kgb_compiler *compiler);
-/** Compile for compute capability `sm`, 90 for 9.0. */
-void kgb_compiler_set_sm(struct kgb_compiler *compiler, unsigned sm);
 /** Compilations so far that an earlier verification had made. */
 int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler);
 
@@ -40,6 +39,10 @@ KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, struct kgb_co
 				    int *runner_fd, struct kgb_err *err);
 /** End a compilation that runs and the thread. NULL is fine. */
 void kgb_compiler_leave(struct kgb_compiler_seat *seat);
+
+/** Whether some request got no code for lack of time, memory or processes, which proves nothing
+ * about it; `why` gives the cause in one line, or "". */
+bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY]);
 
 /** What we made, if we made the cubin of this SHA-256; owned by the compiler. NULL: we did not. */
 const struct kgb_recompiled *kgb_compiler_find(struct kgb_compiler *compiler,

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/str.h"
 #include "verify/provenance/elf64.h"
 
@@ -12,9 +11,7 @@
 #endif
 
 enum {
-	ABI_OF_CUDA_13 = 8, /* e_ident[EI_ABIVERSION] from which e_flags has the new layout */
 	STO_CUDA_ENTRY = 0x10, /* st_other of a kernel */
-	DIGEST_MAX = KGB_CUBIN_BYTES_MAX * 3u,
 };
 
 struct reader {
@@ -25,33 +22,6 @@ struct reader {
 	size_t n_symbols;
 	struct kgb_arena *arena;
 };
-
-static bool is_one_of(const char *name, const char *const *prefixes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (kgb_str_starts(name, prefixes[i]))
-			return true;
-	return false;
-}
-
-/* Sections that no loader acts on, or that are digested in another form. */
-static bool is_left_out(const char *name)
-{
-	static const char *const prefixes[] = {".debug_",      ".nv_debug",      ".note",
-					       ".rela.debug",  ".rela.nv_debug", ".rel.debug",
-					       ".rel.nv_debug"};
-	static const char *const tables[] = {".shstrtab", ".strtab", ".symtab"};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(tables); i++)
-		if (kgb_str_eq(name, tables[i]))
-			return true;
-	return is_one_of(name, prefixes, KGB_ARRAY_LEN(prefixes));
-}
-
-static bool is_code(const char *name)
-{
-	return kgb_str_starts(name, ".text") || kgb_str_starts(name, ".nv.constant");
-}
 
 /* Memory that the module owns and that kernels can write; shared and local memory belong to a
  * launch. */
@@ -121,132 +91,6 @@ static const struct kgb_elf_section *home(const struct reader *reader, const Elf
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= reader->elf.n_sections)
 		return NULL;
 	return &reader->sections[symbol->st_shndx];
-}
-
-/* ---- digests: every item with its length, so that no two inputs look alike ---- */
-
-static void add_number(struct kgb_buf *out, uint64_t value)
-{
-	kgb_buf_add(out, &value, sizeof(value));
-}
-
-static void add_bytes(struct kgb_buf *out, const void *bytes, size_t len)
-{
-	add_number(out, len);
-	kgb_buf_add(out, bytes, len);
-}
-
-static void add_text(struct kgb_buf *out, const char *text)
-{
-	add_bytes(out, text, strlen(text));
-}
-
-static void add_symbol(struct kgb_buf *out, const struct reader *reader, const Elf64_Sym *symbol,
-		       const char *name)
-{
-	const struct kgb_elf_section *section = home(reader, symbol);
-
-	add_text(out, name);
-	add_text(out, section ? section->name : "");
-	add_number(out, section ? 0 : symbol->st_shndx);
-	add_number(out, symbol->st_value);
-	add_number(out, symbol->st_size);
-	add_number(out, (uint64_t)symbol->st_info << 8 | symbol->st_other);
-}
-
-/* Asked for in loops too: one long name that is named often would keep us. */
-static int fail_too_much(struct kgb_err *err)
-{
-	return kgb_fail(err, KGB_ERR_LIMIT, "cubin: more than %u bytes to compare",
-			(unsigned)DIGEST_MAX);
-}
-
-/* Relocations name symbols by number; numbers depend on debugging data, what they stand for does
- * not. */
-static int add_relocations(struct kgb_buf *out, const struct reader *reader,
-			   const struct kgb_elf_section *section, struct kgb_err *err)
-{
-	const size_t size =
-		section->header.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-
-	for (size_t at = 0; at + size <= section->n_bytes; at += size) {
-		Elf64_Rela entry = {0};
-		Elf64_Sym symbol;
-		const char *name;
-		memcpy(&entry, section->data + at, size);
-		if (read_symbol(reader, ELF64_R_SYM(entry.r_info), &symbol, &name, err) < 0)
-			return kgb_ctx(err, "relocations of %s", section->name);
-		add_number(out, entry.r_offset);
-		add_number(out, ELF64_R_TYPE(entry.r_info));
-		add_number(out, (uint64_t)entry.r_addend);
-		add_symbol(out, reader, &symbol, name);
-		if (out->overflowed)
-			return fail_too_much(err);
-	}
-	return 0;
-}
-
-static int add_section(struct kgb_buf *out, const struct reader *reader,
-		       const struct kgb_elf_section *section, struct kgb_err *err)
-{
-	add_text(out, section->name);
-	add_number(out, section->header.sh_type);
-	add_number(out, section->header.sh_flags);
-	add_number(out, section->header.sh_size);
-	add_number(out, section->header.sh_addralign);
-	add_number(out, section->header.sh_addr);
-	/* The section that it belongs to, where the field means that. */
-	if (section->header.sh_flags & SHF_INFO_LINK &&
-	    section->header.sh_info < reader->elf.n_sections)
-		add_text(out, reader->sections[section->header.sh_info].name);
-	if (section->header.sh_type == SHT_RELA || section->header.sh_type == SHT_REL)
-		return add_relocations(out, reader, section, err);
-	if (section->data)
-		add_bytes(out, section->data, section->n_bytes);
-	return 0;
-}
-
-static int add_symbols(struct kgb_buf *out, const struct reader *reader, struct kgb_err *err)
-{
-	for (size_t i = 0; i < reader->n_symbols; i++) {
-		Elf64_Sym symbol;
-		const char *name;
-		if (read_symbol(reader, i, &symbol, &name, err) < 0)
-			return -1;
-		const struct kgb_elf_section *section = home(reader, &symbol);
-		if (!section || !is_left_out(section->name))
-			add_symbol(out, reader, &symbol, name);
-		if (out->overflowed)
-			return fail_too_much(err);
-	}
-	return 0;
-}
-
-static int digest(const struct reader *reader, struct kgb_cubin *out, struct kgb_err *err)
-{
-	KGB_AUTO(buf) struct kgb_buf code = KGB_BUF_INIT(DIGEST_MAX);
-	KGB_AUTO(buf) struct kgb_buf load = KGB_BUF_INIT(DIGEST_MAX);
-	const Elf64_Ehdr *header = &reader->elf.header;
-
-	add_number(&load, header->e_flags);
-	add_number(&load, (uint64_t)header->e_type << 32 | header->e_version);
-	add_bytes(&load, header->e_ident, sizeof(header->e_ident));
-	for (size_t i = 0; i < reader->elf.n_sections; i++) {
-		const struct kgb_elf_section *section = &reader->sections[i];
-		if (is_code(section->name)) {
-			add_text(&code, section->name);
-			add_bytes(&code, section->data, section->n_bytes);
-		}
-		if (!is_left_out(section->name) && add_section(&load, reader, section, err) < 0)
-			return -1;
-	}
-	if (add_symbols(&load, reader, err) < 0)
-		return -1;
-	if (code.overflowed || load.overflowed)
-		return fail_too_much(err);
-	kgb_sha256_hex(code.ptr, code.len, out->code_sha256);
-	kgb_sha256_hex(load.ptr, load.len, out->load_sha256);
-	return 0;
 }
 
 /* ---- names ---- */
@@ -326,17 +170,10 @@ static void measure_state(const struct reader *reader, struct kgb_cubin *out)
 	}
 }
 
-static unsigned sm_of(const Elf64_Ehdr *header)
-{
-	if (header->e_ident[EI_ABIVERSION] >= ABI_OF_CUDA_13)
-		return header->e_flags >> 8 & 0xffff;
-	return header->e_flags & 0xff;
-}
-
 static int read_cubin(struct reader *reader, struct kgb_cubin *out, struct kgb_err *err)
 {
 	if (read_sections(reader, err) < 0 || find_symbols(reader, err) < 0 ||
-	    digest(reader, out, err) < 0 || read_names(reader, out, err) < 0)
+	    read_names(reader, out, err) < 0)
 		return -1;
 	measure_state(reader, out);
 	return 0;
@@ -356,7 +193,6 @@ int kgb_cubin_read(const void *bytes, size_t len, struct kgb_arena *arena, struc
 	if (reader.elf.header.e_machine != EM_CUDA)
 		return kgb_fail(err, KGB_ERR_INVALID, "cubin: ELF for machine %u, not for a GPU",
 				reader.elf.header.e_machine);
-	cubin.sm = sm_of(&reader.elf.header);
 	int result = read_cubin(&reader, &cubin, err);
 	kgb_free(reader.sections);
 	if (result == 0)

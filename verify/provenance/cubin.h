@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Machine code for an NVIDIA GPU as ptxas writes it (an ELF file): which GPU it is for, which
- * kernels it holds, whether it keeps data between launches, and digests that differ when
- * two files may behave differently.
+ * Machine code for an NVIDIA GPU as ptxas writes it (an ELF file): which kernels it holds, and
+ * whether it keeps data between launches.
  */
 #ifndef KGB_VERIFY_PROVENANCE_CUBIN_H
 #define KGB_VERIFY_PROVENANCE_CUBIN_H
@@ -11,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/mem.h"
 
 #define KGB_CUBIN_BYTES_MAX (64u << 20)
@@ -23,15 +21,6 @@ struct kgb_cubin_names {
 };
 
 struct kgb_cubin {
-	unsigned sm; /* 90: compute capability 9.0 */
-	/** Over names and bytes of `.text*` and `.nv.constant*`: what people mean by "the same
-	 * code". */
-	char code_sha256[KGB_SHA256_HEX_LEN];
-	/** Over all sections: also resources (`.nv.info*`), shared memory, initial values, symbols,
-	 * relocations. Left out are line tables and other debugging data (they hold paths, sizes
-	 * and dates of source files), notes, and where in the file things lie, which depends on
-	 * them. */
-	char load_sha256[KGB_SHA256_HEX_LEN];
 	struct kgb_cubin_names kernels;
 	/** Variables in memory that outlives a launch. Triton makes some for the texts of
 	 * device_print and device_assert and for constants of libdevice. */

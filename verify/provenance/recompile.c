@@ -45,13 +45,13 @@ int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote, st
 }
 
 /* Input of the worker: the IR, then the options. */
-static int make_input(const struct kgb_triton_claim *claim, int *out_fd, struct kgb_err *err)
+static int make_input(const struct kgb_triton_source *source, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
-	kgb_buf_add(&text, claim->ttir, claim->ttir_len);
-	kgb_buf_add(&text, claim->metadata, claim->metadata_len);
-	return kgb_memfd_of("kgb-claim", text.ptr, text.len, out_fd, err);
+	kgb_buf_add(&text, source->ttir, source->ttir_len);
+	kgb_buf_add(&text, source->options, source->options_len);
+	return kgb_memfd_of("kgb-triton-source", text.ptr, text.len, out_fd, err);
 }
 
 static int say_why(char why[KGB_RECOMPILE_WHY], enum kgb_recompile_end end, const char *text)
@@ -151,18 +151,17 @@ static int read_output(int fd, int64_t total, struct kgb_recompiled *out,
 }
 
 /* The worker writes its answer to *output_fd, which the caller closes. */
-static int send_claim(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
-		      int *output_fd, struct kgb_err *err)
+static int send_source(struct kgb_worker *worker, const struct kgb_triton_source *source,
+		       int *output_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int input = -1;
 	KGB_AUTO(fd) int output = -1;
 	KGB_AUTO(free)
-	char *request = kgb_xasprintf("{\"op\":\"compile\",\"sm\":%u,\"num_warps\":%lld,"
-				      "\"ttir_bytes\":%zu,\"options_bytes\":%zu}",
-				      sm, (long long)claim->num_warps, claim->ttir_len,
-				      claim->metadata_len);
+	char *request = kgb_xasprintf(
+		"{\"op\":\"compile\",\"sm\":%u,\"ttir_bytes\":%zu,\"options_bytes\":%zu}",
+		source->sm, source->ttir_len, source->options_len);
 
-	if (make_input(claim, &input, err) < 0 ||
+	if (make_input(source, &input, err) < 0 ||
 	    kgb_memfd_sized("kgb-compiled", KGB_RECOMPILE_OUTPUT_MAX, 0, &output, err) < 0)
 		return -1;
 	const int fds[] = {input, output};
@@ -186,13 +185,13 @@ int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadlin
 	return read_output(output_fd, reply->value, out, why, err);
 }
 
-int kgb_recompile_ask(struct kgb_worker *worker, const struct kgb_triton_claim *claim, unsigned sm,
+int kgb_recompile_ask(struct kgb_worker *worker, const struct kgb_triton_source *source,
 		      int64_t deadline_ms, struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
 		      struct kgb_err *err)
 {
 	KGB_AUTO(fd) int output = -1;
 
-	if (send_claim(worker, claim, sm, &output, err) < 0)
+	if (send_source(worker, source, &output, err) < 0)
 		return -1;
 	return kgb_recompile_wait(worker, output, deadline_ms, out, why, err);
 }

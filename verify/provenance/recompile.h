@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Our own compilation of the claimed sources of a candidate's kernels: Triton IR and options
- * in, machine code out. Done by a worker without GPU, network or torch
- * (verify/python/runner/recompile.py); the text that it parses may be hostile, so each claim gets a
- * worker of its own.
+ * One compilation: Triton IR and options in, machine code out. Done by a worker without GPU,
+ * network or torch (verify/python/runner/recompile.py); the text that it parses may be hostile, so
+ * each source gets a worker that serves nothing else.
  */
 #ifndef KGB_VERIFY_PROVENANCE_RECOMPILE_H
 #define KGB_VERIFY_PROVENANCE_RECOMPILE_H
@@ -13,10 +12,20 @@
 
 #include "base/formats/json.h"
 #include "verify/process/worker.h"
-#include "verify/provenance/triton_claims.h"
 
 #define KGB_RECOMPILE_OUTPUT_MAX (32u << 20) /* one cubin and its facts */
 #define KGB_RECOMPILE_WHY 320
+#define KGB_TRITON_IR_MAX (8u << 20)
+#define KGB_TRITON_OPTIONS_MAX (64u << 10)
+
+/** What a runner wants compiled. Untrusted. */
+struct kgb_triton_source {
+	const char *ttir; /* Triton IR */
+	size_t ttir_len;
+	const char *options; /* a JSON object */
+	size_t options_len;
+	unsigned sm; /* compute capability to compile for: 90 for 9.0 */
+};
 
 struct kgb_recompiled {
 	char *bytes; /* owned; the whole answer */
@@ -36,7 +45,7 @@ void kgb_auto_recompiled(struct kgb_recompiled *result);
 KGB_MUST_CHECK int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *out,
 					struct kgb_err *err);
 
-/** Start a worker for one claim (pair with kgb_worker_stop). */
+/** Start a worker for one source (pair with kgb_worker_stop). */
 KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 				       struct kgb_err *err);
 enum kgb_recompile_end {
@@ -45,15 +54,15 @@ enum kgb_recompile_end {
 	KGB_RECOMPILE_CRASHED, /* the compiler crashed; a second crash shows that the text is the
 				  cause */
 	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. That
-				    proves nothing, for or against the claim */
+				    proves nothing, for or against the source */
 };
-/** Have a claim compiled for compute capability `sm`. DONE: *out is filled. The others: `why` gives
+/** Have a source compiled. DONE: *out is filled. The others: `why` gives
  * the cause in one line (the worker may be dead then). -1: the worker's supervisor is gone, *err. A
  * worker that lives may be asked again. */
 KGB_MUST_CHECK int kgb_recompile_ask(struct kgb_worker *worker,
-				     const struct kgb_triton_claim *claim, unsigned sm,
-				     int64_t deadline_ms, struct kgb_recompiled *out,
-				     char why[KGB_RECOMPILE_WHY], struct kgb_err *err);
+				     const struct kgb_triton_source *source, int64_t deadline_ms,
+				     struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],
+				     struct kgb_err *err);
 /** The second half of kgb_recompile_ask: wait for a worker that writes to `output_fd`. */
 KGB_MUST_CHECK int kgb_recompile_wait(struct kgb_worker *worker, int output_fd, int64_t deadline_ms,
 				      struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],

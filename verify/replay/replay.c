@@ -15,7 +15,6 @@ enum {
 	ABOUT_MS = 60 * 1000,
 	EXEC_START_MS = 30 * 1000,
 	ARENA_MS = 20 * 1000,
-	COMPILE_MS = 30 * 1000,
 	PLAN_MS = 20 * 1000,
 	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
 	WATCH_REPETITION = 20,
@@ -40,7 +39,6 @@ static int ask_about(struct kgb_lane *lane, struct kgb_gpu_facts *facts, char **
 	if (reply->status != KGB_WIRE_OK)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "GPU: %s", reply->text);
 	const size_t len = strcspn(reply->text, "\n");
-	facts->sm = (unsigned)reply->value;
 	*torch_dir = kgb_xstrndup(reply->text, len);
 	snprintf(facts->name, sizeof(facts->name), "%s", reply->text + len);
 	return 0;
@@ -115,16 +113,11 @@ void kgb_replay_new(struct kgb_lane *lane)
 {
 	struct kgb_replay *replay = lane->replay;
 	const struct kgb_provenance_spec spec = {
-		.compiler = &lane->judge->zygotes[KGB_ROLE_COMPILE],
+		.compiler = lane->judge->compiler,
 		.index = &lane->gpu->index,
 		.policy = lane->gpu->policy,
-		.sm = lane->gpu->sm,
-		.timeout_ms = COMPILE_MS,
-		.cache = lane->judge->proofs,
-		.maker = lane->judge->compiler,
 	};
 
-	kgb_compiler_set_sm(lane->judge->compiler, lane->gpu->sm);
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));
 	kgb_provenance_init(replay->provenance, &spec);
 }

@@ -76,11 +76,6 @@ KGB_MUST_CHECK int kgb_replay_record(struct kgb_lane *lane, const struct kgb_cas
 				     struct kgb_recorded *out, struct kgb_failure *failure,
 				     struct kgb_err *err);
 void kgb_recorded_release(struct kgb_recorded *recorded);
-/** Prove whose code ran, for all images of `n` records at once. 0 tried, whatever came out of it. 1
- * *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane,
-				    const struct kgb_recorded *const *recorded, size_t n,
-				    struct kgb_failure *failure, struct kgb_err *err);
 
 /** A memfd for records, in judge->replay. */
 KGB_MUST_CHECK int kgb_replay_make_record_fd(struct kgb_lane *lane, struct kgb_err *err);
@@ -103,12 +98,12 @@ struct kgb_replay_case {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
-/** Make the plan of a case whose images were proved, and load it. 0: *out is ready. 1: *failure
+/** Prove whose code ran, make the plan of the case, and load it. 0: *out is ready. 1: *failure
  * says why the candidate is refused. -1: *err. *out must be released in every case. */
 KGB_MUST_CHECK int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
-/** All three: record, prove, make. */
+/** Both: record, make. */
 KGB_MUST_CHECK int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,
 				      struct kgb_err *err);

@@ -7,7 +7,6 @@
 #include "base/time.h"
 #include "verify/ablation/dependence.h"
 #include "verify/provenance/provenance.h"
-#include "verify/provenance/triton_claims.h"
 #include "verify/replay/replay.h"
 
 enum { PLAN_MS = 20 * 1000 };
@@ -172,19 +171,17 @@ static int load_plans(struct kgb_lane *lane,
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
 }
 
-/* What we compiled takes the place of what was captured: it behaves alike, and nothing that a
- * replay runs comes from the candidate's process. */
-static void use_own_code(struct kgb_record *record)
-{
-	for (size_t i = 0; i < record->n_images; i++)
-		record->images[i] = kgb_provenance_code(&record->images[i]);
-}
-
 static void count_launches(struct kgb_lane *lane, const struct kgb_replay_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_ops; i++)
 		if (kgb_replay_plan_is_candidate(plan, i))
 			kgb_verdict_count_launches(lane->verdict, plan->ops[i].kernel, 1);
+}
+
+static int prove(struct kgb_lane *lane, const struct kgb_record *record, struct kgb_err *err)
+{
+	KGB_MEASURE(lane, KGB_PHASE_PROVE);
+	return kgb_provenance_prove(lane->replay->provenance, record, err);
 }
 
 int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
@@ -194,7 +191,6 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	struct kgb_recorded_call captures[KGB_REPLAY_CALLS];
 	struct kgb_classification classification;
 	struct kgb_record *record = &recorded->record;
-	const struct kgb_triton_claims no_claims = KGB_CLAIMS_INIT;
 	const struct kgb_owners owners = {.find = kgb_provenance_owner,
 					  .payload = lane->replay->provenance};
 
@@ -214,10 +210,8 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				kgb_lane_text(lane, "the record of call %d is missing", i + 1),
 				"Leave the process's own GPU tracing alone.");
 	}
-	/* All that can be proved was proved before (kgb_replay_prove). */
-	if (kgb_provenance_prove(lane->replay->provenance, record, &no_claims, err) < 0)
+	if (prove(lane, record, err) < 0)
 		return -1;
-	use_own_code(record);
 	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
 			   &classification);
 	if (classification.replay == KGB_REPLAY_NO_WORK) {
@@ -246,12 +240,9 @@ int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       struct kgb_err *err)
 {
 	struct kgb_recorded recorded;
-	const struct kgb_recorded *const list[] = {&recorded};
 
 	*out = (struct kgb_replay_case){0};
 	int rc = kgb_replay_record(lane, data, &recorded, failure, err);
-	if (rc == 0)
-		rc = kgb_replay_prove(lane, list, 1, failure, err);
 	if (rc == 0)
 		rc = kgb_replay_make(lane, &recorded, out, failure, err);
 	kgb_recorded_release(&recorded);

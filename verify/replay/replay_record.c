@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The first step of judging on a GPU: three recorded calls of a case, and whose code they ran.
+ * The first step of judging on a GPU: three recorded calls of a case.
  */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/formats/jsonw.h"
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/lane/case_judge.h"
-#include "verify/provenance/compiler.h"
-#include "verify/provenance/elf64.h"
-#include "verify/provenance/provenance.h"
-#include "verify/provenance/triton_claims.h"
 #include "verify/replay/replay.h"
-
-enum { CLAIMS_MS = 10 * 1000, CLAIMS_WANTED_MAX = 512 /* in one request */ };
 
 /* ---- recording ---- */
 
@@ -70,7 +63,7 @@ static int refuse_record(struct kgb_lane *lane, const char *what, const struct k
 {
 	return kgb_refuse(failure, KGB_CODE_VERIFY_RECORD,
 			  kgb_lane_text(lane, "the %s is damaged: %s", what, why->msg),
-			  "Leave the process's own GPU tracing and Triton's cache alone.");
+			  "Leave the process's own GPU tracing alone.");
 }
 
 static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
@@ -159,107 +152,4 @@ void kgb_recorded_release(struct kgb_recorded *recorded)
 	kgb_case_data_release(&recorded->data[1]); /* the first one is borrowed */
 	kgb_free(recorded->calls);
 	recorded->calls = NULL;
-}
-
-/* ---- provenance ---- */
-
-/* Code that was not seen before and that we did not make. */
-struct strangers {
-	struct kgb_image **images;
-	char (*digests)[KGB_SHA256_HEX_LEN];
-	size_t n;
-};
-
-static void add_stranger(const struct kgb_lane *lane, struct kgb_image *image,
-			 struct strangers *out)
-{
-	char *digest = out->digests[out->n];
-
-	if (!kgb_elf_is(image->bytes, image->len))
-		return;
-	kgb_image_sha256(image, digest);
-	if (kgb_provenance_knows(lane->replay->provenance, digest) ||
-	    kgb_compiler_find(lane->judge->compiler, digest))
-		return;
-	for (size_t i = 0; i < out->n; i++)
-		if (strcmp(out->digests[i], digest) == 0)
-			return;
-	out->images[out->n++] = image;
-}
-
-static void write_request(const struct strangers *strangers, struct kgb_buf *request)
-{
-	struct kgb_jsonw w;
-
-	kgb_jsonw_init(&w, request, 0);
-	kgb_jsonw_put(&w, "{op: 'claims', wanted: [");
-	for (size_t i = 0; i < strangers->n; i++)
-		kgb_jsonw_str(&w, strangers->digests[i]);
-	kgb_jsonw_put(&w, "]}");
-}
-
-/* What the candidate's process says they were made from. */
-static int ask_for_claims(struct kgb_lane *lane, const struct strangers *strangers,
-			  struct kgb_buf *text, struct kgb_triton_claims *claims,
-			  struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_AUTO(fd) int fd = -1;
-	KGB_AUTO(buf) struct kgb_buf request = KGB_BUF_INIT(0);
-	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	struct kgb_err why = KGB_ERR_INIT;
-
-	KGB_MEASURE(lane, KGB_PHASE_CLAIMS);
-	if (kgb_memfd_empty("kgb-claims", &fd, err) < 0)
-		return -1;
-	write_request(strangers, &request);
-	int rc = kgb_lane_ask_runner(lane, request.ptr, fd, kgb_mono_ms() + CLAIMS_MS, reply,
-				     failure, err);
-	if (rc != 0)
-		return rc;
-	if (kgb_replay_copy(fd, KGB_CLAIMS_BYTES_MAX, text, &why) < 0 ||
-	    kgb_triton_claims_parse(text->ptr, text->len, claims, &why) < 0)
-		return refuse_record(lane, "list of compiled kernels", &why, failure);
-	return 0;
-}
-
-static int prove_strangers(struct kgb_lane *lane, const struct strangers *strangers,
-			   struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
-	int rc = 0;
-
-	if (strangers->n == 0)
-		return 0;
-	rc = ask_for_claims(lane, strangers, &text, &claims, failure, err);
-	if (rc != 0)
-		return rc;
-	KGB_MEASURE(lane, KGB_PHASE_PROVE);
-	for (size_t i = 0; i < strangers->n && rc == 0; i++)
-		rc = kgb_provenance_prove_image(lane->replay->provenance, strangers->images[i],
-						&claims, err);
-	kgb_triton_claims_release(&claims);
-	return rc;
-}
-
-int kgb_replay_prove(struct kgb_lane *lane, const struct kgb_recorded *const *recorded, size_t n,
-		     struct kgb_failure *failure, struct kgb_err *err)
-{
-	KGB_AUTO(free)
-	struct kgb_image **images = kgb_xcalloc(CLAIMS_WANTED_MAX, sizeof(struct kgb_image *));
-	KGB_AUTO(free)
-	char(*digests)[KGB_SHA256_HEX_LEN] = kgb_xcalloc(CLAIMS_WANTED_MAX + 1, KGB_SHA256_HEX_LEN);
-	struct strangers strangers = {.images = images, .digests = digests};
-	int rc = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < recorded[i]->record.n_images && rc == 0; k++) {
-			add_stranger(lane, &recorded[i]->record.images[k], &strangers);
-			if (strangers.n < CLAIMS_WANTED_MAX)
-				continue;
-			rc = prove_strangers(lane, &strangers, failure, err);
-			strangers.n = 0;
-		}
-	}
-	return rc == 0 ? prove_strangers(lane, &strangers, failure, err) : rc;
 }

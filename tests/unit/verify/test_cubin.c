@@ -24,7 +24,7 @@ static void read_cubin(const char *name, struct kgb_arena *arena, struct kgb_cub
 	assert_ok(kgb_cubin_read(bytes.ptr, bytes.len, arena, out, &err), err);
 }
 
-static void test_both_layouts_of_the_header_tell_the_gpu_and_the_kernel(void **state)
+static void test_the_kernel_of_a_cubin_is_found_for_two_versions_of_cuda(void **state)
 {
 	static const char *const names[] = {"scale.cubin", "scale_cuda12.cubin"};
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
@@ -33,7 +33,6 @@ static void test_both_layouts_of_the_header_tell_the_gpu_and_the_kernel(void **s
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
 		read_cubin(names[i], &arena, &cubin);
-		assert_int_equal(cubin.sm, 90);
 		assert_int_equal(cubin.kernels.n, 1);
 		assert_string_equal(cubin.kernels.items[0], "scale");
 		assert_true(kgb_cubin_names_has(&cubin.kernels, "scale"));
@@ -56,98 +55,6 @@ static void test_memory_that_outlives_a_launch_is_seen(void **state)
 	assert_contains(cubin.variables.items[0], "kept");
 	read_cubin("init.cubin", &arena, &cubin);
 	assert_int_equal(cubin.zeroed_bytes, 0);
-}
-
-static void test_line_numbers_do_not_change_the_digests(void **state)
-{
-	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
-	KGB_AUTO(buf) struct kgb_buf a = KGB_BUF_INIT(0);
-	KGB_AUTO(buf) struct kgb_buf b = KGB_BUF_INIT(0);
-	struct kgb_cubin one, other;
-
-	(void)state;
-	read_file("scale.cubin", &a);
-	read_file("scale_moved.cubin", &b);
-	assert_true(a.len != b.len || memcmp(a.ptr, b.ptr, a.len) != 0);
-	read_cubin("scale.cubin", &arena, &one);
-	read_cubin("scale_moved.cubin", &arena, &other);
-	assert_string_equal(one.code_sha256, other.code_sha256);
-	assert_string_equal(one.load_sha256, other.load_sha256);
-}
-
-static void test_another_instruction_changes_both_digests(void **state)
-{
-	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
-	struct kgb_cubin one, other;
-
-	(void)state;
-	read_cubin("scale.cubin", &arena, &one);
-	read_cubin("scale_other.cubin", &arena, &other);
-	assert_string_not_equal(one.code_sha256, other.code_sha256);
-	assert_string_not_equal(one.load_sha256, other.load_sha256);
-}
-
-static void test_another_initial_value_is_the_same_code_but_not_the_same_image(void **state)
-{
-	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
-	struct kgb_cubin one, other;
-
-	(void)state;
-	read_cubin("state.cubin", &arena, &one);
-	read_cubin("init.cubin", &arena, &other);
-	assert_string_equal(one.code_sha256, other.code_sha256);
-	assert_string_not_equal(one.load_sha256, other.load_sha256);
-}
-
-/* Where a section's bytes begin in the file. */
-static size_t section_at(const struct kgb_buf *bytes, const char *name)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_elf elf;
-	struct kgb_elf_section section;
-
-	assert_ok(kgb_elf_open(bytes->ptr, bytes->len, &elf, &err), err);
-	for (size_t i = 0; i < elf.n_sections; i++) {
-		assert_ok(kgb_elf_section(&elf, i, &section, &err), err);
-		if (strcmp(section.name, name) == 0)
-			return section.header.sh_offset;
-	}
-	fail_msg("no section '%s'", name);
-	return 0;
-}
-
-static void test_a_changed_byte_shows_where_it_matters(void **state)
-{
-	static const struct {
-		const char *section;
-		size_t offset;
-		bool code, load;
-	} cases[] = {
-		{".text.scale", 0, true, true},
-		{".nv.constant0.scale", 8, true, true},
-		{".nv.info", 8, false, true}, /* registers */
-		{".nv.info.scale", 12, false, true}, /* parameters */
-		{".symtab", 9 * sizeof(Elf64_Sym) + 8, false, true}, /* where the kernel begins */
-		{".debug_line", 20, false, false},
-		{".nv_debug_ptx_txt", 20, false, false},
-		{".note.nv.tkinfo", 24, false, false},
-	};
-	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
-	struct kgb_cubin before, after;
-
-	(void)state;
-	read_cubin("scale.cubin", &arena, &before);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-		struct kgb_err err = KGB_ERR_INIT;
-		read_file("scale.cubin", &bytes);
-		bytes.ptr[section_at(&bytes, cases[i].section) + cases[i].offset] ^= 0x40;
-		assert_ok(kgb_cubin_read(bytes.ptr, bytes.len, &arena, &after, &err), err);
-		if ((strcmp(before.code_sha256, after.code_sha256) != 0) != cases[i].code)
-			fail_msg("%s: digest of code", cases[i].section);
-		if ((strcmp(before.load_sha256, after.load_sha256) != 0) != cases[i].load)
-			fail_msg("%s: digest of all", cases[i].section);
-	}
 }
 
 static void test_a_cut_file_is_refused_at_every_length(void **state)
@@ -237,69 +144,6 @@ static void put_section(struct kgb_buf *bytes, size_t at, const Elf64_Shdr *head
 /* Changes one thing of the file. */
 typedef void (*change_fn)(struct kgb_buf *bytes);
 
-static void change_flags(struct kgb_buf *bytes)
-{
-	Elf64_Ehdr header;
-
-	memcpy(&header, bytes->ptr, sizeof(header));
-	header.e_flags ^= 1u << 24;
-	memcpy(bytes->ptr, &header, sizeof(header));
-}
-
-static void change_state_size(struct kgb_buf *bytes)
-{
-	size_t at;
-	Elf64_Shdr header = get_section(bytes, ".nv.global", &at);
-
-	header.sh_size = 8;
-	put_section(bytes, at, &header);
-}
-
-static void change_relocation(struct kgb_buf *bytes)
-{
-	size_t at;
-	const Elf64_Shdr header = get_section(bytes, ".rela.nv.constant4", &at);
-
-	bytes->ptr[header.sh_offset] ^= 8; /* r_offset */
-}
-
-static void change_addend(struct kgb_buf *bytes)
-{
-	size_t at;
-	const Elf64_Shdr header = get_section(bytes, ".rela.nv.constant4", &at);
-
-	bytes->ptr[header.sh_offset + offsetof(Elf64_Rela, r_addend)] ^= 8;
-}
-
-static void change_alignment(struct kgb_buf *bytes)
-{
-	size_t at;
-	Elf64_Shdr header = get_section(bytes, ".text.scale", &at);
-
-	header.sh_addralign *= 2;
-	put_section(bytes, at, &header);
-}
-
-static void test_every_field_that_a_loader_reads_is_in_the_digest(void **state)
-{
-	static const change_fn changes[] = {change_flags, change_state_size, change_relocation,
-					    change_addend, change_alignment};
-	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
-	struct kgb_cubin before, after;
-
-	(void)state;
-	read_cubin("state.cubin", &arena, &before);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(changes); i++) {
-		KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-		struct kgb_err err = KGB_ERR_INIT;
-		read_file("state.cubin", &bytes);
-		changes[i](&bytes);
-		assert_ok(kgb_cubin_read(bytes.ptr, bytes.len, &arena, &after, &err), err);
-		if (strcmp(before.load_sha256, after.load_sha256) == 0)
-			fail_msg("change %zu leaves the digest as it is", i);
-	}
-}
-
 static void test_only_entries_are_kernels(void **state)
 {
 	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
@@ -366,14 +210,6 @@ static void symbols_of_odd_size(struct kgb_buf *bytes)
 	put_section(bytes, at, &header);
 }
 
-static void relocation_of_no_symbol(struct kgb_buf *bytes)
-{
-	size_t at;
-	const Elf64_Shdr header = get_section(bytes, ".rela.nv.constant4", &at);
-
-	memset(bytes->ptr + header.sh_offset + offsetof(Elf64_Rela, r_info) + 4, 0x7f, 4);
-}
-
 static void test_files_that_lie_about_themselves_are_refused(void **state)
 {
 	static const struct {
@@ -384,7 +220,6 @@ static void test_files_that_lie_about_themselves_are_refused(void **state)
 		{reach_past_the_end, "lies outside of the file"},
 		{name_without_end, "has no name"},
 		{symbols_of_odd_size, "symbol table of odd size"},
-		{relocation_of_no_symbol, "cubin: symbol 2139062143 of 16"},
 	};
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
 
@@ -403,17 +238,11 @@ static void test_files_that_lie_about_themselves_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_layouts_of_the_header_tell_the_gpu_and_the_kernel),
+		cmocka_unit_test(test_the_kernel_of_a_cubin_is_found_for_two_versions_of_cuda),
 		cmocka_unit_test(test_memory_that_outlives_a_launch_is_seen),
-		cmocka_unit_test(test_line_numbers_do_not_change_the_digests),
-		cmocka_unit_test(test_another_instruction_changes_both_digests),
-		cmocka_unit_test(
-			test_another_initial_value_is_the_same_code_but_not_the_same_image),
-		cmocka_unit_test(test_a_changed_byte_shows_where_it_matters),
 		cmocka_unit_test(test_a_cut_file_is_refused_at_every_length),
 		cmocka_unit_test(test_what_is_no_cubin_is_refused),
 		cmocka_unit_test(test_sections_that_overlap_are_refused),
-		cmocka_unit_test(test_every_field_that_a_loader_reads_is_in_the_digest),
 		cmocka_unit_test(test_only_entries_are_kernels),
 		cmocka_unit_test(test_files_that_lie_about_themselves_are_refused),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims, and proofs that need no compiler. tests/integration/t0320-provenance.sh has those that
+/* Proofs that need no compiler. tests/integration/t0320-provenance.sh has those that
  * do. */
 #include "verify/provenance/provenance.h"
 
@@ -8,77 +8,13 @@
 #include "tests/unit/base/support.h"
 #include "tests/unit/verify/library_maker.h"
 
-#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define FILL_KERNEL \
 	"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_"
-
-static void test_claims_are_found_by_the_cubin_they_are_about(void **state)
-{
-	static const char text[] =
-		"{\"schema\":\"kgb.claims/1\",\"claims\":["
-		"{\"name\":\"b\",\"cubin_sha256\":\"" DIGEST
-		"\",\"ttir\":\"x\",\"metadata\":\"{}\",\"num_warps\":4},"
-		"{\"name\":\"a\",\"cubin_sha256\":\"0023456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\","
-		"\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":0},"
-		"{\"name\":\"c\",\"cubin_sha256\":\"" DIGEST
-		"\",\"ttir\":\"yz\",\"metadata\":\"\",\"num_warps\":0}]}";
-	struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
-	struct kgb_err err = KGB_ERR_INIT;
-	size_t n;
-
-	(void)state;
-	assert_ok(kgb_triton_claims_parse(text, strlen(text), &claims, &err), err);
-	assert_int_equal(claims.n, 3);
-	const struct kgb_triton_claim *found = kgb_triton_claims_find(&claims, DIGEST, &n);
-	assert_int_equal(n, 2);
-	assert_int_equal(found[0].ttir_len + found[1].ttir_len, 3);
-	assert_null(kgb_triton_claims_find(&claims, "ff", &n));
-	assert_int_equal(n, 0);
-	kgb_triton_claims_release(&claims);
-}
-
-static void test_wrong_claims_are_refused(void **state)
-{
-	static const struct {
-		const char *text, *message;
-	} cases[] = {
-		{"{}", "claims: missing key 'schema'"},
-		{"{\"schema\":\"kgb.claims/1\"}", "claims: missing key 'claims'"},
-		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{}]}",
-		 "claims: claims[0]: missing key 'name'"},
-		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"ab\",\"ttir\":\"\","
-		 "\"metadata\":\"\",\"num_warps\":1}]}",
-		 "claims: claim 0: cubin_sha256 is no digest"},
-		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"" DIGEST
-		 "0\",\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":1}]}",
-		 "claims: claim 0: cubin_sha256 is no digest"},
-		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":"
-		 "\"0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF\",\"ttir\":\"\","
-		 "\"metadata\":\"\",\"num_warps\":1}]}",
-		 "claims: claim 0: cubin_sha256 is no digest"},
-		{"{\"schema\":\"kgb.claims/2\",\"claims\":[]}",
-		 "claims: schema is not kgb.claims/1"},
-		{"{\"schema\":\"kgb.claims/1\",\"claims\":[{\"name\":\"\",\"cubin_sha256\":\"" DIGEST
-		 "\",\"ttir\":\"\",\"metadata\":\"\",\"num_warps\":-1}]}",
-		 "claims: claims[0].num_warps: '-1' is out of range: must be 0 to 64"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_triton_claims claims = KGB_CLAIMS_INIT;
-		struct kgb_err err = KGB_ERR_INIT;
-		assert_fails(kgb_triton_claims_parse(cases[i].text, strlen(cases[i].text), &claims,
-						     &err),
-			     err, cases[i].message);
-		assert_int_equal(claims.n, 0);
-	}
-}
 
 struct scene {
 	struct kgb_device_policy *policy;
 	struct kgb_image_index index;
 	struct kgb_provenance *provenance;
-	struct kgb_triton_claims claims; /* none */
 	struct kgb_buf fatbin; /* one that the index has */
 	char dir[64];
 };
@@ -102,8 +38,7 @@ static void open_scene(struct scene *scene)
 	assert_ok(kgb_device_policy_load(KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml",
 					 &scene->policy, &err),
 		  err);
-	const struct kgb_provenance_spec spec = {
-		.index = &scene->index, .policy = scene->policy, .sm = 90, .timeout_ms = 1000};
+	const struct kgb_provenance_spec spec = {.index = &scene->index, .policy = scene->policy};
 	scene->provenance = kgb_xmalloc(sizeof(*scene->provenance));
 	kgb_provenance_init(scene->provenance, &spec);
 }
@@ -134,11 +69,10 @@ static void test_torch_may_fill_and_copy_and_its_other_kernels_are_a_librarys(vo
 	open_scene(&scene);
 	struct kgb_image image = image_of(7, scene.fatbin.ptr, scene.fatbin.len);
 	const struct kgb_record record = {.images = &image, .n_images = 1};
-	assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err), err);
+	assert_ok(kgb_provenance_prove(scene.provenance, &record, &err), err);
 	const struct kgb_image_proof *proof = image.proof;
 	assert_int_equal(proof->kind, KGB_PROOF_LIBRARY);
 	assert_string_equal(proof->name, "libtorch_cuda.so");
-	assert_ptr_equal(kgb_provenance_code(&image).bytes, image.bytes);
 	assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
 			 KGB_OWNER_TORCH_MOVE);
 	assert_int_equal(kgb_provenance_owner(&image, "gemm", scene.provenance), KGB_OWNER_LIBRARY);
@@ -153,7 +87,7 @@ static void test_what_nobody_vouches_for_is_unknown_with_a_reason(void **state)
 		size_t len;
 		const char *reason;
 	} cases[] = {
-		{"scale.cubin", NULL, 0, "the candidate's Triton cache does not hold it"},
+		{"scale.cubin", NULL, 0, "the judge's compiler did not make it"},
 		{NULL, "\177ELF\2\1", 6, "neither a cubin nor a fatbin"},
 		{NULL, "", 0, "neither a cubin nor a fatbin"},
 		{NULL, "\x50\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0", 16,
@@ -176,34 +110,13 @@ static void test_what_nobody_vouches_for_is_unknown_with_a_reason(void **state)
 		}
 		struct kgb_image image = image_of(1, bytes.ptr, bytes.len);
 		const struct kgb_record record = {.images = &image, .n_images = 1};
-		assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err),
-			  err);
+		assert_ok(kgb_provenance_prove(scene.provenance, &record, &err), err);
 		const struct kgb_image_proof *proof = image.proof;
 		assert_int_equal(proof->kind, KGB_PROOF_NONE);
 		assert_string_equal(proof->reason, cases[i].reason);
 		assert_int_equal(kgb_provenance_owner(&image, FILL_KERNEL, scene.provenance),
 				 KGB_OWNER_UNKNOWN);
 	}
-	close_scene(&scene);
-}
-
-static void test_code_for_another_gpu_is_unknown(void **state)
-{
-	KGB_AUTO(buf) struct kgb_buf bytes = KGB_BUF_INIT(0);
-	struct scene scene;
-	struct kgb_err err = KGB_ERR_INIT;
-
-	(void)state;
-	open_scene(&scene);
-	scene.provenance->spec.sm = 80;
-	assert_ok(kgb_fs_read(AT_FDCWD,
-			      KGB_TEST_SOURCE_DIR "/tests/fixtures/provenance/scale.cubin", 1 << 20,
-			      &bytes, &err),
-		  err);
-	struct kgb_image image = image_of(1, bytes.ptr, bytes.len);
-	const struct kgb_record record = {.images = &image, .n_images = 1};
-	assert_ok(kgb_provenance_prove(scene.provenance, &record, &scene.claims, &err), err);
-	assert_string_equal(image.proof->reason, "it is code for sm_90, this GPU is sm_80");
 	close_scene(&scene);
 }
 
@@ -220,8 +133,8 @@ static void test_an_image_is_proved_once_for_all_records(void **state)
 	struct kgb_image never = image_of(1, scene.fatbin.ptr, scene.fatbin.len);
 	const struct kgb_record a = {.images = first, .n_images = 2};
 	const struct kgb_record b = {.images = second, .n_images = 1};
-	assert_ok(kgb_provenance_prove(scene.provenance, &a, &scene.claims, &err), err);
-	assert_ok(kgb_provenance_prove(scene.provenance, &b, &scene.claims, &err), err);
+	assert_ok(kgb_provenance_prove(scene.provenance, &a, &err), err);
+	assert_ok(kgb_provenance_prove(scene.provenance, &b, &err), err);
 	assert_int_equal(scene.provenance->n_proofs, 2);
 	assert_ptr_equal(first[0].proof, second[0].proof);
 	assert_int_equal(first[1].proof->kind, KGB_PROOF_NONE);
@@ -231,44 +144,33 @@ static void test_an_image_is_proved_once_for_all_records(void **state)
 	close_scene(&scene);
 }
 
-static void test_proved_code_runs_in_the_place_of_what_was_launched(void **state)
+static void test_only_the_kernel_of_proved_code_is_the_candidates(void **state)
 {
 	static const char *kernels[] = {"scale"};
-	static const unsigned char ours[] = "ours";
 	struct scene scene;
 	struct kgb_image_proof triton = {.kind = KGB_PROOF_TRITON,
-					 .cubin = ours,
-					 .cubin_len = sizeof(ours),
 					 .kernels = {.items = kernels, .n = 1}};
-	struct kgb_image image = image_of(5, "theirs", 6);
+	struct kgb_image image = image_of(5, "ours", 4);
 
 	(void)state;
 	open_scene(&scene);
 	image.proof = &triton;
-	const struct kgb_image code = kgb_provenance_code(&image);
-	assert_int_equal(code.id, 5);
-	assert_ptr_equal(code.bytes, ours);
-	assert_int_equal(code.len, sizeof(ours));
 	assert_int_equal(kgb_provenance_owner(&image, "scale", scene.provenance), KGB_OWNER_TRITON);
 	assert_int_equal(kgb_provenance_owner(&image, "other", scene.provenance),
 			 KGB_OWNER_UNKNOWN);
 	image.proof = NULL;
 	assert_int_equal(kgb_provenance_owner(&image, "scale", scene.provenance),
 			 KGB_OWNER_UNKNOWN);
-	assert_ptr_equal(kgb_provenance_code(&image).bytes, image.bytes);
 	close_scene(&scene);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_claims_are_found_by_the_cubin_they_are_about),
-		cmocka_unit_test(test_wrong_claims_are_refused),
 		cmocka_unit_test(test_torch_may_fill_and_copy_and_its_other_kernels_are_a_librarys),
 		cmocka_unit_test(test_what_nobody_vouches_for_is_unknown_with_a_reason),
-		cmocka_unit_test(test_code_for_another_gpu_is_unknown),
 		cmocka_unit_test(test_an_image_is_proved_once_for_all_records),
-		cmocka_unit_test(test_proved_code_runs_in_the_place_of_what_was_launched),
+		cmocka_unit_test(test_only_the_kernel_of_proved_code_is_the_candidates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,7 @@ each contiguous.
 
 Requests: {"id", "op"} and
     map     descriptors [inputs, out], "arena_bytes", "out_bytes"
-    about   on a GPU: the reply's value is its compute capability, its text the directory of torch, a line break, and
-            the names of the GPU and its driver
+    about   on a GPU: the reply's text is the directory of torch, a line break, and the names of the GPU and its driver
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one.
@@ -153,12 +152,9 @@ class Reference:
         return wire.Reply()
 
     def do_about(self, request, fds):
-        """The GPU's compute capability as 10 * major + minor, where this torch lies, and names."""
+        """Where this torch lies, and the names of the GPU and its driver."""
         names = "%s, CUDA %d" % (torch.cuda.get_device_name(0), driver_version())
-        reply = wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
-        major, minor = torch.cuda.get_device_capability(0)
-        reply.value = 10 * major + minor
-        return reply
+        return wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
 
     def function(self, target):
         kind, _, rest = target.partition(":")

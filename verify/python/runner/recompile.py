@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The compile worker: Triton IR (TTIR) as a candidate's cache holds it goes in, the machine code that our own Triton
-and ptxas make of it comes out.
+"""The compile worker: Triton IR (TTIR) goes in, the machine code that our own Triton and ptxas make of it comes out.
 
-Text and options are a candidate's claim and may be hostile, so each claim gets a separate worker, in a jail without
-network, GPU, /proc or a writable place other than /kgb/tmp. Nothing that names a file is taken from the claim.
+Text and options come from a candidate's process and may be hostile, so each source gets a separate worker, in a jail without
+network, GPU, /proc or a writable place other than /kgb/tmp. No option that names a file is taken.
 
-Request: {"id", "op": "compile", "sm", "num_warps", "ttir_bytes", "options_bytes"} with descriptors [input, output].
-Input holds the TTIR, then the JSON that Triton stored beside it. num_warps replaces the recorded number unless it is 0:
-a warp-specialized kernel is recorded with the warps that it ended up with, not with those it was compiled for. Output
-gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
+Request: {"id", "op": "compile", "sm", "ttir_bytes", "options_bytes"} with descriptors [input, output]. Input holds the
+TTIR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
 "asm": [texts of inline assembly], "metadata": what Triton stores beside the cubin}. The reply's value is the number of bytes written.
 """
 
@@ -33,14 +30,14 @@ TMP = "/kgb/tmp"
 WARP_SIZE = 32
 HEADER = struct.Struct("<QQ")
 OPTION_FIELDS = {field.name: field for field in dataclasses.fields(CUDAOptions)}
-# Taken from the claim as they are, when they have this type.
+# Taken as they are, when they have this type.
 PLAIN = {
     "num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int, "ptx_version": int, "min_shared_mem": int,
     "enable_fp_fusion": bool, "sched4reg": bool, "enable_reflect_ftz": bool, "launch_cooperative_grid": bool,
     "launch_pdl": bool, "clc": bool, "debug": bool, "sanitize_overflow": bool, "default_dot_input_precision": str,
 }
 NAME_LISTS = ("supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "allowed_dot_input_precisions")
-# Ours, whatever the claim contains.
+# Ours, whatever the request contains.
 OWN = ("arch", "backend_name", "warp_size", "extern_libs", "max_num_imprecise_acc_default")
 UNSAID = ("hash", "target", "extern_libs")  # of the metadata: values of this process
 PTXAS_FLAG = re.compile(r"(-O|--opt-level[= ])[0-3]|--?maxrregcount[= ]\d{1,3}|--fmad[= ](true|false)|"
@@ -48,7 +45,7 @@ PTXAS_FLAG = re.compile(r"(-O|--opt-level[= ])[0-3]|--?maxrregcount[= ]\d{1,3}|-
 
 
 class Refused(Exception):
-    """The claim requests an option that no proof can rest on."""
+    """The request has an option that no proof can rest on."""
 
 
 def ptxas_flags(value):
@@ -67,7 +64,7 @@ def check_libraries(value):
             raise Refused("links other code than libdevice: option extern_libs %r" % (value,))
 
 
-def option(name, value, target):
+def option(name, value):
     """The value to compile with."""
     if name in PLAIN:
         if type(value) is not PLAIN[name]:
@@ -82,21 +79,19 @@ def option(name, value, target):
     raise Refused("option %s %r is not one that proofs know" % (name, value))
 
 
-def options_of(metadata, sm, num_warps):
-    """The options in the stored JSON; everything else there is result, not input."""
-    if not isinstance(metadata, dict):
-        raise Refused("metadata is no object")
-    if metadata.get("arch", "sm%d" % sm) != "sm%d" % sm:
-        raise Refused("compiled for %r, this GPU is sm%d" % (metadata["arch"], sm))
-    check_libraries(metadata.get("extern_libs"))
+def options_of(requested, sm):
+    """The options that Triton has; the rest of the object is ignored."""
+    if not isinstance(requested, dict):
+        raise Refused("the options are no object")
+    if requested.get("arch", "sm%d" % sm) != "sm%d" % sm:
+        raise Refused("options for %r, not for sm%d" % (requested["arch"], sm))
+    check_libraries(requested.get("extern_libs"))
     chosen = {}
     for name, field in OPTION_FIELDS.items():
-        value = metadata.get(name)
+        value = requested.get(name)
         if value is None or name in OWN or value == field.default:
             continue
-        chosen[name] = option(name, value, sm)
-    if num_warps:
-        chosen["num_warps"] = num_warps
+        chosen[name] = option(name, value)
     return chosen
 
 
@@ -119,11 +114,11 @@ def facts_of(path, backend):
     return {"name": module.get_entry_func_name(), "ops": ops, "asm": asm}
 
 
-def compile_text(ttir, metadata, sm, num_warps):
+def compile_text(ttir, requested, sm):
     """(cubin, facts)"""
     target = GPUTarget("cuda", sm, WARP_SIZE)
-    options = options_of(metadata, sm, num_warps)
-    path = os.path.join(TMP, "claim.ttir")
+    options = options_of(requested, sm)
+    path = os.path.join(TMP, "source.ttir")
     with open(path, "wb") as file:
         file.write(ttir)
     facts = facts_of(path, make_backend(target))
@@ -137,7 +132,7 @@ def compile_request(request, fds):
     text = os.pread(fds[0], n_ttir + n_options, 0)
     if len(text) != n_ttir + n_options:
         return wire.Reply(wire.BAD_REQUEST, "input is shorter than announced")
-    cubin, facts = compile_text(text[:n_ttir], json.loads(text[n_ttir:]), request["sm"], request["num_warps"])
+    cubin, facts = compile_text(text[:n_ttir], json.loads(text[n_ttir:]), request["sm"])
     told = json.dumps(facts, default=vars).encode()
     total = HEADER.size + len(cubin) + len(told)
     room = os.fstat(fds[1]).st_size
@@ -189,11 +184,8 @@ WARM_UP = b"""module {
 
 def prepare():
     """Called once, in the zygote: compiles for the first time, so that everything that loads lazily is loaded."""
-    # Triton's warp specialization follows the order of addresses: the same input has several results, and a repeated request
-    # asks for another one.
-    knobs.compilation.always_compile = True
     knobs.compilation.store_binary_only = True
-    compile_text(WARM_UP, {}, 90, 0)
+    compile_text(WARM_UP, {}, 90)
 
 
 def main(channel):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Requests machine code of Triton IR from the judge (verify/provenance/compiler.h): once for all lanes and verifications, and proved
-without a second compilation. Code that the judge refuses, and all code when the judge has gone, is compiled here as Triton
-does.
+"""Requests machine code of Triton IR from the judge (verify/provenance/compiler.h): compiled once for all lanes and
+verifications, and proved by that. What the judge refuses, and everything when the judge has gone, is compiled here as Triton does:
+an error of the compiler then reaches the candidate, and code has no proof.
 """
 
 import json
@@ -11,7 +11,8 @@ import threading
 
 from triton.backends.nvidia.compiler import CUDABackend
 
-HEADER = struct.Struct("<QQ")
+QUESTION = struct.Struct("<QQQ")
+ANSWER = struct.Struct("<QQ")
 AFTER_TTIR = ("ttgir", "llir", "ptx", "cubin")
 
 
@@ -36,14 +37,14 @@ class Judge:
         while data:
             data = data[os.write(self.fd, data):]
 
-    def compile(self, ttir, options):
+    def compile(self, ttir, options, sm):
         """(cubin, metadata), or None."""
         with self.lock:
             if self.fd < 0:
                 return None
             try:
-                self.write(HEADER.pack(len(ttir), len(options)) + ttir + options)
-                n_cubin, n_facts = HEADER.unpack(self.read(HEADER.size))
+                self.write(QUESTION.pack(len(ttir), len(options), sm) + ttir + options)
+                n_cubin, n_facts = ANSWER.unpack(self.read(ANSWER.size))
                 cubin, facts = self.read(n_cubin), self.read(n_facts)
             except OSError:
                 os.close(self.fd)
@@ -55,12 +56,12 @@ class Judge:
 JUDGE = Judge()
 
 
-def replace_stages(stages, options):
+def replace_stages(stages, options, sm):
     """Of the stages after the IR only the last gives a result, unless the judge refused."""
     made = []
 
     def first(module, metadata):
-        found = JUDGE.compile(str(module).encode(), json.dumps(vars(options), default=str).encode())
+        found = JUDGE.compile(str(module).encode(), json.dumps(vars(options), default=str).encode(), sm)
         if found is None:
             return own["ttgir"](module, metadata)
         made.append(found[0])
@@ -84,7 +85,7 @@ def install():
     def add_and_replace(self, stages, options, *rest):
         add_stages(self, stages, options, *rest)
         if JUDGE.fd >= 0 and tuple(stages) == ("ttir",) + AFTER_TTIR:
-            replace_stages(stages, options)
+            replace_stages(stages, options, self.target.arch)
 
     CUDABackend.add_stages = add_and_replace
 

@@ -13,7 +13,6 @@ on a CPU
     history descriptor [out]: what lay in memory during the last call with "watch"; the reply's value is the number of bytes
 and on a GPU
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
-    claims  "wanted": digests of images; descriptor [out]: what their code was made from; the reply's value is the number of bytes
 """
 
 import importlib.util
@@ -111,9 +110,6 @@ class Runner:
     def do_record(self, request, fds):
         self.platform.record(request, fds[0])
         return wire.Reply()
-
-    def do_claims(self, request, fds):
-        return self.text(self.platform.claims(request), fds)
 
     def do_history(self, request, fds):
         return self.text(self.platform.history(), fds)
