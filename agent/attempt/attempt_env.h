@@ -30,6 +30,7 @@ struct kgb_sampling_plan {
 	struct kgb_sampling sampling; /* `refused` grows as the server refuses fields */
 	bool stream;
 	int n_samples; /* of each operator */
+	int choices; /* samples that one request asks for; 1 once the server has refused more */
 };
 
 /** What all attempts of a run share; borrowed, outlives them. The schedule fills in the members

@@ -66,6 +66,8 @@
 				      "answers of a bare model for each operator"),                \
 		KGB_OPTION_OF_SETTING("max-rounds", 0, "model.samples", "N",                       \
 				      "the same as --samples"),                                    \
+		KGB_OPTION_OF_SETTING("choices", 0, "model.choices", "N",                          \
+				      "samples that one request asks for (OpenAI's n)"),           \
 		KGB_OPTION_OF_SETTING("concurrency", 0, "model.concurrency", "N",                  \
 				      "questions to a bare model at the same time"),               \
 		KGB_OPTION_OF_SETTING("temperature", 0, "model.temperature", "T",                  \

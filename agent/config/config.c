@@ -137,6 +137,8 @@ static const struct kgb_field model_table[] = {
 		.doc = "Protocol of a bare model's server (--server-type). auto: anthropic when ANTHROPIC_API_KEY is set, else openai."),
 	SETTING(model, samples, I64, .min = 1, .max = 10000, .def = "1",
 		.doc = "Independent answers of a bare model for each operator (--samples, --max-rounds)."),
+	SETTING(model, choices, I64, .min = 1, .max = 128, .def = "1",
+		.doc = "Samples of one operator that one request asks for, n of Chat Completions (--choices); a server that gives one only is asked for each."),
 	SETTING(model, concurrency, I64, .min = 1, .max = 1024, .def = "16",
 		.doc = "Questions to a bare model at the same time (--concurrency)."),
 	SETTING(model, temperature, NUM, .min = -1, .max = 2, .def = "-1",

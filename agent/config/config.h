@@ -93,6 +93,7 @@ struct kgb_settings {
 		const char *name; /* "": the method's */
 		int server; /* enum kgb_model_server */
 		int64_t samples;
+		int64_t choices; /* samples of one request */
 		int64_t concurrency; /* questions to a bare model at the same time */
 		double temperature, top_p; /* -1: the provider's default */
 		int64_t max_output; /* tokens of one answer */

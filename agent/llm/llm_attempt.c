@@ -21,12 +21,16 @@
 #include "sandbox/offline/offline.h"
 #include "verify/lane/reached.h"
 
-/** One sample under way: asked for, or being judged. */
+/** One sample under way: asked for, or being judged. Samples of one request are chained in the
+ * order of its choices; the first one has the ask. */
 struct work {
 	struct kgb_llm_attempt *attempt;
 	int number;
 	int64_t asked_ms; /* monotonic */
 	unsigned refused; /* sampling fields that its last question left out */
+	struct work *next; /* in the same request */
+	int first, choice,
+		n_choices; /* its last request: number of its first sample, and its place */
 	struct kgb_ask *ask;
 	struct kgb_job *job;
 	char sha256[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
@@ -214,6 +218,16 @@ static void end_work(struct work *work)
 	end_if_idle(work->attempt);
 }
 
+/** The samples of a request end without an answer. */
+static void end_chain(struct work *first)
+{
+	for (struct work *work = first, *next; work; work = next) {
+		next = work->next;
+		work->next = NULL;
+		end_work(work);
+	}
+}
+
 /** Ask for nothing more. Without `now`, questions that have left get their answers, because they
  * are paid for, and judgements go on. */
 static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
@@ -226,7 +240,7 @@ static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 			continue;
 		kgb_ask_cancel(work->ask);
 		work->ask = NULL;
-		end_work(work);
+		end_chain(work);
 	}
 }
 
@@ -349,7 +363,7 @@ static void serve_twins(const struct work *judged)
 
 /* ---- asking ---- */
 
-static void ask(struct work *work);
+static void ask(struct work *first);
 
 /** What a sample was asked last. */
 static struct kgb_question question_of(const struct work *work)
@@ -361,15 +375,16 @@ static struct kgb_question question_of(const struct work *work)
 					.system_text = attempt->system_text.ptr,
 					.turns = {attempt->prompt.ptr},
 					.sampling = env->samples->sampling,
-					.stream = env->samples->stream};
+					.stream = env->samples->stream,
+					.n_choices = work->n_choices};
 	question.sampling.refused = work->refused;
 	if (question.sampling.seed >= 0)
-		question.sampling.seed += work->number - 1;
+		question.sampling.seed += work->first - 1;
 	return question;
 }
 
 /** Record an answer and its kernel, and have it judged. */
-static int take_answer(struct work *work, const struct kgb_answer *answer, struct kgb_err *err)
+static int take_answer(struct work *work, const struct kgb_choice *answer, struct kgb_err *err)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
@@ -399,6 +414,7 @@ static int take_answer(struct work *work, const struct kgb_answer *answer, struc
 		.wall_ms = kgb_mono_ms() - work->asked_ms,
 		.finish = kgb_answer_finish_name(answer->finish),
 		.sent = sent.ptr,
+		.choice = work->n_choices > 1 ? work->choice + 1 : 0,
 		.kernel_sha256 = kernel ? work->sha256 : NULL,
 		.kernel_source = kernel ? source : NULL,
 	};
@@ -417,15 +433,48 @@ static int take_answer(struct work *work, const struct kgb_answer *answer, struc
 	return 0;
 }
 
-/** Without the field that the server does not take. True: the question is asked again. */
+/** Ask for each sample of a request by itself. */
+static void ask_one_by_one(struct work *first)
+{
+	for (struct work *work = first, *next; work; work = next) {
+		next = work->next;
+		work->next = NULL;
+		ask(work);
+	}
+}
+
+static void warn_of_choices(struct kgb_sampling_plan *plan, const char *why)
+{
+	/* Requests that left before get the same. */
+	if (plan->choices > 1)
+		kgb_warn("the server does not give several choices (n) for a request; samples are "
+			 "asked for one by one from now on: %s",
+			 why);
+	plan->choices = 1;
+}
+
+/** Without what the server does not take. True: the question is asked again. */
 static bool ask_without_field(struct work *work, const struct kgb_answer *answer)
 {
 	struct kgb_sampling_plan *plan = work->attempt->facts.env->samples;
 	const struct kgb_question question = question_of(work);
 	const enum kgb_sampling_field field = kgb_question_refused(&question, answer->error);
+	if (work->n_choices > 1 && answer->is_misnumbered) {
+		warn_of_choices(plan, answer->error);
+		ask_one_by_one(work);
+		return true;
+	}
 	/* FastAPI's servers answer a wrong field with 422. */
-	if ((answer->status != 400 && answer->status != 422) || field == KGB_N_SAMPLING_FIELDS)
+	if (answer->status != 400 && answer->status != 422)
 		return false;
+	if (field == KGB_N_SAMPLING_FIELDS) {
+		/* Servers have many words for it. */
+		if (work->n_choices == 1)
+			return false;
+		warn_of_choices(plan, answer->error);
+		ask_one_by_one(work);
+		return true;
+	}
 	/* Questions that left before the first refusal get one as well. */
 	if (!(plan->sampling.refused & (1u << field)))
 		kgb_warn("the server refuses %s; it is left out from now on: %s",
@@ -462,36 +511,103 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 	}
 	if (is_hopeless(end))
 		drop_questions(attempt, false);
-	end_work(work);
+	end_chain(work);
+}
+
+/** Take the choices that came and ask for the others one by one. */
+static void take_choices(struct work *first, const struct kgb_answer *answer)
+{
+	struct kgb_llm_attempt *attempt = first->attempt;
+	int n_there = 0, n_begun = 0;
+	for (int i = 0; i < answer->n_choices; i++) {
+		n_there += answer->choices[i].finish != KGB_ANSWER_BROKEN;
+		n_begun += answer->choices[i].text.len > 0 || answer->choices[i].thinking.len > 0;
+	}
+	if (answer->n_choices > 1 && n_begun <= 1 && !answer->is_misnumbered)
+		warn_of_choices(attempt->facts.env->samples, "it answers with one");
+	if (n_there < answer->n_choices || answer->is_misnumbered)
+		kgb_verbose("%s: %d of %d choices came for sample %d and the next ones%s",
+			    attempt->facts.spec->name, n_there, answer->n_choices, first->number,
+			    answer->is_misnumbered ? "; their indices are not distinct" : "");
+	for (struct work *work = first, *next; work; work = next) {
+		const struct kgb_choice *choice = &answer->choices[work->choice];
+		struct kgb_err err = KGB_ERR_INIT;
+		next = work->next;
+		work->next = NULL;
+		if (choice->finish == KGB_ANSWER_BROKEN) {
+			ask(work);
+		} else if (take_answer(work, choice, &err) < 0) {
+			report_fatal(attempt, &err);
+			end_work(work);
+		}
+	}
+}
+
+static bool is_any_there(const struct kgb_answer *answer)
+{
+	for (int i = 0; i < answer->n_choices; i++)
+		if (answer->choices[i].finish != KGB_ANSWER_BROKEN)
+			return true;
+	return false;
 }
 
 static void on_answer(void *payload, const struct kgb_answer *answer)
 {
 	struct work *work = payload;
-	struct kgb_err err = KGB_ERR_INIT;
 	work->ask = NULL;
-	if (answer->finish == KGB_ANSWER_BROKEN) {
-		if (!ask_without_field(work, answer))
-			note_missing(work, answer);
-	} else if (take_answer(work, answer, &err) < 0) {
-		report_fatal(work->attempt, &err);
-		end_work(work);
-	}
+	if (is_any_there(answer))
+		take_choices(work, answer);
+	else if (!ask_without_field(work, answer))
+		note_missing(work, answer);
 }
 
-static void ask(struct work *work)
+/** Send one request for a chain of samples. */
+static void ask(struct work *first)
 {
-	struct kgb_llm_attempt *attempt = work->attempt;
+	struct kgb_llm_attempt *attempt = first->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
-	work->refused = env->samples->sampling.refused;
-	const struct kgb_question question = question_of(work);
-	work->asked_ms = kgb_mono_ms();
-	work->ask = kgb_ask_submit(env->asker, &(struct kgb_ask_spec){.base_url = attempt->base_url,
-								      .token = attempt->facts.token,
-								      .question = &question,
-								      .rank = work->number,
-								      .done = on_answer,
-								      .payload = work});
+	int n = 0;
+	for (struct work *work = first; work; work = work->next)
+		work->choice = n++;
+	for (struct work *work = first; work; work = work->next) {
+		work->first = first->number;
+		work->n_choices = n;
+		work->refused = env->samples->sampling.refused;
+		work->asked_ms = kgb_mono_ms();
+	}
+	const struct kgb_question question = question_of(first);
+	first->ask =
+		kgb_ask_submit(env->asker, &(struct kgb_ask_spec){.base_url = attempt->base_url,
+								  .token = attempt->facts.token,
+								  .question = &question,
+								  .rank = first->number,
+								  .done = on_answer,
+								  .payload = first});
+}
+
+/** Ask for all samples that are missing, as many in a request as the server takes. */
+static void ask_for_missing(struct kgb_llm_attempt *attempt)
+{
+	const struct kgb_sampling_plan *plan = attempt->facts.env->samples;
+	struct work *first = NULL, *last = NULL;
+	int n = 0;
+	for (int i = 0; i < plan->n_samples; i++) {
+		struct work *work = &attempt->work[i];
+		if (kgb_op_sample(state_of(attempt), work->number))
+			continue;
+		if (first)
+			last->next = work;
+		else
+			first = work;
+		last = work;
+		if (++n < plan->choices)
+			continue;
+		ask(first);
+		first = NULL;
+		n = 0;
+	}
+	if (first)
+		ask(first);
 }
 
 /** Ask for the samples that are missing, and have those judged that have no verdict. */
@@ -502,15 +618,16 @@ static void begin_work(struct kgb_llm_attempt *attempt)
 	for (int i = 0; i < n; i++) {
 		struct work *work = &attempt->work[i];
 		const struct kgb_sample *sample = kgb_op_sample(state_of(attempt), work->number);
-		if (!sample) {
-			ask(work);
-		} else if (sample->has_verdict || !sample->kernel_sha256) {
+		if (!sample)
+			continue;
+		if (sample->has_verdict || !sample->kernel_sha256) {
 			end_work(work);
 		} else {
 			snprintf(work->sha256, sizeof(work->sha256), "%s", sample->kernel_sha256);
 			judge(work, sample->attempt);
 		}
 	}
+	ask_for_missing(attempt);
 }
 
 /* ---- the beginning ---- */

@@ -248,6 +248,7 @@ void kgb_samples_write_line(const struct kgb_op_state *op, const struct kgb_samp
 		      sample->kernel_sha256, sample->kernel_source);
 	kgb_jsonw_key(&w, "sent");
 	kgb_jsonw_raw(&w, sample->sent ? sample->sent : "null");
+	kgb_jsonw_put(&w, "choice: %+d", sample->choice > 0 ? sample->choice : -1);
 	kgb_jsonw_put(&w, "status: %s, code: %s, reached: %s, speedup: %g, same_as: %+d}",
 		      sample->status, sample->code, sample->reached,
 		      sample->speedup > 0 ? sample->speedup : (double)NAN,

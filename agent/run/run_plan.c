@@ -69,8 +69,10 @@ struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 	const struct kgb_settings_model *model = &plan->cli->config.settings.model;
 	const bool anthropic = model->server == KGB_MODEL_SERVER_AUTO &&
 			       plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
+	const enum kgb_protocol protocol =
+		anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server];
 	return (struct kgb_sampling_plan){
-		.protocol = anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server],
+		.protocol = protocol,
 		.sampling = {.temperature = model->temperature,
 			     .top_p = model->top_p,
 			     .max_tokens = model->max_output,
@@ -81,6 +83,7 @@ struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 			     .effort = model->effort},
 		.stream = model->stream,
 		.n_samples = (int)model->samples,
+		.choices = protocol == KGB_PROTOCOL_CHAT ? (int)model->choices : 1,
 	};
 }
 
@@ -163,6 +166,8 @@ static void note_idle_settings(const struct kgb_run_plan *plan)
 		const char *why;
 	} rows[] = {
 		{"run.iterations", plan->method.loop.iterations == 0, "does not work in rounds"},
+		{"model.choices", kgb_run_plan_samples(plan).protocol != KGB_PROTOCOL_CHAT,
+		 "is asked in a protocol without n"},
 		{"budget.run_usd", offline, "costs nothing offline"},
 		{"budget.operator_usd", offline, "costs nothing offline"},
 		{"budget.attempt_usd", offline, "costs nothing offline"},

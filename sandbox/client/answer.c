@@ -7,6 +7,7 @@
 
 #include "base/formats/json.h"
 #include "base/formats/jsonw.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -19,19 +20,29 @@ const char *kgb_answer_finish_name(enum kgb_answer_finish finish)
 	return names[finish];
 }
 
-void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol)
+void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol, int n_choices)
 {
-	*answer = (struct kgb_answer){.protocol = protocol,
-				      .text = KGB_BUF_INIT(KGB_ANSWER_BYTES),
-				      .thinking = KGB_BUF_INIT(KGB_ANSWER_BYTES),
-				      .body = KGB_BUF_INIT(BODY_BYTES)};
+	KGB_ASSERT(n_choices >= 1 && n_choices <= KGB_ANSWER_CHOICES);
+	const size_t most = (size_t)n_choices * BODY_BYTES;
+	*answer = (struct kgb_answer){
+		.protocol = protocol,
+		.choices = kgb_xcalloc((size_t)n_choices, sizeof(*answer->choices)),
+		.n_choices = n_choices,
+		.body = KGB_BUF_INIT(most < KGB_LIMIT_JSON ? most : KGB_LIMIT_JSON)};
+	for (int i = 0; i < n_choices; i++)
+		answer->choices[i] =
+			(struct kgb_choice){.text = KGB_BUF_INIT(KGB_ANSWER_BYTES),
+					    .thinking = KGB_BUF_INIT(KGB_ANSWER_BYTES)};
 	kgb_sse_init(&answer->sse, BODY_BYTES);
 }
 
 void kgb_answer_release(struct kgb_answer *answer)
 {
-	kgb_buf_release(&answer->text);
-	kgb_buf_release(&answer->thinking);
+	for (int i = 0; i < answer->n_choices; i++) {
+		kgb_buf_release(&answer->choices[i].text);
+		kgb_buf_release(&answer->choices[i].thinking);
+	}
+	kgb_free(answer->choices);
 	kgb_buf_release(&answer->body);
 	kgb_sse_release(&answer->sse);
 }
@@ -53,7 +64,7 @@ static void complain(struct kgb_answer *answer, const char *error)
 
 /** Read the model's own word for how it ended. Other words mean that it came to its end: servers of
  * open models have their own. */
-static void set_finish(struct kgb_answer *answer, const char *word)
+static void set_finish(struct kgb_choice *choice, const char *word)
 {
 	static const struct {
 		const char *word;
@@ -68,10 +79,10 @@ static void set_finish(struct kgb_answer *answer, const char *word)
 	};
 	if (!word)
 		return;
-	answer->finish = KGB_ANSWER_STOPPED;
+	choice->finish = KGB_ANSWER_STOPPED;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++)
 		if (kgb_str_eq(word, words[i].word))
-			answer->finish = words[i].finish;
+			choice->finish = words[i].finish;
 }
 
 /** Append as much as there is room for, and nothing after text that was cut. */
@@ -96,77 +107,107 @@ static void add_parts(struct kgb_buf *buf, const cJSON *parts, const char *type)
 
 static void read_messages(struct kgb_answer *answer, const cJSON *node)
 {
+	struct kgb_choice *choice = answer->choices;
 	const cJSON *block = NULL;
 	cJSON_ArrayForEach(block, kgb_json_get(node, "content")) {
-		add(&answer->text, kgb_json_str(block, "text", NULL));
-		add(&answer->thinking, kgb_json_str(block, "thinking", NULL));
+		add(&choice->text, kgb_json_str(block, "text", NULL));
+		add(&choice->thinking, kgb_json_str(block, "thinking", NULL));
 	}
 	static const char *const pieces[] = {"content_block", "delta"};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(pieces); i++) {
 		const cJSON *piece = kgb_json_get(node, pieces[i]);
-		add(&answer->text, kgb_json_str(piece, "text", NULL));
-		add(&answer->thinking, kgb_json_str(piece, "thinking", NULL));
+		add(&choice->text, kgb_json_str(piece, "text", NULL));
+		add(&choice->thinking, kgb_json_str(piece, "thinking", NULL));
 	}
-	set_finish(answer, kgb_json_str(node, "delta.stop_reason", NULL));
-	set_finish(answer, kgb_json_str(node, "stop_reason", NULL));
+	set_finish(choice, kgb_json_str(node, "delta.stop_reason", NULL));
+	set_finish(choice, kgb_json_str(node, "stop_reason", NULL));
 }
 
 /* ---- OpenAI Chat Completions ---- */
 
 /** A message, or what a stream adds to it. */
-static void read_chat_part(struct kgb_answer *answer, const cJSON *part)
+static void read_chat_part(struct kgb_choice *choice, const cJSON *part)
 {
 	/* Names of reasoning: "reasoning_content" of DeepSeek and vLLM, "reasoning" of OpenRouter.
 	 * Servers that know both send the same text twice. */
 	const char *thought = kgb_json_str(part, "reasoning_content", NULL);
-	add(&answer->thinking, thought ? thought : kgb_json_str(part, "reasoning", NULL));
-	add(&answer->text, kgb_json_str(part, "content", NULL));
+	add(&choice->thinking, thought ? thought : kgb_json_str(part, "reasoning", NULL));
+	add(&choice->text, kgb_json_str(part, "content", NULL));
 	/* Mistral's models that reason answer in parts. */
 	const cJSON *piece = NULL, *parts = kgb_json_get(part, "content");
-	add_parts(&answer->text, parts, "text");
+	add_parts(&choice->text, parts, "text");
 	cJSON_ArrayForEach(piece, parts)
-		add_parts(&answer->thinking, kgb_json_get(piece, "thinking"), NULL);
+		add_parts(&choice->thinking, kgb_json_get(piece, "thinking"), NULL);
+}
+
+static void read_choice(struct kgb_answer *answer, struct kgb_choice *choice, const cJSON *node)
+{
+	static const char *const members[] = {"delta", "message"};
+	const enum kgb_answer_finish before = choice->finish;
+	const size_t len = choice->text.len;
+	bool refused = before == KGB_ANSWER_REFUSED;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(members); i++) {
+		const cJSON *part = kgb_json_get(node, members[i]);
+		read_chat_part(choice, part);
+		refused = refused || *kgb_json_str(part, "refusal", "");
+	}
+	set_finish(choice, kgb_json_str(node, "finish_reason", NULL));
+	if (refused)
+		choice->finish = KGB_ANSWER_REFUSED;
+	if (answer->n_choices > 1 && before != KGB_ANSWER_BROKEN && choice->text.len > len) {
+		answer->is_misnumbered = true;
+		choice->is_mixed = true;
+	}
+}
+
+/** Whether each of the choices has an index that no other has. */
+static bool are_numbered(const cJSON *choices)
+{
+	bool seen[KGB_ANSWER_CHOICES] = {false};
+	const cJSON *node = NULL;
+	cJSON_ArrayForEach(node, choices) {
+		const int64_t index = kgb_json_i64(node, "index", -1);
+		if (index < 0 || (index < KGB_ANSWER_CHOICES && seen[index]))
+			return false;
+		if (index < KGB_ANSWER_CHOICES)
+			seen[index] = true;
+	}
+	return true;
 }
 
 static void read_chat(struct kgb_answer *answer, const cJSON *node)
 {
-	static const char *const members[] = {"delta", "message"};
-	const cJSON *choice = NULL, *first = NULL;
-	bool refused = answer->finish == KGB_ANSWER_REFUSED;
-	/* One answer is asked for: others would be of an index above 0, in any order. */
-	cJSON_ArrayForEach(choice, kgb_json_get(node, "choices"))
-		if (kgb_json_i64(choice, "index", 0) == 0)
-			first = choice;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(members); i++) {
-		const cJSON *part = kgb_json_get(first, members[i]);
-		read_chat_part(answer, part);
-		refused = refused || *kgb_json_str(part, "refusal", "");
+	const cJSON *choice = NULL, *choices = kgb_json_get(node, "choices");
+	const bool numbered = are_numbered(choices);
+	int64_t position = 0;
+	answer->is_misnumbered = answer->is_misnumbered || !numbered;
+	cJSON_ArrayForEach(choice, choices) {
+		const int64_t index = numbered ? kgb_json_i64(choice, "index", -1) : position++;
+		if (index < answer->n_choices)
+			read_choice(answer, &answer->choices[index], choice);
 	}
-	set_finish(answer, kgb_json_str(first, "finish_reason", NULL));
-	if (refused)
-		answer->finish = KGB_ANSWER_REFUSED;
 }
 
 /* ---- OpenAI Responses ---- */
 
 /** A response as it is at its end. */
-static void read_response(struct kgb_answer *answer, const cJSON *response)
+static void read_response(struct kgb_choice *choice, const cJSON *response)
 {
 	const cJSON *item = NULL, *part = NULL;
 	bool refused = false;
 	cJSON_ArrayForEach(item, kgb_json_get(response, "output")) {
 		const cJSON *content = kgb_json_get(item, "content");
-		add_parts(&answer->text, content, "output_text");
-		add_parts(&answer->thinking, content, "reasoning_text"); /* of open models */
-		add_parts(&answer->thinking, kgb_json_get(item, "summary"), NULL);
+		add_parts(&choice->text, content, "output_text");
+		add_parts(&choice->thinking, content, "reasoning_text"); /* of open models */
+		add_parts(&choice->thinking, kgb_json_get(item, "summary"), NULL);
 		cJSON_ArrayForEach(part, content)
 			refused = refused || *kgb_json_str(part, "refusal", "");
 	}
 	const char *status = kgb_json_str(response, "status", NULL);
 	if (kgb_str_eq(status, "completed"))
-		set_finish(answer, refused ? "refusal" : "stop");
+		set_finish(choice, refused ? "refusal" : "stop");
 	else if (kgb_str_eq(status, "incomplete"))
-		set_finish(answer, kgb_json_str(response, "incomplete_details.reason",
+		set_finish(choice, kgb_json_str(response, "incomplete_details.reason",
 						"max_output_tokens"));
 }
 
@@ -178,11 +219,11 @@ static void read_responses(struct kgb_answer *answer, const cJSON *node)
 		const cJSON *response = kgb_json_get(node, "response");
 		if (kgb_str_eq(type, "response.completed") ||
 		    kgb_str_eq(type, "response.incomplete") || kgb_str_eq(type, "response.failed"))
-			read_response(answer, response);
+			read_response(answer->choices, response);
 		if (kgb_json_str(response, "error.message", NULL))
 			complain(answer, kgb_json_str(response, "error.message", ""));
 	} else {
-		read_response(answer, node);
+		read_response(answer->choices, node);
 	}
 }
 
@@ -253,20 +294,38 @@ void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len)
 		(void)kgb_buf_add(&answer->body, bytes, len);
 }
 
+/** How a choice ended when no error concerns the whole answer. */
+static void end_choice(struct kgb_answer *answer, struct kgb_choice *choice, bool has_failed)
+{
+	const bool is_cut =
+		choice->text.overflowed || answer->body.overflowed || answer->sse.n_dropped > 0;
+	if (choice->is_mixed) {
+		choice->finish = KGB_ANSWER_BROKEN;
+		complain(answer, "a choice goes on after its end");
+	} else if (choice->finish == KGB_ANSWER_BROKEN && (has_failed || !is_cut)) {
+		complain(answer, "the answer ends before the model's end");
+	} else if (is_cut) {
+		/* It is paid for, and would be as long the next time. */
+		choice->finish = KGB_ANSWER_TRUNCATED;
+	}
+}
+
 void kgb_answer_end(struct kgb_answer *answer, const char *failure)
 {
-	if (failure)
-		complain(answer, failure);
-	else if (!answer->is_stream && !answer->body.overflowed)
+	bool is_whole = true;
+	if (!failure && !answer->is_stream && !answer->body.overflowed)
 		read_document(answer, answer->body.ptr, answer->body.len);
-	if (answer->status != 200 && !answer->error[0])
+	for (int i = 0; i < answer->n_choices; i++)
+		is_whole = is_whole && answer->choices[i].finish != KGB_ANSWER_BROKEN;
+	if (answer->status != 200 && !failure && !answer->error[0])
 		snprintf(answer->error, sizeof(answer->error), "HTTP status %d", answer->status);
-	/* It is paid for, and would be as long the next time. */
-	if (!answer->error[0] &&
-	    (answer->body.overflowed || answer->text.overflowed || answer->sse.n_dropped > 0))
-		answer->finish = KGB_ANSWER_TRUNCATED;
-	if (answer->finish == KGB_ANSWER_BROKEN)
-		complain(answer, "the answer ends before the model's end");
-	if (answer->error[0])
-		answer->finish = KGB_ANSWER_BROKEN;
+	const bool is_void = answer->error[0] || answer->status != 200;
+	if (failure && !is_whole)
+		complain(answer, failure);
+	for (int i = 0; i < answer->n_choices; i++) {
+		if (is_void)
+			answer->choices[i].finish = KGB_ANSWER_BROKEN;
+		else
+			end_choice(answer, &answer->choices[i], failure != NULL);
+	}
 }

@@ -3,6 +3,10 @@
  * The answer of a model to one question, read from the bytes of the response in each of the
  * protocols of protocol.h, streamed or in one piece. A stream that ends without the model's own
  * end, a page of HTML, an error under status 200 and half a JSON are no answers.
+ *
+ * A request for several choices is answered by choices in any order, interleaved in a stream. Where
+ * their indices are missing or repeated in one document, their position stands for the index; a
+ * choice of a stream that goes on after its end is two that cannot be told apart, and is broken.
  */
 #ifndef KGB_SANDBOX_CLIENT_ANSWER_H
 #define KGB_SANDBOX_CLIENT_ANSWER_H
@@ -23,23 +27,36 @@ enum kgb_answer_finish {
 /** "broken", "stopped", "truncated", "refused". */
 const char *kgb_answer_finish_name(enum kgb_answer_finish finish);
 
-struct kgb_answer {
-	enum kgb_protocol protocol;
+/** Most answers that one request brings (OpenAI's limit of `n`). */
+#define KGB_ANSWER_CHOICES 128
+
+/** One of the answers that a request brings. */
+struct kgb_choice {
 	struct kgb_buf text; /* owned */
 	struct kgb_buf thinking; /* owned; reasoning that the provider shows */
 	enum kgb_answer_finish finish;
+	bool is_mixed; /* private: text came after its end */
+};
+
+struct kgb_answer {
+	enum kgb_protocol protocol;
+	struct kgb_choice *choices; /* owned; by their index */
+	int n_choices; /* as many as were asked for */
 	int status; /* of HTTP; 0: no head yet */
-	char error[256]; /* one line; "": none */
+	char error[256]; /* one line, of the first choice that is broken; "": all are whole */
+	bool is_misnumbered; /* indices of choices were missing or came twice */
 	/* private */
 	struct kgb_buf body; /* of an answer in one piece */
 	struct kgb_sse sse;
 	bool is_stream;
 };
 
-void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol);
+/** `n_choices` is 1 .. KGB_ANSWER_CHOICES; above 1 in Chat Completions only. */
+void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol, int n_choices);
 void kgb_answer_head(struct kgb_answer *answer, int status, const char *content_type);
 void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len);
-/** No more bytes come. `failure` says why the transfer failed; NULL: it is whole. */
+/** No more bytes come. `failure` says why the transfer failed; NULL: it is whole. Choices that had
+ * come to their end before a transfer failed are whole. */
 void kgb_answer_end(struct kgb_answer *answer, const char *failure);
 void kgb_answer_release(struct kgb_answer *answer);
 

@@ -94,6 +94,8 @@ static void write_sampling(const struct kgb_question *question, struct kgb_jsonw
 				(question->sampling.refused & (1u << KGB_SAMPLING_MAX_TOKENS));
 	if (is_renamed && question->sampling.max_tokens > 0)
 		kgb_jsonw_put(w, "max_completion_tokens: %ld", question->sampling.max_tokens);
+	if (question->protocol == KGB_PROTOCOL_CHAT && question->n_choices > 1)
+		kgb_jsonw_put(w, "n: %d", question->n_choices);
 }
 
 void kgb_question_write(const struct kgb_question *question, struct kgb_buf *out)

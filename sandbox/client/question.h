@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One question to a bare model: a request for one answer, in each of the protocols of protocol.h.
- * Providers differ in which sampling fields they take, so each field can be left out, and an error
- * answer is searched for the field that it complains of.
+ * One question to a bare model: a request for an answer, or for several choices, in each of the
+ * protocols of protocol.h. Providers differ in which sampling fields they take, so each field can
+ * be left out, and an error answer is searched for the field that it complains of.
  */
 #ifndef KGB_SANDBOX_CLIENT_QUESTION_H
 #define KGB_SANDBOX_CLIENT_QUESTION_H
@@ -44,6 +44,7 @@ struct kgb_question {
 						  is the user's; NULL: no more of them */
 	struct kgb_sampling sampling;
 	bool stream;
+	int n_choices; /* answers that one request asks for: `n` of Chat Completions; 0, 1: one */
 };
 
 /** Path of the request below the base URL: "/v1/messages". */

@@ -30,6 +30,7 @@ static void estimate(struct kgb_exchange *ex)
 	int64_t output = ex->rewritten.max_output_tokens;
 	if (output < 0)
 		output = DEFAULT_OUTPUT_TOKENS;
+	output *= ex->rewritten.n_choices;
 	ex->reserved_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS +
 			     (int64_t)ex->rewritten.n_images * IMAGE_TOKENS;
 	ex->reservation.tokens = ex->reserved_input + output;

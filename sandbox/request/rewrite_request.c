@@ -163,6 +163,21 @@ static void read_asked(struct kgb_body *body, struct kgb_rewritten *out)
 	}
 }
 
+/** How many answers a request is for. INVALID when it is no count; it stands for the most then. */
+static int read_choices(struct kgb_body *body, struct kgb_rewritten *out, struct kgb_err *err)
+{
+	const struct kgb_member *n = kgb_body_find(body, "n");
+	if (!n || kgb_body_value_is(body, n, "null"))
+		return 0;
+	KGB_AUTO(free) char *text = kgb_xstrndup(body->bytes + n->value, n->value_end - n->value);
+	if (kgb_parse_i64(text, 1, KGB_MAX_CHOICES, &out->n_choices, NULL) == 0)
+		return 0;
+	out->n_choices = KGB_MAX_CHOICES;
+	return kgb_fail(err, KGB_ERR_INVALID,
+			"n: not taken with this value: a whole number from 1 to %d is",
+			KGB_MAX_CHOICES);
+}
+
 /* The members that are left, with `more` behind them when it is not NULL. */
 static void print(const struct kgb_body *body, const char *more, struct kgb_buf *out)
 {
@@ -198,6 +213,9 @@ static int rewrite(struct kgb_body *body, const struct kgb_rewrite_spec *spec,
 	struct kgb_member *asked_model = kgb_body_find(body, "model");
 	bool changed = false, asked = false;
 	read_asked(body, out);
+	if (spec->endpoint == KGB_ENDPOINT_CHAT && read_choices(body, out, err) < 0 &&
+	    !spec->allow_provider_tools)
+		return -1;
 	if (spec->model && asked_model) {
 		struct kgb_jsonw w;
 		kgb_jsonw_init(&w, &model, 0);

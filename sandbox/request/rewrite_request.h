@@ -28,18 +28,22 @@ struct kgb_rewrite_spec {
 
 /** Above what any model writes. */
 #define KGB_MAX_OUTPUT_TOKENS (1 << 24)
+/** OpenAI's limit of `n`. */
+#define KGB_MAX_CHOICES 128
 
 struct kgb_rewritten {
 	struct kgb_buf body; /* empty: the request goes out as it came */
 	char model[KGB_USAGE_MODEL_LEN]; /* that it goes out with, cut to size; "" if none */
 	int64_t max_output_tokens; /* as asked, at most KGB_MAX_OUTPUT_TOKENS; that too when it is
 				      no count; -1 if it does not say */
+	int64_t n_choices; /* answers that it asks for, each of as many tokens; KGB_MAX_CHOICES when
+			      it is no count */
 	size_t n_tools_removed;
 	size_t n_images; /* at most; not counted where the provider's tools are allowed */
 };
-#define KGB_REWRITTEN_INIT                                       \
-	{                                                        \
-		.body = KGB_BUF_INIT(0), .max_output_tokens = -1 \
+#define KGB_REWRITTEN_INIT                                                       \
+	{                                                                        \
+		.body = KGB_BUF_INIT(0), .max_output_tokens = -1, .n_choices = 1 \
 	}
 
 /** INVALID, with a sentence for the client, when the body cannot be read. Touches nothing but its

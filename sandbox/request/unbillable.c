@@ -14,7 +14,6 @@ static int refuse_unbounded(struct kgb_body *body, enum kgb_endpoint endpoint, s
 		const char *key;
 		const char *harmless[3]; /* besides null */
 	} list[] = {
-		{KGB_ENDPOINT_CHAT, "n", {"1"}},
 		{KGB_ENDPOINT_CHAT, "prediction", {NULL}},
 		{KGB_ENDPOINT_CHAT, "audio", {NULL}},
 		{KGB_ENDPOINT_CHAT, "modalities", {"[\"text\"]"}},

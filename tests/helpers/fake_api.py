@@ -8,7 +8,9 @@ PORT_FILE.BEHAVIOUR[.BEHAVIOUR...][-NAME] has a line for each call. Behaviours: 
 hour), 429_soon (in a second), silent (reads the request and sends no answer), gone (closes the connection instead), slow (ok after
 two seconds), no_FIELD (refuses requests with that field, else ok), or of a stream: ok, malformed, cut (after the counts), stall
 (before the counts; the connection stays), no_stop (ends without its closing event), error_event, long (10 MB of text); or in one
-piece under status 200: half_json, html, empty, error_200. Protocols: messages, chat, responses.
+piece under status 200: half_json, html, empty, error_200. Protocols: messages, chat, responses. Chat Completions with
+n choices: all others answer with one; n_all interleaves all, the last index first, n_fewer leaves out two, n_same has one index for
+all, n_cut cuts the connection after the first choice.
 
 A GET is a question for a model's description and does not count. It gets the status N at an address get_N; get_unknown has no such
 model; get_silent sends no answer; all others do not know the question (404).
@@ -36,7 +38,7 @@ def text_of(behaviour):
     return "hello" * 2_000_000 if behaviour == "long" else "hello"
 
 
-def messages(behaviour):
+def messages(behaviour, _n):
     usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
     message = {"id": f"msg_{time.time_ns()}", "type": "message", "role": "assistant", "model": "m", "content": [],
                "stop_reason": None, "stop_sequence": None, "usage": usage}
@@ -54,7 +56,28 @@ def messages(behaviour):
     yield named("message_stop")
 
 
-def chat(behaviour):
+def choices(behaviour, n):
+    base = {"id": f"c{time.time_ns()}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    there = max(1, n - 2) if behaviour == "n_fewer" else n
+    indices = [0 if behaviour == "n_same" else i for i in reversed(range(there))]
+    for piece in ("hel", "lo"):
+        for i in indices:
+            yield sse("", **base, choices=[{"index": i, "delta": {"content": piece + (f" {i}" if piece == "lo" else "")}, "finish_reason": None}])
+            if behaviour == "n_same" and piece == "lo":
+                yield sse("", **base, choices=[{"index": i, "delta": {}, "finish_reason": "stop"}])
+    for i in indices:
+        yield sse("", **base, choices=[{"index": i, "delta": {}, "finish_reason": "stop"}])
+        if behaviour == "n_cut":
+            break
+    yield sse("", **base, choices=[], usage={"prompt_tokens": 100, "completion_tokens": 5 * n, "total_tokens": 100 + 5 * n})
+    if behaviour != "n_cut":
+        yield b"data: [DONE]\n\n"
+
+
+def chat(behaviour, n=1):
+    if behaviour.startswith("n_") and behaviour != "n_one":
+        yield from choices(behaviour, n)
+        return
     base = {"id": f"c{time.time_ns()}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
     yield sse("", **base, choices=[{"index": 0, "delta": {"role": "assistant", "content": text_of(behaviour)}, "finish_reason": None}])
@@ -71,7 +94,7 @@ def chat(behaviour):
     yield b"data: [DONE]\n\n"
 
 
-def responses(behaviour):
+def responses(behaviour, _n):
     base = {"id": f"r{time.time_ns()}", "object": "response", "model": "m", "output": []}
     item = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text_of(behaviour), "annotations": []}]}
     usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
@@ -178,10 +201,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for event in stream(behaviour):
+        for event in stream(behaviour, json.loads(body).get("n") or 1):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
             self.wfile.flush()
-        if behaviour == "cut":
+        if behaviour in ("cut", "n_cut"):
             time.sleep(0.1)
             self.close_connection = True
             return

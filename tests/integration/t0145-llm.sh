@@ -213,6 +213,14 @@ no_temperature        anthropic          agent.ok                      8        
 no_temperature        openai-responses   agent.ok                      8         0         4          0
 no_max_tokens         openai             agent.ok                      8         0         4          0
 long                  openai             agent.ok                      4         0         4          4
+n_all                 openai             agent.ok                      1         0         4          0
+n_all                 anthropic          agent.ok                      4         0         4          0
+n_one                 openai             agent.ok                      4         0         4          0
+n_fewer               openai             agent.ok                      3         0         4          0
+n_same.ok             openai             agent.ok                      5         0         4          0
+n_cut.ok              openai             agent.ok                      4         0         4          0
+no_n                  openai             agent.ok                      5         0         4          0
+html.ok.n_all         openai             provider.transient            1         0         0          0
 END
 
 # play DAY PROTOCOL: into the folder DAY-PROTOCOL.
@@ -222,8 +230,10 @@ play() {
 	# On days without a planned delay the limits are long, because a busy machine may be late.
 	idle=60s
 	case $1 in silent* | stall*) idle=4s ;; esac
+	choices=1
+	case $1 in *n_* | no_n) choices=4 ;; esac
 	live "$1/$2" silu -m llm --server-type "$2" --model-name m --samples 4 --temperature 0.8 --skip-verify \
-		--set run.max_attempts=1 --set gateway.max_tries=3 --set gateway.idle_timeout="$idle" \
+		--choices "$choices" --set run.max_attempts=1 --set gateway.max_tries=3 --set gateway.idle_timeout="$idle" \
 		--runs-dir "$folder/runs" --json >"$folder/out.json" 2>"$folder/log" || code=$?
 	echo "$code" >"$folder/status"
 }
@@ -270,6 +280,20 @@ test_expect_success 'a field that the server refuses is left out, once, and the 
 	jq -s -e "all(.sent.temperature == 0.8)" "$(run_dir "$TRASH/ok-openai/runs")/samples.jsonl"
 	jq -s -e "all(.sent | .max_tokens == null and .max_completion_tokens == 16384)" \
 		"$(run_dir "$TRASH/no_max_tokens-openai/runs")/samples.jsonl"
+'
+test_expect_success 'each of several choices is a sample, and its row has what was sent' '
+	rows=$(run_dir "$TRASH/n_all-openai/runs")
+	jq -s -e "map([.sample, .choice, .sent.n]) | sort == [[1, 1, 4], [2, 2, 4], [3, 3, 4], [4, 4, 4]]" "$rows/samples.jsonl"
+	for i in 0 1 2 3; do
+		test_equal "hello $i" "$(cat "$rows"/attempts/*/001/samples/000$((i + 1)).md)" "choice $i" || exit 1
+	done
+	# Usage is of the request: 100 tokens of prompt, not 400.
+	jq -e ".operators[\"aten::silu\"].tokens.gateway | .input_tokens == 100 and .output_tokens == 20" "$TRASH/n_all-openai/out.json"
+	jq -s -e "map([.choice, .sent.n] | tostring) | sort == [\"[1,4]\", \"[2,4]\", \"[null,null]\", \"[null,null]\"]" \
+		"$(run_dir "$TRASH/n_fewer-openai/runs")/samples.jsonl"
+	for day in n_one n_same.ok no_n; do
+		test_equal 1 "$(grep -c "the server does not give several choices (n)" "$TRASH/$day-openai/log")" "warnings, $day" || exit 1
+	done
 '
 test_expect_success 'the remedy is named, and no operator after the first asks with a key that is refused' '
 	test_grep "no attempt can reach a model (provider.auth: status 401): give a key that the provider accepts" 401-openai/log

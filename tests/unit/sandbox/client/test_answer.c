@@ -248,7 +248,7 @@ static void read_answer(struct kgb_answer *answer, const struct answer_case *c, 
 			size_t piece)
 {
 	const size_t len = strlen(c->bytes);
-	kgb_answer_init(answer, c->protocol);
+	kgb_answer_init(answer, c->protocol, 1);
 	kgb_answer_head(answer, c->status, c->content_type);
 	for (size_t at = 0; at < len;) {
 		size_t n = at == 0 && first > 0 ? first : piece;
@@ -264,12 +264,14 @@ static void check(const struct answer_case *c, const struct kgb_answer *answer, 
 {
 	/* Errors of the JSON parser go on with its own words. */
 	const size_t len = kgb_str_ends(c->error, ": ") ? strlen(c->error) : sizeof(answer->error);
-	if (answer->finish != c->finish || !kgb_str_eq(answer->text.ptr, c->text) ||
-	    !kgb_str_eq(answer->thinking.ptr, c->thinking) ||
+	if (answer->choices[0].finish != c->finish ||
+	    !kgb_str_eq(answer->choices[0].text.ptr, c->text) ||
+	    !kgb_str_eq(answer->choices[0].thinking.ptr, c->thinking) ||
 	    strncmp(answer->error, c->error, len) != 0)
 		fail_msg("%s (cut at %zu, then each %zu): %s, text '%s', thinking '%s', error '%s'",
-			 c->name, first, piece, kgb_answer_finish_name(answer->finish),
-			 answer->text.ptr, answer->thinking.ptr, answer->error);
+			 c->name, first, piece, kgb_answer_finish_name(answer->choices[0].finish),
+			 answer->choices[0].text.ptr, answer->choices[0].thinking.ptr,
+			 answer->error);
 }
 
 static void test_answers_are_read_and_classified_however_they_are_cut(void **state)
@@ -301,14 +303,16 @@ static void test_a_stream_is_over_only_after_the_models_end(void **state)
 		bool was_over = false;
 		for (size_t n = 0; c->finish != KGB_ANSWER_BROKEN && n <= len; n++) {
 			struct kgb_answer answer;
-			kgb_answer_init(&answer, c->protocol);
+			kgb_answer_init(&answer, c->protocol, 1);
 			kgb_answer_head(&answer, c->status, c->content_type);
 			kgb_answer_feed(&answer, c->bytes, n);
 			kgb_answer_end(&answer, NULL);
-			const bool is_over = answer.finish != KGB_ANSWER_BROKEN;
+			const bool is_over = answer.choices[0].finish != KGB_ANSWER_BROKEN;
 			assert_true(is_over || answer.error[0]);
 			assert_true(is_over || !was_over);
-			assert_int_equal(strncmp(answer.text.ptr, c->text, answer.text.len), 0);
+			assert_int_equal(strncmp(answer.choices[0].text.ptr, c->text,
+						 answer.choices[0].text.len),
+					 0);
 			was_over = is_over;
 			kgb_answer_release(&answer);
 		}
@@ -321,12 +325,12 @@ static void test_a_transfer_that_fails_is_no_answer(void **state)
 	for (int status = 0; status <= 200; status += 200) {
 		struct kgb_answer answer;
 		static const char bytes[] = MESSAGE("\"content\":\"a\"", "stop");
-		kgb_answer_init(&answer, CHAT);
+		kgb_answer_init(&answer, CHAT, 1);
 		if (status)
 			kgb_answer_head(&answer, status, JSON);
 		kgb_answer_feed(&answer, bytes, status ? strlen(bytes) : 0);
 		kgb_answer_end(&answer, "connection reset\r\nby peer");
-		assert_int_equal(answer.finish, KGB_ANSWER_BROKEN);
+		assert_int_equal(answer.choices[0].finish, KGB_ANSWER_BROKEN);
 		assert_int_equal(answer.status, status);
 		assert_string_equal(answer.error, "connection reset");
 		kgb_answer_release(&answer);
@@ -342,7 +346,7 @@ static void test_an_error_is_cut_between_characters(void **state)
 	for (int i = 0; i < 1000; i++)
 		kgb_buf_adds(&text, "\xc3\xa9");
 	kgb_buf_adds(&text, "\"}");
-	kgb_answer_init(&answer, CHAT);
+	kgb_answer_init(&answer, CHAT, 1);
 	kgb_answer_head(&answer, 400, JSON);
 	kgb_answer_feed(&answer, text.ptr, text.len);
 	kgb_answer_end(&answer, NULL);
@@ -351,13 +355,128 @@ static void test_an_error_is_cut_between_characters(void **state)
 	kgb_answer_release(&answer);
 }
 
+#define CHUNK(choices) EVENT("{\"choices\":[" choices "]}")
+#define WHOLE_CHOICE(index, text) \
+	"{" index "\"message\":{\"content\":\"" text "\"},\"finish_reason\":\"stop\"}"
+#define STREAMED(index, text) "{\"index\":" index ",\"delta\":{\"content\":\"" text "\"}}"
+#define OVER(index) "{\"index\":" index ",\"delta\":{},\"finish_reason\":\"stop\"}"
+
+/* Requests for three choices. A text of NULL: the choice is broken. */
+static const struct {
+	const char *name, *content_type, *bytes;
+	const char *failure; /* of the transfer */
+	const char *texts[3];
+	bool is_misnumbered;
+	const char *error;
+} sets[] = {
+	{"in another order",
+	 JSON,
+	 "{\"choices\":[" WHOLE_CHOICE("\"index\":2,", "c") "," WHOLE_CHOICE(
+		 "\"index\":0,", "a") "," WHOLE_CHOICE("\"index\":1,", "b") "]}",
+	 NULL,
+	 {"a", "b", "c"},
+	 false,
+	 ""},
+	{"indices repeated: the position stands",
+	 JSON,
+	 "{\"choices\":[" WHOLE_CHOICE("\"index\":0,", "a") "," WHOLE_CHOICE(
+		 "\"index\":0,", "b") "," WHOLE_CHOICE("\"index\":0,", "c") "]}",
+	 NULL,
+	 {"a", "b", "c"},
+	 true,
+	 ""},
+	{"indices missing: the position stands",
+	 JSON,
+	 "{\"choices\":[" WHOLE_CHOICE("", "a") "," WHOLE_CHOICE("", "b") "," WHOLE_CHOICE(
+		 "", "c") "]}",
+	 NULL,
+	 {"a", "b", "c"},
+	 true,
+	 ""},
+	{"n is ignored",
+	 JSON,
+	 "{\"choices\":[" WHOLE_CHOICE("\"index\":0,", "a") "]}",
+	 NULL,
+	 {"a", NULL, NULL},
+	 false,
+	 "the answer ends before the model's end"},
+	{"fewer, and one of another index",
+	 JSON,
+	 "{\"choices\":[" WHOLE_CHOICE("\"index\":2,", "c") "," WHOLE_CHOICE("\"index\":7,",
+									     "h") "]}",
+	 NULL,
+	 {NULL, NULL, "c"},
+	 false,
+	 "the answer ends before the model's end"},
+	{"interleaved",
+	 SSE,
+	 CHUNK(STREAMED("1", "b") "," STREAMED("0", "a")) CHUNK(STREAMED("2", "c")) CHUNK(OVER("1"))
+		 CHUNK(STREAMED("0", "a")) CHUNK(STREAMED("2", "c")) CHUNK(OVER("2") "," OVER("0"))
+			 DONE,
+	 NULL,
+	 {"aa", "b", "cc"},
+	 false,
+	 ""},
+	{"one index for all in a stream",
+	 SSE,
+	 CHUNK(STREAMED("0", "a")) CHUNK(OVER("0")) CHUNK(STREAMED("0", "b")) CHUNK(OVER("0")) DONE,
+	 NULL,
+	 {NULL, NULL, NULL},
+	 true,
+	 "a choice goes on after its end"},
+	{"a stream cut after one choice",
+	 SSE,
+	 CHUNK(STREAMED("1", "b")) CHUNK(OVER("1")) CHUNK(STREAMED("0", "a")),
+	 "connection reset",
+	 {NULL, "b", NULL},
+	 false,
+	 "connection reset"},
+	{"a stream cut after all choices",
+	 SSE,
+	 CHUNK(OVER("0")) CHUNK(OVER("2")) CHUNK(OVER("1")),
+	 "connection reset",
+	 {"", "", ""},
+	 false,
+	 ""},
+	{"an error after one choice",
+	 SSE,
+	 CHUNK(STREAMED("1", "b")) CHUNK(OVER("1")) EVENT("{\"error\":{\"message\":\"no room\"}}"),
+	 NULL,
+	 {NULL, NULL, NULL},
+	 false,
+	 "no room"},
+};
+
+static void test_choices_are_told_apart_and_those_that_came_are_kept(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(sets); i++) {
+		struct kgb_answer answer;
+		kgb_answer_init(&answer, CHAT, 3);
+		kgb_answer_head(&answer, 200, sets[i].content_type);
+		kgb_answer_feed(&answer, sets[i].bytes, strlen(sets[i].bytes));
+		kgb_answer_end(&answer, sets[i].failure);
+		for (int k = 0; k < 3; k++) {
+			const struct kgb_choice *choice = &answer.choices[k];
+			const bool is_there = choice->finish == KGB_ANSWER_STOPPED;
+			if (is_there != (sets[i].texts[k] != NULL) ||
+			    (is_there && !kgb_str_eq(choice->text.ptr, sets[i].texts[k])))
+				fail_msg("%s: choice %d: %s, '%s'", sets[i].name, k,
+					 kgb_answer_finish_name(choice->finish), choice->text.ptr);
+		}
+		assert_int_equal(answer.is_misnumbered, sets[i].is_misnumbered);
+		assert_string_equal(answer.error, sets[i].error);
+		kgb_answer_release(&answer);
+	}
+}
+
 /** An answer of n_events times `each` times "x", or in one piece. */
 static void read_long(struct kgb_answer *answer, size_t n_events, size_t each)
 {
 	KGB_AUTO(buf) struct kgb_buf xs = KGB_BUF_INIT(0);
 	for (size_t i = 0; i < each; i++)
 		kgb_buf_addc(&xs, 'x');
-	kgb_answer_init(answer, CHAT);
+	kgb_answer_init(answer, CHAT, 1);
 	kgb_answer_head(answer, 200, n_events > 0 ? SSE : JSON);
 	for (size_t i = 0; i < (n_events > 0 ? n_events : 1); i++) {
 		const char *begin = n_events > 0 ? "data: {\"choices\":[{\"delta\":{\"content\":\""
@@ -396,10 +515,11 @@ static void test_the_memory_of_a_long_answer_is_bounded_and_it_counts_as_truncat
 	for (size_t i = 0; i < KGB_ARRAY_LEN(lengths); i++) {
 		struct kgb_answer answer;
 		read_long(&answer, lengths[i].n_events, lengths[i].each);
-		if (answer.finish != lengths[i].finish || answer.text.len != lengths[i].len)
+		if (answer.choices[0].finish != lengths[i].finish ||
+		    answer.choices[0].text.len != lengths[i].len)
 			fail_msg("case %zu: %s, %zu bytes, %s", i,
-				 kgb_answer_finish_name(answer.finish), answer.text.len,
-				 answer.error);
+				 kgb_answer_finish_name(answer.choices[0].finish),
+				 answer.choices[0].text.len, answer.error);
 		kgb_answer_release(&answer);
 	}
 }
@@ -410,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_answers_are_read_and_classified_however_they_are_cut),
 		cmocka_unit_test(test_a_stream_is_over_only_after_the_models_end),
 		cmocka_unit_test(test_a_transfer_that_fails_is_no_answer),
+		cmocka_unit_test(test_choices_are_told_apart_and_those_that_came_are_kept),
 		cmocka_unit_test(test_an_error_is_cut_between_characters),
 		cmocka_unit_test(
 			test_the_memory_of_a_long_answer_is_bounded_and_it_counts_as_truncated),

@@ -20,28 +20,28 @@ static const struct {
 	struct kgb_question question;
 	const char *path, *body, *sent;
 } cases[] = {
-	{{KGB_PROTOCOL_ANTHROPIC, "m", NULL, {"hi"}, NOTHING, true},
+	{{KGB_PROTOCOL_ANTHROPIC, "m", NULL, {"hi"}, NOTHING, true, 1},
 	 "/v1/messages",
 	 "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{}"},
-	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", {"hi"}, ALL(0), false},
+	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", {"hi"}, ALL(0), false, 1},
 	 "/v1/messages",
 	 "{\"model\":\"m\",\"stream\":false,\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"user_id\":\"sample-7\"},"
 	 "\"output_config\":{\"effort\":\"low\"},\"max_tokens\":100,\"system\":\"be good\","
 	 "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"user_id\":\"sample-7\"},"
 	 "\"output_config\":{\"effort\":\"low\"},\"max_tokens\":100}"},
-	{{KGB_PROTOCOL_CHAT, "m", "be good", {"hi"}, ALL(0), true},
+	{{KGB_PROTOCOL_CHAT, "m", "be good", {"hi"}, ALL(0), true, 1},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":true,\"temperature\":0.8,\"top_p\":0.5,\"seed\":7,"
 	 "\"reasoning_effort\":\"low\",\"max_tokens\":100,\"stream_options\":{\"include_usage\":true},"
 	 "\"messages\":[{\"role\":\"system\",\"content\":\"be good\"},{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"seed\":7,\"reasoning_effort\":\"low\",\"max_tokens\":100}"},
-	{{KGB_PROTOCOL_CHAT, "m", "", {"\"\n\t\\\x01"}, NOTHING, false},
+	{{KGB_PROTOCOL_CHAT, "m", "", {"\"\n\t\\\x01"}, NOTHING, false, 1},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"messages\":[{\"role\":\"user\",\"content\":\"\\\"\\n\\t\\\\\\u0001\"}]}",
 	 "{}"},
-	{{KGB_PROTOCOL_CHAT, "m", NULL, {"hi"}, ALL(BIT(TEMPERATURE) | BIT(SEED)), false},
+	{{KGB_PROTOCOL_CHAT, "m", NULL, {"hi"}, ALL(BIT(TEMPERATURE) | BIT(SEED)), false, 1},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"top_p\":0.5,\"reasoning_effort\":\"low\",\"max_tokens\":100,"
 	 "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
@@ -51,35 +51,36 @@ static const struct {
 	  NULL,
 	  {"hi"},
 	  ALL(BIT(MAX_TOKENS) | BIT(TOP_P) | BIT(EFFORT)),
-	  false},
+	  false,
+	  1},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"temperature\":0.8,\"seed\":7,\"max_completion_tokens\":100,"
 	 "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"seed\":7,\"max_completion_tokens\":100}"},
-	{{KGB_PROTOCOL_RESPONSES, "m", "be good", {"hi"}, ALL(0), true},
+	{{KGB_PROTOCOL_RESPONSES, "m", "be good", {"hi"}, ALL(0), true, 1},
 	 "/v1/responses",
 	 "{\"model\":\"m\",\"stream\":true,\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},"
 	 "\"reasoning\":{\"effort\":\"low\"},\"max_output_tokens\":100,\"store\":false,\"instructions\":\"be good\","
 	 "\"input\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},"
 	 "\"reasoning\":{\"effort\":\"low\"},\"max_output_tokens\":100}"},
-	{{KGB_PROTOCOL_RESPONSES, "m", NULL, {"hi"}, ALL(BIT(MAX_TOKENS)), true},
+	{{KGB_PROTOCOL_RESPONSES, "m", NULL, {"hi"}, ALL(BIT(MAX_TOKENS)), true, 1},
 	 "/v1/responses",
 	 "{\"model\":\"m\",\"stream\":true,\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},"
 	 "\"reasoning\":{\"effort\":\"low\"},\"store\":false,\"input\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
 	 "{\"temperature\":0.8,\"top_p\":0.5,\"metadata\":{\"sample\":\"sample-7\"},\"reasoning\":{\"effort\":\"low\"}}"},
-	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", {"hi", "bye", "again"}, NOTHING, false},
+	{{KGB_PROTOCOL_ANTHROPIC, "m", "be good", {"hi", "bye", "again"}, NOTHING, false, 1},
 	 "/v1/messages",
 	 "{\"model\":\"m\",\"stream\":false,\"system\":\"be good\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},"
 	 "{\"role\":\"assistant\",\"content\":\"bye\"},{\"role\":\"user\",\"content\":\"again\"}]}",
 	 "{}"},
-	{{KGB_PROTOCOL_CHAT, "m", "be good", {"hi", "bye", "again"}, NOTHING, false},
+	{{KGB_PROTOCOL_CHAT, "m", "be good", {"hi", "bye", "again"}, NOTHING, false, 1},
 	 "/v1/chat/completions",
 	 "{\"model\":\"m\",\"stream\":false,\"messages\":[{\"role\":\"system\",\"content\":\"be good\"},"
 	 "{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":\"bye\"},"
 	 "{\"role\":\"user\",\"content\":\"again\"}]}",
 	 "{}"},
-	{{KGB_PROTOCOL_RESPONSES, "m", "be good", {"hi", "bye", "again"}, NOTHING, false},
+	{{KGB_PROTOCOL_RESPONSES, "m", "be good", {"hi", "bye", "again"}, NOTHING, false, 1},
 	 "/v1/responses",
 	 "{\"model\":\"m\",\"stream\":false,\"store\":false,\"instructions\":\"be good\","
 	 "\"input\":[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":\"bye\"},"
@@ -98,6 +99,26 @@ static void test_a_body_has_the_fields_that_are_set_and_not_refused(void **state
 		assert_string_equal(kgb_question_path(cases[i].question.protocol), cases[i].path);
 		assert_string_equal(body.ptr, cases[i].body);
 		assert_string_equal(sent.ptr, cases[i].sent);
+	}
+}
+
+static void test_several_choices_are_asked_for_in_chat_completions_alone(void **state)
+{
+	(void)state;
+	static const char *const sent[KGB_N_PROTOCOLS] = {"{}", "{\"n\":4}", "{}"};
+	for (int protocol = 0; protocol < KGB_N_PROTOCOLS; protocol++) {
+		struct kgb_question question = {.protocol = (enum kgb_protocol)protocol,
+						.model = "m",
+						.turns = {"hi"},
+						.sampling = NOTHING,
+						.n_choices = 4};
+		KGB_AUTO(buf) struct kgb_buf several = KGB_BUF_INIT(0);
+		KGB_AUTO(buf) struct kgb_buf one = KGB_BUF_INIT(0);
+		kgb_question_write_sent(&question, &several);
+		assert_string_equal(several.ptr, sent[protocol]);
+		question.n_choices = 1;
+		kgb_question_write_sent(&question, &one);
+		assert_string_equal(one.ptr, "{}");
 	}
 }
 
@@ -217,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_body_has_the_fields_that_are_set_and_not_refused),
+		cmocka_unit_test(test_several_choices_are_asked_for_in_chat_completions_alone),
 		cmocka_unit_test(test_a_temperature_of_zero_is_sent),
 		cmocka_unit_test(test_the_field_that_a_server_complains_of_is_found),
 		cmocka_unit_test(test_fields_that_were_not_sent_are_not_refused),

@@ -164,7 +164,11 @@ static void test_what_the_provider_would_fetch_or_bill_unseen_is_refused(void **
 		const char *body;
 		bool taken;
 	} cases[] = {
-		{KGB_ENDPOINT_CHAT, "{\"n\":2}", false},
+		{KGB_ENDPOINT_CHAT, "{\"n\":2}", true},
+		{KGB_ENDPOINT_CHAT, "{\"n\":128}", true},
+		{KGB_ENDPOINT_CHAT, "{\"n\":129}", false},
+		{KGB_ENDPOINT_CHAT, "{\"n\":0}", false},
+		{KGB_ENDPOINT_CHAT, "{\"n\":\"2\"}", false},
 		{KGB_ENDPOINT_CHAT, "{\"n\":1e2}", false},
 		{KGB_ENDPOINT_CHAT, "{\"n\":null}", true},
 		{KGB_ENDPOINT_RESPONSES, "{\"background\":true}", false},
