@@ -161,10 +161,14 @@ static void finish(struct kgb_llm_attempt *attempt)
 		.retry = kgb_agent_end_retryable(end) &&
 			 attempt->facts.number < env->max_attempts && !attempt->reported_fatal,
 	};
-	if (!best) {
-		outcome.code = end == KGB_AGENT_OK ? kgb_code_name(KGB_CODE_AGENT_NO_KERNEL)
-						   : kgb_agent_end_code(end);
-		outcome.message = end == KGB_AGENT_OK ? "no reply has a kernel" : attempt->why;
+	const struct kgb_budget *budget = kgb_budget_reached(&attempt->model.budget);
+	if (end != KGB_AGENT_OK) {
+		outcome.code = end == KGB_AGENT_BUDGET && budget ? kgb_budget_code(budget->reached)
+								 : kgb_agent_end_code(end);
+		outcome.message = attempt->why;
+	} else if (!best) {
+		outcome.code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL);
+		outcome.message = "no reply has a kernel";
 	}
 	const struct kgb_event_attempt_finished event = {
 		.operator= attempt->facts.spec->name,
@@ -511,6 +515,10 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 	}
 	if (is_hopeless(end))
 		drop_questions(attempt, false);
+	/* Other operators would get the same. A model that has answered may be back soon. */
+	if (end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT ||
+	    (end == KGB_AGENT_MODEL && !kgb_asker_is_answered(attempt->facts.env->asker)))
+		kgb_asker_refuse(attempt->facts.env->asker, answer);
 	end_chain(work);
 }
 

@@ -28,6 +28,9 @@ struct kgb_asker {
 	struct kgb_upstream *upstream; /* owned */
 	struct asks waiting, open; /* waiting: by rank */
 	int n_open, most_open;
+	bool is_answered, is_refused;
+	int refused_status; /* of HTTP */
+	char refused_error[sizeof((struct kgb_answer){0}.error)];
 	uv_timer_t pump; /* calls start from the loop, never inside of kgb_ask_submit */
 	void (*done)(void *payload);
 	void *payload;
@@ -62,6 +65,7 @@ static void end(struct kgb_ask *ask, bool was_open, const struct kgb_err *err)
 {
 	take_out(ask, was_open);
 	kgb_answer_end(&ask->answer, err ? err->msg : NULL);
+	ask->asker->is_answered |= !ask->answer.error[0];
 	ask->done(ask->payload, &ask->answer);
 	free_ask(ask);
 }
@@ -122,9 +126,33 @@ static void start(struct kgb_ask *ask)
 	asker->n_open++;
 }
 
+/** It ends as the question did that was refused. */
+static void refuse(struct kgb_ask *ask)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	kgb_answer_head(&ask->answer, ask->asker->refused_status, NULL);
+	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "%s", ask->asker->refused_error);
+	end(ask, false, &err);
+}
+
+void kgb_asker_refuse(struct kgb_asker *asker, const struct kgb_answer *error)
+{
+	asker->is_refused = true;
+	asker->refused_status = error->status;
+	snprintf(asker->refused_error, sizeof(asker->refused_error), "%s", error->error);
+	pump(asker);
+}
+
+bool kgb_asker_is_answered(const struct kgb_asker *asker)
+{
+	return asker->is_answered;
+}
+
 static void on_pump(uv_timer_t *timer)
 {
 	struct kgb_asker *asker = timer->data;
+	while (!TAILQ_EMPTY(&asker->waiting) && asker->is_refused)
+		refuse(TAILQ_FIRST(&asker->waiting));
 	while (!TAILQ_EMPTY(&asker->waiting) && asker->n_open < asker->most_open)
 		start(TAILQ_FIRST(&asker->waiting));
 }

@@ -34,6 +34,12 @@ struct kgb_ask_spec {
 	void *payload;
 };
 
+/** Answer all questions that have not left, now and later, with this error: the provider refuses
+ * every one. */
+void kgb_asker_refuse(struct kgb_asker *asker, const struct kgb_answer *error);
+/** Some question was answered. */
+bool kgb_asker_is_answered(const struct kgb_asker *asker);
+
 struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spec *spec);
 /** Whether the question has left. */
 bool kgb_ask_is_open(const struct kgb_ask *ask);
