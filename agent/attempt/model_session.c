@@ -42,8 +42,9 @@ static void on_exchange(void *payload, const struct kgb_exchange_summary *exchan
 	model->callbacks.on_fatal(model->payload, &err);
 }
 
-/** A reservation is journalled before the request leaves: a killed run counts it as spent. */
-static void on_reserve(void *payload, const struct kgb_totals *totals)
+/** A reservation is journalled before the request leaves, so a killed run counts it as spent; and
+ * that it has left, so the run counts the calls that the provider got. */
+static void on_leave(void *payload, const struct kgb_totals *totals)
 {
 	on_usage(payload, totals);
 	kgb_model_session_flush(payload);
@@ -96,13 +97,16 @@ int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_mod
 		.token = facts->token,
 		.traffic_dir = source->traffic_dir,
 		.offline = source->offline,
+		/* Servers that give all answers one id bill each all the same; only CLIs get an
+		 * answer twice. */
+		.counts_each_answer = method->program.builtin,
 		.protocols = kgb_program_protocols(&method->program),
 		.max_exchanges =
 			max_requests > 0 ? max_requests - model->sums->totals.n_exchanges : 0,
 		.cassette = source->cassette,
 		.budget = &model->budget,
 		.callbacks = {.on_usage = on_usage,
-			      .on_reserve = on_reserve,
+			      .on_leave = on_leave,
 			      .on_budget = on_budget,
 			      .on_miss = on_miss,
 			      .on_exchange = on_exchange,

@@ -21,12 +21,15 @@ static void write_tokens(struct kgb_jsonw *w, const struct kgb_usage *gateway,
 	kgb_jsonw_put(w, "disagreement: %s}", disagreement);
 }
 
-/** Members tokens, model_requests, cost_usd and cli_cost_usd. */
+/** Members tokens, model_requests, model_calls, model_calls_unsure, cost_usd and cli_cost_usd. */
 static void write_spent(struct kgb_jsonw *w, const struct kgb_spent *spent,
 			const char *disagreement)
 {
 	write_tokens(w, &spent->gateway, &spent->cli, disagreement);
-	kgb_jsonw_put(w, "model_requests: %+ld, cost_usd: %g, cli_cost_usd: %g", spent->n_requests,
+	kgb_jsonw_put(w,
+		      "model_requests: %+ld, model_calls: %+ld, model_calls_unsure: %+ld, "
+		      "cost_usd: %g, cli_cost_usd: %g",
+		      spent->n_requests, spent->n_calls, spent->n_calls_unsure,
 		      kgb_report__dollars(spent->cost_unknown ? -1 : spent->cost_nanos),
 		      kgb_report__dollars(spent->cli_cost_nanos));
 }

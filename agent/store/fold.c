@@ -623,7 +623,12 @@ void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent
 	out->n_attempts = 1;
 	if (attempt->has_gateway) {
 		out->gateway = attempt->gateway.usage;
-		out->n_requests = attempt->gateway.n_exchanges;
+		/* Of an attempt that was lost, also those that were open then. */
+		out->n_requests = attempt->gateway.n_exchanges +
+				  (attempt->ended_ms >= 0 ? attempt->gateway.n_open : 0);
+		out->n_calls = attempt->gateway.n_calls;
+		out->n_calls_unsure =
+			attempt->gateway.n_calls < 0 ? -1 : attempt->gateway.n_calls_unsure;
 	}
 	if (attempt->has_cli) {
 		out->cli = attempt->cli.usage;
@@ -643,6 +648,8 @@ static void add_spent(struct kgb_spent *sum, const struct kgb_spent *part)
 {
 	sum->n_attempts += part->n_attempts;
 	add_known(&sum->n_requests, part->n_requests);
+	add_known(&sum->n_calls, part->n_calls);
+	add_known(&sum->n_calls_unsure, part->n_calls_unsure);
 	kgb_usage_add(&sum->gateway, &part->gateway);
 	kgb_usage_add(&sum->cli, &part->cli);
 	add_known(&sum->cost_nanos, part->cost_nanos);

@@ -80,6 +80,8 @@ KGB_MUST_CHECK int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdic
 struct kgb_spent {
 	size_t n_attempts;
 	int64_t n_requests; /* to the model, as the gateway counted them */
+	int64_t n_calls; /* that the provider got for them, repeated ones too */
+	int64_t n_calls_unsure; /* of which that is not known */
 	struct kgb_usage gateway, cli;
 	int64_t cost_nanos; /* by our table of prices; the sum of what is known */
 	int64_t cli_cost_nanos; /* as the CLI reports it */
@@ -87,8 +89,9 @@ struct kgb_spent {
 };
 #define KGB_SPENT_NOTHING                                                                 \
 	{                                                                                 \
-		.n_requests = -1, .gateway = KGB_USAGE_UNKNOWN, .cli = KGB_USAGE_UNKNOWN, \
-		.cost_nanos = -1, .cli_cost_nanos = -1                                    \
+		.n_requests = -1, .n_calls = -1, .n_calls_unsure = -1,                    \
+		.gateway = KGB_USAGE_UNKNOWN, .cli = KGB_USAGE_UNKNOWN, .cost_nanos = -1, \
+		.cli_cost_nanos = -1                                                      \
 	}
 
 /** One check that the agent asked for. */

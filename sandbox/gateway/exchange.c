@@ -152,9 +152,12 @@ static void settle(struct kgb_exchange *ex)
 		kgb_exchange__step(ex, KGB_EXCHANGE_ON_RECORDED);
 		return;
 	}
-	kgb_exchange__charge(ex);
 	struct kgb_session *session = ex->session;
 	struct kgb_totals *totals = &session->ledger.totals;
+	/* It has a price all the same. */
+	if (kgb_http_is_generation(ex->endpoint) && is_good(ex) && !ex->meter.started)
+		totals->n_unpriced++;
+	kgb_exchange__charge(ex);
 	fill_summary(ex);
 	if (kgb_http_is_generation(ex->endpoint)) {
 		totals->n_open--;
@@ -293,8 +296,9 @@ static void account(struct kgb_exchange *ex)
 	if (!kgb_http_is_generation(ex->endpoint) || !is_good(ex) ||
 	    !kgb_meter_take_change(&ex->meter))
 		return;
-	if (kgb_ledger_report(&session->ledger, ex->number, ex->meter.message_id, ex->meter.model,
-			      &ex->meter.usage, ex->meter.surcharged))
+	const char *id = session->spec.counts_each_answer ? "" : ex->meter.message_id;
+	if (kgb_ledger_report(&session->ledger, ex->number, id, ex->meter.model, &ex->meter.usage,
+			      ex->meter.surcharged))
 		ex->summary.repeated = true;
 	if (!session->closing && session->spec.callbacks.on_usage)
 		session->spec.callbacks.on_usage(session->spec.payload, &session->ledger.totals);

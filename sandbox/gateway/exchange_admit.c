@@ -106,9 +106,6 @@ static bool try(struct kgb_exchange *ex)
 		stop_waiting(ex);
 		ex->has_reserved = true;
 		tell_charged(session);
-		if (!session->closing && session->spec.callbacks.on_reserve)
-			session->spec.callbacks.on_reserve(session->spec.payload,
-							   &session->ledger.totals);
 		start(ex);
 		return true;
 	}

@@ -30,6 +30,16 @@ static bool is_wanted(const void *payload)
 	       !ex->session->closing;
 }
 
+static void on_calls(void *payload, int sent, int unsure)
+{
+	struct kgb_exchange *ex = payload;
+	if (!kgb_http_is_generation(ex->endpoint))
+		return;
+	ex->session->ledger.totals.n_calls += sent;
+	ex->session->ledger.totals.n_calls_unsure += unsure;
+	kgb_session__note_leaving(ex->session);
+}
+
 static void on_head(void *payload, int status, const char *content_type)
 {
 	kgb_exchange__head(payload, status, content_type);
@@ -57,6 +67,7 @@ static void on_refused(void *payload, const char *why)
 }
 
 static const struct kgb_relay_callbacks relay_callbacks = {
+	.on_calls = on_calls,
 	.on_head = on_head,
 	.on_bytes = on_bytes,
 	.on_end = on_end,
@@ -183,5 +194,7 @@ void kgb_exchange__start_source(struct kgb_exchange *ex)
 		[KGB_GATEWAY_OFFLINE] = send_script,
 		[KGB_GATEWAY_REPLAY] = send_record,
 	};
+	if (ex->session->gw->mode != KGB_GATEWAY_LIVE && kgb_http_is_generation(ex->endpoint))
+		kgb_session__note_leaving(ex->session);
 	start[ex->session->gw->mode](ex);
 }

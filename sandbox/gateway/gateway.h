@@ -93,9 +93,11 @@ void kgb_gateway__close_sessions(struct kgb_gateway *gw);
 struct kgb_session_callbacks {
 	/** Counts changed (message_start, message_delta or an answer in one piece). */
 	void (*on_usage)(void *payload, const struct kgb_totals *totals);
-	/** Part of the budget was reserved. The request leaves when this returns: a caller that
-	 * must count it after a crash writes it down now. */
-	void (*on_reserve)(void *payload, const struct kgb_totals *totals);
+	/** Part of the budget was reserved, and the request leaves when this returns; or more
+	 * became known of one that has left. A caller that must count it after a crash writes it
+	 * down now.
+	 */
+	void (*on_leave)(void *payload, const struct kgb_totals *totals);
 	/** A request was refused because a budget is used up: the attempt cannot go on. */
 	void (*on_budget)(void *payload, const char *why);
 	/** Replay: the record has no answer for a request. `why` names the nearest one. */
@@ -122,6 +124,7 @@ struct kgb_session_spec {
 	const struct kgb_cassette *cassette; /* borrowed until done; for a replay */
 	struct kgb_budget *budget; /* the attempt's; borrowed until done; NULL: none */
 	unsigned protocols; /* KGB_PROTOCOL_BITs that it answers; 0: all */
+	bool counts_each_answer; /* also those that repeat the id of an earlier message */
 	int64_t max_exchanges; /* 0: none; more are refused without going upstream */
 	struct kgb_session_callbacks callbacks;
 	void *payload;

@@ -29,6 +29,12 @@ void kgb_session__activity(struct kgb_session *session)
 		session->spec.callbacks.on_activity(session->spec.payload);
 }
 
+void kgb_session__note_leaving(struct kgb_session *session)
+{
+	if (!session->closing && session->spec.callbacks.on_leave)
+		session->spec.callbacks.on_leave(session->spec.payload, &session->ledger.totals);
+}
+
 void kgb_session__maybe_done(struct kgb_session *session)
 {
 	if (!session->closing || session->open > 0 || session->daemon ||

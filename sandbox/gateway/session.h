@@ -49,6 +49,8 @@ struct kgb_session {
 void kgb_session__kick(struct kgb_session *session);
 /** Call on_activity. */
 void kgb_session__activity(struct kgb_session *session);
+/** Call on_leave. */
+void kgb_session__note_leaving(struct kgb_session *session);
 /** Free everything but handles and server, which are closed. */
 void kgb_session__free(struct kgb_session *session);
 /** An exchange or handle has gone; ends a closing session when it was the last. */

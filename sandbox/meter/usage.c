@@ -25,6 +25,8 @@ const struct kgb_row kgb_totals_rows[] = {
 	TOTAL(busy_ms, "busy_ms"),
 	TOTAL(wait_ms, "wait_ms"),
 	TOTAL(n_retries, "retries"),
+	TOTAL(n_calls, "calls"),
+	TOTAL(n_calls_unsure, "calls_unsure"),
 	TOTAL(cost_nanos, "cost_nanos"),
 	TOTAL(n_unpriced, "unpriced"),
 	TOTAL(charged_tokens, "charged_tokens"),
@@ -125,6 +127,8 @@ void kgb_totals_read(const cJSON *node, struct kgb_totals *out)
 	kgb_rows_read(node, kgb_totals_rows, NULL, out);
 	/* Journals from before there were prices. */
 	out->n_unpriced = kgb_json_i64(node, "unpriced", out->n_exchanges);
+	/* And from before calls were counted. */
+	out->n_calls = kgb_json_i64(node, "calls", -1);
 	cJSON_ArrayForEach(model, kgb_json_get(node, "models")) {
 		if (out->n_models == KGB_USAGE_MODELS)
 			break;

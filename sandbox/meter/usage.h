@@ -59,8 +59,10 @@ struct kgb_totals {
 	int64_t busy_ms; /* sum over exchanges of request received -> answer complete */
 	int64_t wait_ms; /* of that: waiting for a turn, for a pause to end, to try again */
 	int64_t n_retries; /* upstream calls that repeated an earlier one */
+	int64_t n_calls; /* upstream calls, repeated ones too, that the provider got */
+	int64_t n_calls_unsure; /* those of which that is not known: cut before an answer began */
 	int64_t cost_nanos; /* billionths of a dollar, of the messages whose cost is known */
-	int64_t n_unpriced; /* messages whose cost is not known */
+	int64_t n_unpriced; /* messages whose cost is not known, also those without counts */
 	int64_t charged_tokens; /* what budgets count: spent, and reserved by open exchanges */
 	int64_t charged_nanos;
 	int64_t n_misses; /* replay: requests that the record does not hold */

@@ -69,9 +69,33 @@ static void add_clean_header(struct kgb_relay *relay, const char *name, const ch
 	kgb_headers_add(relay->spec.reply, name, clean.len > 0 ? clean.ptr : "");
 }
 
+static void count(struct kgb_relay *relay, int sent, int unsure)
+{
+	relay->spec.callbacks->on_calls(relay->spec.payload, sent, unsure);
+}
+
+static void on_leave(void *payload)
+{
+	struct kgb_relay *relay = payload;
+	/* Again: its first connection was dead, but perhaps not before the provider read it. */
+	const int again = relay->stage == KGB_CALL_LEFT;
+	relay->stage = KGB_CALL_LEAVING;
+	count(relay, -again, 1 + again);
+}
+
+static void on_left(void *payload)
+{
+	struct kgb_relay *relay = payload;
+	relay->stage = KGB_CALL_LEFT;
+	count(relay, 1, -1);
+}
+
 static void on_head(void *payload, const struct kgb_upstream_head *head)
 {
 	struct kgb_relay *relay = payload;
+	if (relay->stage == KGB_CALL_LEAVING) /* answered before it was read whole */
+		on_left(relay);
+	relay->stage = KGB_CALL_ANSWERED;
 	if (head->status >= 300) {
 		const struct kgb_retry_fault fault = {
 			.status = head->status,
@@ -171,6 +195,9 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	const struct kgb_accounts *accounts = relay->spec.accounts;
 	struct kgb_key_limiter *limiter = &account_of(relay)->limiter;
 	relay->call = NULL;
+	/* Its connection broke before or after the provider read it. */
+	if (err && err->kind != KGB_ERR_TIMEOUT && relay->stage == KGB_CALL_LEFT)
+		count(relay, -1, 1);
 	if (err && relay->status == 0 && !relay->decision.again) {
 		relay->n_lost += sent;
 		judge_fault(relay, &(struct kgb_retry_fault){.err = err});
@@ -257,6 +284,8 @@ static void start_call(void *payload)
 		.body_len = spec->body->len,
 		.connect_timeout_ms = spec->accounts->connect_timeout_ms,
 		.idle_timeout_ms = spec->accounts->idle_timeout_ms,
+		.on_leave = on_leave,
+		.on_left = on_left,
 		.on_head = on_head,
 		.on_data = on_data,
 		.on_done = on_done,
@@ -266,6 +295,7 @@ static void start_call(void *payload)
 	relay->waited_ms += kgb_mono_ms() - relay->wait_began_ms;
 	relay->decision = (struct kgb_retry_decision){0};
 	relay->thrown_bytes = 0;
+	relay->stage = KGB_CALL_NOT_LEFT;
 	relay->n_tries++;
 	if (kgb_upstream_start(&relay->call, spec->accounts->upstream, &call, &err) < 0)
 		on_done(relay, false, &err);

@@ -16,7 +16,19 @@
 #include "sandbox/provider/upstream.h"
 #include "sandbox/request/headers.h"
 
+/** How far the call that runs has come. */
+enum kgb_call_stage {
+	KGB_CALL_NOT_LEFT,
+	KGB_CALL_LEAVING, /* the request is being written */
+	KGB_CALL_LEFT, /* it is written whole */
+	KGB_CALL_ANSWERED, /* an answer has begun */
+};
+
 struct kgb_relay_callbacks {
+	/** A call leaves for the provider when this returns, or one that has left is judged anew.
+	 * To be added: `sent` to the number of those that the provider got, `unsure` to the number
+	 * of those of which that is not known. */
+	void (*on_calls)(void *payload, int sent, int unsure);
 	/** An answer begins. Its headers were added to spec.reply; nothing is tried again from here
 	 * on. */
 	void (*on_head)(void *payload, int status, const char *content_type);
@@ -51,6 +63,7 @@ struct kgb_relay {
 	struct kgb_relay_spec spec;
 	struct kgb_turn turn;
 	struct kgb_upstream_call *call; /* NULL: none runs */
+	enum kgb_call_stage stage;
 	int status; /* of the answer that is passed on; 0: none has begun */
 	int n_tries; /* calls that were begun */
 	int n_lost; /* of those: sent whole and failed without an answer, so perhaps billed */

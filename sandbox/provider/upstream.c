@@ -26,6 +26,7 @@ struct kgb_upstream {
 	uv_timer_t watch; /* runs while there are calls */
 	int64_t watched_ms; /* monotonic: the last look, or when it began to run */
 	struct kgb_upstream_call *calls; /* list of all */
+	size_t n_leaving; /* calls whose request is being written */
 	size_t open; /* handles that are not closed: the timers and one per socket */
 	bool closing;
 	void (*done)(void *payload);
@@ -45,6 +46,7 @@ struct kgb_upstream_call {
 	CURL *easy; /* owned */
 	struct kgb_upstream_spec spec;
 	struct kgb_upstream_head head;
+	bool leaving; /* the request is being written */
 	bool head_told;
 	size_t head_bytes;
 	const char *given_up; /* static; why we end it, in the place of libcurl's words */
@@ -87,8 +89,15 @@ static void head_release(struct kgb_upstream_head *head)
 	head->status = 0;
 }
 
+static void set_leaving(struct kgb_upstream_call *call, bool leaving)
+{
+	call->up->n_leaving += (size_t)leaving - (size_t)call->leaving;
+	call->leaving = leaving;
+}
+
 static void call_free(struct kgb_upstream_call *call)
 {
+	set_leaving(call, false);
 	if (call->prev)
 		call->prev->next = call->next;
 	else
@@ -108,6 +117,15 @@ bool kgb_upstream_sent(const struct kgb_upstream_call *call)
 	curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &head);
 	curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &body);
 	return head > 0 && body >= (curl_off_t)call->spec.body_len;
+}
+
+static void tell_left(struct kgb_upstream_call *call)
+{
+	if (!call->leaving || !kgb_upstream_sent(call))
+		return;
+	set_leaving(call, false);
+	if (call->spec.on_left)
+		call->spec.on_left(call->spec.payload);
 }
 
 void kgb_upstream_cancel(struct kgb_upstream_call *call)
@@ -130,6 +148,7 @@ static void finish_call(struct kgb_upstream_call *call, CURLcode code)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	bool failed = code != CURLE_OK, sent = kgb_upstream_sent(call);
+	tell_left(call);
 	if (failed)
 		(void)kgb_fail_code(&err, KGB_ERR_DOMAIN_CURL, kind_of(code), (int)code,
 				    "upstream: %s",
@@ -179,11 +198,13 @@ static void on_watch(uv_timer_t *timer)
 		uv_timer_stop(&up->watch);
 }
 
-/* Finished transfers must be looked for after every socket action: one action can finish several.
- */
-static void collect_finished(struct kgb_upstream *up)
+/* One socket action can write and finish several transfers: look for them after each. */
+static void look_at_calls(struct kgb_upstream *up)
 {
 	int left;
+	for (struct kgb_upstream_call *call = up->calls; call && up->n_leaving > 0;
+	     call = call->next)
+		tell_left(call);
 	for (CURLMsg *msg; (msg = curl_multi_info_read(up->multi, &left));) {
 		if (msg->msg != CURLMSG_DONE)
 			continue;
@@ -204,7 +225,7 @@ static void on_timeout(uv_timer_t *timer)
 	up->in_timeout = true;
 	curl_multi_socket_action(up->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	up->in_timeout = false;
-	collect_finished(up);
+	look_at_calls(up);
 }
 
 static int on_curl_timer(CURLM *multi, long timeout_ms, void *payload)
@@ -233,7 +254,7 @@ static void on_sock_event(uv_poll_t *poll, int status, int events)
 	if (events & UV_WRITABLE)
 		flags |= CURL_CSELECT_OUT;
 	curl_multi_socket_action(up->multi, sock->fd, flags, &running);
-	collect_finished(up);
+	look_at_calls(up);
 }
 
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *payload, void *sock_payload)
@@ -279,12 +300,28 @@ static curl_socket_t on_open_socket(void *payload, curlsocktype purpose,
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/* There is a connection, and the request is written to it when this returns. */
+static int on_connected(void *payload, char *remote_ip, char *local_ip, int remote_port,
+			int local_port)
+{
+	(void)remote_ip;
+	(void)local_ip;
+	(void)remote_port;
+	(void)local_port;
+	struct kgb_upstream_call *call = payload;
+	set_leaving(call, true);
+	if (call->spec.on_leave)
+		call->spec.on_leave(call->spec.payload);
+	return CURL_PREREQFUNC_OK;
+}
+
 /* ---- curl hands over the answer ---- */
 
 static void tell_head(struct kgb_upstream_call *call, long status)
 {
 	if (call->head_told)
 		return;
+	tell_left(call);
 	call->head_told = true;
 	call->head.status = (int)status;
 	call->spec.on_head(call->spec.payload, &call->head);
@@ -374,6 +411,8 @@ static bool set_options(struct kgb_upstream_call *call)
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)spec->connect_timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+	ok = ok && curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected) == CURLE_OK;
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_curl_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_curl_data);

@@ -42,6 +42,11 @@ struct kgb_upstream_spec {
 	size_t body_len;
 	int64_t connect_timeout_ms;
 	int64_t idle_timeout_ms; /* nothing comes for so long: TIMEOUT */
+	/** The request is about to be written to a connection; libcurl writes it again to another
+	 * one when a connection that was kept open turns out to be dead. May be NULL. */
+	void (*on_leave)(void *payload);
+	/** All of it has been written. May be NULL. */
+	void (*on_left)(void *payload);
 	/** Headers are complete. */
 	void (*on_head)(void *payload, const struct kgb_upstream_head *head);
 	/** Bytes of the answer. */

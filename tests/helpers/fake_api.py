@@ -4,22 +4,26 @@
 usage: fake_api.py PORT_FILE      writes its port to that file, serves until it is killed
 
 The first call of an address gets the first behaviour, the second call the second, and all later calls the last. The file
-PORT_FILE.BEHAVIOUR[.BEHAVIOUR...][-NAME] has a line for each call. Behaviours: a status (401, 404, 429, 529), 429_later (in an
-hour), 429_soon (in a second), silent (reads the request and sends no answer), gone (closes the connection instead), slow (ok after
-two seconds), no_FIELD (refuses requests with that field, else ok), or of a stream: ok, malformed, cut (after the counts), stall
-(before the counts; the connection stays), no_stop (ends without its closing event), error_event, long (10 MB of text); or in one
-piece under status 200: half_json, html, empty, error_200. Protocols: messages, chat, responses. Chat Completions with
-n choices: all others answer with one; n_all interleaves all, the last index first, n_fewer leaves out two, n_same has one index for
-all, n_cut cuts the connection after the first choice.
+PORT_FILE.BEHAVIOUR[.BEHAVIOUR...][-NAME] has a line for each call: the behaviour and a hash of the body. Behaviours: a status
+(401, 404, 429, 529), 429_later (in an hour), 429_soon (in a second), 429_date (in two, as a date), silent (reads the request and
+sends no answer), gone (closes the connection instead), slow (ok after two seconds), jitter (ok after up to 40 ms), no_FIELD
+(refuses requests with that field, else ok), or of a stream: ok, malformed, cut (after the counts), stall (before the counts; the
+connection stays), no_stop (ends without its closing event), error_event, long (10 MB of text), no_usage, null_usage, same_id (of
+all answers); or in one piece: half_json, html, empty, error_200 and two_choices (the first one last) under status 200, html_403
+and html_502. Protocols: messages, chat, responses. Chat Completions with n choices: all others answer with one; n_all interleaves
+all, the last index first, n_fewer leaves out two, n_same has one index for all, n_cut cuts the connection after the first choice.
 
 A GET is a question for a model's description and does not count. It gets the status N at an address get_N; get_unknown has no such
 model; get_silent sends no answer; all others do not know the question (404).
 """
 
 import contextlib
+import email.utils
+import hashlib
 import http.server
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -38,10 +42,19 @@ def text_of(behaviour):
     return "hello" * 2_000_000 if behaviour == "long" else "hello"
 
 
+def id_of(behaviour):
+    return "same" if behaviour == "same_id" else str(time.time_ns())
+
+
+def with_usage(behaviour, usage):
+    """The member `usage` of a document."""
+    return {} if behaviour == "no_usage" else {"usage": None if behaviour == "null_usage" else usage}
+
+
 def messages(behaviour, _n):
     usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
-    message = {"id": f"msg_{time.time_ns()}", "type": "message", "role": "assistant", "model": "m", "content": [],
-               "stop_reason": None, "stop_sequence": None, "usage": usage}
+    message = {"id": f"msg_{id_of(behaviour)}", "type": "message", "role": "assistant", "model": "m", "content": [],
+               "stop_reason": None, "stop_sequence": None, **with_usage(behaviour, usage)}
     yield named("message_start", message=message)
     yield named("content_block_start", index=0, content_block={"type": "text", "text": ""})
     yield named("content_block_delta", index=0, delta={"type": "text_delta", "text": text_of(behaviour)})
@@ -52,7 +65,7 @@ def messages(behaviour, _n):
     if behaviour in ("cut", "stall", "no_stop", "error_event"):
         return
     yield named("content_block_stop", index=0)
-    yield named("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 5})
+    yield named("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, **with_usage(behaviour, {"output_tokens": 5}))
     yield named("message_stop")
 
 
@@ -78,7 +91,7 @@ def chat(behaviour, n=1):
     if behaviour.startswith("n_") and behaviour != "n_one":
         yield from choices(behaviour, n)
         return
-    base = {"id": f"c{time.time_ns()}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    base = {"id": f"c{id_of(behaviour)}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
     yield sse("", **base, choices=[{"index": 0, "delta": {"role": "assistant", "content": text_of(behaviour)}, "finish_reason": None}])
     if behaviour == "malformed":
@@ -90,12 +103,12 @@ def chat(behaviour, n=1):
     if behaviour in ("cut", "stall", "no_stop", "error_event"):
         return
     yield sse("", **base, choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
-    yield sse("", **base, choices=[], usage=usage)
+    yield sse("", **base, choices=[], **with_usage(behaviour, usage))
     yield b"data: [DONE]\n\n"
 
 
 def responses(behaviour, _n):
-    base = {"id": f"r{time.time_ns()}", "object": "response", "model": "m", "output": []}
+    base = {"id": f"r{id_of(behaviour)}", "object": "response", "model": "m", "output": []}
     item = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text_of(behaviour), "annotations": []}]}
     usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
              "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 105}
@@ -110,14 +123,24 @@ def responses(behaviour, _n):
     if behaviour in ("cut", "stall", "no_stop", "error_event"):
         return
     yield named("response.output_item.done", output_index=0, item=item)
-    yield named("response.completed", response={**base, "status": "completed", "output": [item], "usage": usage})
+    yield named("response.completed", response={**base, "status": "completed", "output": [item], **with_usage(behaviour, usage)})
 
 
+def choice(index, text):
+    return {"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+
+
+HTML = "<html><body>Sign in to the network</body></html>"
+CHOICES = {"id": "c1", "object": "chat.completion", "model": "m", "choices": [choice(1, "no"), choice(0, "hello")],
+           "usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}}
 WHOLE = {
-    "half_json": ("application/json", '{"choices": [{"index": 0, "message": {"content": "hel'),
-    "html": ("text/html", "<html><body>Sign in to the network</body></html>"),
-    "empty": ("application/json", ""),
-    "error_200": ("application/json", '{"type": "error", "error": {"type": "api_error", "message": "no room"}}'),
+    "half_json": (200, "application/json", '{"choices": [{"index": 0, "message": {"content": "hel'),
+    "html": (200, "text/html", HTML),
+    "html_403": (403, "text/html", HTML),
+    "html_502": (502, "text/html", HTML),
+    "empty": (200, "application/json", ""),
+    "two_choices": (200, "application/json", json.dumps(CHOICES)),
+    "error_200": (200, "application/json", '{"type": "error", "error": {"type": "api_error", "message": "no room"}}'),
 }
 
 
@@ -127,7 +150,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def behave(self):
+    def behave(self, body):
         """The next behaviour of the address."""
         days = self.path.split("/v1/")[0].strip("/").replace("/", "-")
         behaviours = days.split("-")[0].split(".")
@@ -135,7 +158,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             n = self.server.calls[days] = self.server.calls.get(days, 0) + 1
             behaviour = behaviours[min(n, len(behaviours)) - 1]
             with open("%s.%s" % (sys.argv[1], days), "a", encoding="ascii") as file:
-                file.write(behaviour + "\n")
+                file.write(f"{behaviour} {hashlib.sha256(body).hexdigest()[:16]}\n")
         return behaviour
 
     def wait_for_end(self):
@@ -171,7 +194,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        behaviour = self.behave()
+        behaviour = self.behave(body)
         if behaviour.isdigit():
             self.fail(int(behaviour))
             return
@@ -181,14 +204,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if behaviour == "429_soon":
             self.fail(429, ("retry-after", "1"))
             return
+        if behaviour == "429_date":
+            self.fail(429, ("retry-after", email.utils.formatdate(time.time() + 2, usegmt=True)))
+            return
         if behaviour in WHOLE:
-            self.send_whole(200, *WHOLE[behaviour])
+            self.send_whole(*WHOLE[behaviour])
             return
         if behaviour.startswith("no_") and behaviour[3:] in json.loads(body):
             self.fail(400, message=f"Unsupported parameter: '{behaviour[3:]}' is not supported with this model.")
             return
         if behaviour == "slow":
             time.sleep(2)
+        if behaviour == "jitter":
+            time.sleep(random.random() * 0.04)
         if behaviour == "silent":
             self.wait_for_end()
             return

@@ -8,6 +8,8 @@
 
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "sandbox/gateway/session.h"
+#include "sandbox/request/http.h"
 #include "tests/helpers/loopback.h"
 
 /* ---- the loop ---- */
@@ -46,10 +48,12 @@ static void on_usage(void *payload, const struct kgb_totals *totals)
 	((struct fixture *)payload)->n_usage++;
 }
 
-static void on_reserve(void *payload, const struct kgb_totals *totals)
+static void on_leave(void *payload, const struct kgb_totals *totals)
 {
-	(void)totals;
-	((struct fixture *)payload)->n_reserves++;
+	struct fixture *f = payload;
+	f->n_leaves++;
+	f->most_unsure =
+		totals->n_calls_unsure > f->most_unsure ? totals->n_calls_unsure : f->most_unsure;
 }
 
 static void on_budget(void *payload, const char *why)
@@ -98,10 +102,26 @@ static void on_probe(void *payload, const char *what, const char *method, const 
 	snprintf(f->probe, sizeof(f->probe), "%s %s %s", what, method, path);
 }
 
+/** No request of which the gateway has not counted that it left. */
+static bool is_counted(const struct fixture *f)
+{
+	return f->has_more_sessions ||
+	       f->n_model_calls <= f->totals.n_calls + f->totals.n_calls_unsure;
+}
+
 static void on_call(void *payload, struct fake_llm_call *call)
 {
 	struct fixture *f = payload;
 	f->call = call;
+	KGB_AUTO(free) char *path = kgb_xstrndup(call->path, strcspn(call->path, "?"));
+	if (kgb_http_is_generation(kgb_http_endpoint(call->method, path)))
+		f->n_model_calls++;
+	const struct kgb_session *session = NULL;
+	LIST_FOREACH(session, &f->gw->sessions, link)
+	f->has_more_sessions = f->has_more_sessions || session != f->session;
+	if (f->session)
+		kgb_session_totals(f->session, &f->totals);
+	assert_true(is_counted(f)); /* before it came here */
 	if (f->behaviours && *f->behaviours)
 		assert_true(fake_llm_behave(call, *f->behaviours++));
 	else if (f->behaviour)
@@ -152,7 +172,7 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 		.budget = spec->budget,
 		.max_exchanges = spec->max_exchanges,
 		.callbacks = {.on_usage = on_usage,
-			      .on_reserve = on_reserve,
+			      .on_leave = on_leave,
 			      .on_budget = on_budget,
 			      .on_miss = on_miss,
 			      .on_exchange = on_exchange,
@@ -211,6 +231,13 @@ void fixture_close_session(struct fixture *f)
 	run_until(f, is_session_closed, f, 2000);
 }
 
+/** What the gateway counts as sent has come here. */
+static bool has_all_calls(const void *payload)
+{
+	const struct fixture *f = payload;
+	return f->has_more_sessions || f->n_model_calls >= f->totals.n_calls;
+}
+
 static int count_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -231,8 +258,11 @@ void fixture_free(struct fixture *f)
 		fixture_close_session(f);
 	kgb_gateway_close(f->gw, on_gateway_closed, f);
 	run_until(f, is_gateway_closed, f, 2000);
-	if (f->llm)
+	if (f->llm) {
+		run_until(f, has_all_calls, f, 2000);
+		assert_true(is_counted(f));
 		fake_llm_stop(f->llm);
+	}
 	uv_close((uv_handle_t *)&f->tick, NULL);
 	uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);

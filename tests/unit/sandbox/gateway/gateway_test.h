@@ -62,7 +62,10 @@ struct fixture {
 	struct kgb_verify_request *verify; /* the last */
 	char *kernel; /* it brought */
 	int n_verify;
-	int n_reserves;
+	int n_leaves; /* calls of on_leave */
+	int64_t most_unsure; /* calls at a time, as it reported them */
+	bool has_more_sessions; /* than `session`: the test's own */
+	int n_model_calls; /* requests for an answer that the provider got */
 	int n_refusals; /* for a budget */
 	int n_misses;
 	char why[600]; /* of the last refusal or miss */
