@@ -6,6 +6,7 @@
 #define KGB_AGENT_STATISTICS_BOOTSTRAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /** NaN where nothing is known. */
 struct kgb_estimate {
@@ -19,5 +20,11 @@ struct kgb_estimate {
  * exception allow, 0.025^(1/n), for values between 0 and 1. The resamples are the same for the same
  * input. */
 struct kgb_estimate kgb_bootstrap_mean(const double *values, size_t n);
+
+/** The same, an operator being replaced by operators of its own stratum only (its source, such as
+ * vLLM): the numbers of operators of each source are part of the data set, not of chance. The value
+ * of an operator with several attempts is their mean, so that its attempts stay together (cluster
+ * bootstrap). \param strata of each value; NULL: all are of one. */
+struct kgb_estimate kgb_bootstrap_strata(const double *values, const uint32_t *strata, size_t n);
 
 #endif

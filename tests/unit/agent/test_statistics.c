@@ -193,6 +193,20 @@ static void test_values_that_are_all_the_same(void **state)
 	}
 }
 
+static void test_operators_are_resampled_within_their_source(void **state)
+{
+	(void)state;
+	static const double values[] = {0.25, 0.75, NO, 0.25, 0.75, 0.25, 0.75, NO};
+	static const uint32_t sources[] = {7, 2, 2, 7, 2, 7, 2, 7},
+			      mixed[] = {0, 0, 0, 0, 1, 1, 1, 1};
+	/* Sources without a spread: any resample has the same mean. */
+	const struct kgb_estimate fixed = kgb_bootstrap_strata(values, sources, 8);
+	assert_true(fixed.n == 6 && fixed.value == 0.5 && fixed.low == 0.5 && fixed.high == 0.5);
+	const struct kgb_estimate spread = kgb_bootstrap_strata(values, mixed, 8);
+	assert_true(spread.n == 6 && spread.value == 0.5 && spread.low < 0.5 && spread.high > 0.5);
+	assert_true(spread.low >= 0.25 && spread.high <= 0.75);
+}
+
 static void test_nothing_is_known_of_no_values(void **state)
 {
 	(void)state;
@@ -249,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_best_at_k_of_many_samples),
 		cmocka_unit_test(test_an_interval_surrounds_its_mean_and_comes_again),
 		cmocka_unit_test(test_values_that_are_all_the_same),
+		cmocka_unit_test(test_operators_are_resampled_within_their_source),
 		cmocka_unit_test(test_nothing_is_known_of_no_values),
 		cmocka_unit_test(test_intervals_hold_the_true_mean_as_often_as_they_claim),
 	};
