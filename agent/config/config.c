@@ -156,15 +156,19 @@ static const struct kgb_field model_table[] = {
 	KGB_FIELD_END,
 };
 
+/* Addresses of the providers themselves. */
+#define ANTHROPIC_URL "https://api.anthropic.com"
+#define OPENAI_URL "https://api.openai.com"
+
 static const char *const gateway_modes[] = {"auto", "live", "offline", NULL};
 
 static const struct kgb_field gateway_table[] = {
 	SETTING(gateway, mode, ENUM, .names = gateway_modes, .def = "auto",
 		.doc = "live: the real API; offline: the built-in scripted model; auto: live when an API key is in the "
-		       "environment."),
-	SETTING(gateway, upstream_url, STR, .def = "\"https://api.anthropic.com\"",
+		       "environment, or a URL below is not the provider's."),
+	SETTING(gateway, upstream_url, STR, .def = "\"" ANTHROPIC_URL "\"",
 		.doc = "URL for live requests in Anthropic's protocol; may have a path."),
-	SETTING(gateway, openai_url, STR, .def = "\"https://api.openai.com\"",
+	SETTING(gateway, openai_url, STR, .def = "\"" OPENAI_URL "\"",
 		.doc = "URL for live requests in OpenAI's protocols, without /v1."),
 	SETTING(gateway, provider_tools, BOOL, .def = "false",
 		.doc = "Let agents use tools that the provider runs, such as web search."),
@@ -652,17 +656,21 @@ char *kgb_config_runs(const struct kgb_config *config)
 	return kgb_path_absolute(config->settings.paths.runs);
 }
 
-const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer)
+const char *kgb_api_key(const struct kgb_settings_gateway *gateway, enum kgb_provider provider,
+			bool *is_bearer)
 {
+	const bool is_anthropic = provider == KGB_PROVIDER_ANTHROPIC;
+	const bool is_own = is_anthropic ? kgb_str_eq(gateway->upstream_url, ANTHROPIC_URL)
+					 : kgb_str_eq(gateway->openai_url, OPENAI_URL);
 	const char *key = getenv(kgb_provider_key_variable(provider));
+	const char *token = is_anthropic ? getenv("ANTHROPIC_AUTH_TOKEN") : NULL;
 	*is_bearer = false;
 	if (key && *key)
 		return key;
-	if (provider != KGB_PROVIDER_ANTHROPIC)
-		return NULL;
-	key = getenv("ANTHROPIC_AUTH_TOKEN");
-	*is_bearer = key && *key;
-	return *is_bearer ? key : NULL;
+	*is_bearer = token && *token;
+	if (*is_bearer)
+		return token;
+	return is_own ? NULL : "no-key-is-set";
 }
 
 void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_request *request,

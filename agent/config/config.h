@@ -171,7 +171,10 @@ char *kgb_config_prices(const struct kgb_config *config);
 /** Absolute runs directory; malloc'ed. */
 char *kgb_config_runs(const struct kgb_config *config);
 
-/** The key for a provider's API, borrowed from the environment; NULL when there is none. */
-const char *kgb_api_key(enum kgb_provider provider, bool *is_bearer);
+/** The key for a provider's API, borrowed from the environment. Without one, a server at another
+ * address than the provider's gets the word "no-key-is-set": most servers of open models ask for no
+ * key. NULL: there is none for the provider itself. */
+const char *kgb_api_key(const struct kgb_settings_gateway *gateway, enum kgb_provider provider,
+			bool *is_bearer);
 
 #endif

@@ -20,12 +20,14 @@ struct api {
 	enum kgb_provider provider;
 	unsigned protocols; /* that it speaks, as KGB_PROTOCOL_BITs */
 	const char *setting, *url;
+	const char *key; /* NULL: none */
+	bool is_bearer; /* how the key is sent */
 };
 
-static const char *key_of(enum kgb_provider provider)
+static const char *key_of(const struct kgb_cli *cli, enum kgb_provider provider)
 {
 	bool ignored = false;
-	return kgb_api_key(provider, &ignored);
+	return kgb_api_key(&cli->config.settings.gateway, provider, &ignored);
 }
 
 /** Whether real models answer: the mode, or a key that is there. */
@@ -34,7 +36,7 @@ static bool is_live(const struct kgb_cli *cli)
 	int mode = cli->config.settings.gateway.mode;
 	return mode == KGB_GATEWAY_CHOICE_LIVE ||
 	       (mode == KGB_GATEWAY_CHOICE_AUTO &&
-		(key_of(KGB_PROVIDER_ANTHROPIC) || key_of(KGB_PROVIDER_OPENAI)));
+		(key_of(cli, KGB_PROVIDER_ANTHROPIC) || key_of(cli, KGB_PROVIDER_OPENAI)));
 }
 
 void kgb_check_model(struct kgb_finding *f)
@@ -42,8 +44,8 @@ void kgb_check_model(struct kgb_finding *f)
 	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
 	const struct kgb_settings_gateway *gateway = &f->cli->config.settings.gateway;
 	bool is_bearer = false;
-	const bool anthropic = kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
-	const bool openai = key_of(KGB_PROVIDER_OPENAI) != NULL;
+	const bool anthropic = kgb_api_key(gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer) != NULL;
+	const bool openai = key_of(f->cli, KGB_PROVIDER_OPENAI) != NULL;
 	const bool has_key = anthropic || openai;
 	if (!is_live(f->cli))
 		kgb_found_fix(f, KGB_PASS, has_key ? "" : fix,
@@ -76,12 +78,10 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *payload)
 
 static struct curl_slist *headers_of(const struct api *api)
 {
-	bool is_bearer = false;
-	const char *key = kgb_api_key(api->provider, &is_bearer);
-	is_bearer = is_bearer || api->provider == KGB_PROVIDER_OPENAI;
+	const bool is_bearer = api->is_bearer || api->provider == KGB_PROVIDER_OPENAI;
 	KGB_AUTO(free)
-	char *line =
-		kgb_xasprintf("%s%s", is_bearer ? "authorization: Bearer " : "x-api-key: ", key);
+	char *line = kgb_xasprintf("%s%s",
+				   is_bearer ? "authorization: Bearer " : "x-api-key: ", api->key);
 	return curl_slist_append(curl_slist_append(NULL, line), "anthropic-version: 2023-06-01");
 }
 
@@ -174,10 +174,14 @@ void kgb_check_api(struct kgb_finding *f)
 	const struct kgb_cli *cli = f->cli;
 	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
 	const unsigned anthropic = KGB_PROTOCOL_BIT(KGB_PROTOCOL_ANTHROPIC);
-	const struct api apis[] = {
-		{KGB_PROVIDER_ANTHROPIC, anthropic, "gateway.upstream_url", gateway->upstream_url},
-		{KGB_PROVIDER_OPENAI, KGB_PROTOCOLS_ALL & ~anthropic, "gateway.openai_url",
-		 gateway->openai_url}};
+	struct api apis[] = {{.provider = KGB_PROVIDER_ANTHROPIC,
+			      .protocols = anthropic,
+			      .setting = "gateway.upstream_url",
+			      .url = gateway->upstream_url},
+			     {.provider = KGB_PROVIDER_OPENAI,
+			      .protocols = KGB_PROTOCOLS_ALL & ~anthropic,
+			      .setting = "gateway.openai_url",
+			      .url = gateway->openai_url}};
 	KGB_AUTO(buf) struct kgb_buf reached = KGB_BUF_INIT(0);
 	unsigned protocols = KGB_PROTOCOLS_ALL;
 	KGB_AUTO(free) char *model = model_of(cli, &protocols);
@@ -187,7 +191,8 @@ void kgb_check_api(struct kgb_finding *f)
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(apis); i++) {
 		const bool is_used = protocols & apis[i].protocols;
-		if (!key_of(apis[i].provider) || (f->quick && !is_used))
+		apis[i].key = kgb_api_key(gateway, apis[i].provider, &apis[i].is_bearer);
+		if (!apis[i].key || (f->quick && !is_used))
 			continue;
 		/* A program that speaks all protocols may have its model from either provider. */
 		if (!try_api(f, &apis[i], is_used && protocols != KGB_PROTOCOLS_ALL ? model : NULL))

@@ -102,7 +102,8 @@ static void find_keys(struct kgb_run_plan *plan)
 		if (!(protocols & KGB_PROTOCOL_BIT((unsigned)i)))
 			continue;
 		account->url = urls[provider];
-		account->api_key = kgb_api_key(provider, &account->key_is_bearer);
+		account->api_key =
+			kgb_api_key(&settings->gateway, provider, &account->key_is_bearer);
 		if (!account->api_key || (plan->endpoint && strstr(plan->endpoint, account->url)))
 			continue;
 		KGB_AUTO(free) char *others = plan->endpoint;

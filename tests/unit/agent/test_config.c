@@ -256,23 +256,39 @@ static void test_a_key_comes_from_the_environment_only(void **state)
 {
 	(void)state;
 	bool is_bearer = true;
-	setenv("ANTHROPIC_API_KEY", "", 1);
-	setenv("ANTHROPIC_AUTH_TOKEN", "", 1);
-	assert_null(kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer));
-	setenv("ANTHROPIC_AUTH_TOKEN", "t", 1);
-	assert_string_equal(kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer), "t");
-	assert_true(is_bearer);
-	setenv("ANTHROPIC_API_KEY", "k", 1);
-	assert_string_equal(kgb_api_key(KGB_PROVIDER_ANTHROPIC, &is_bearer), "k");
-	assert_false(is_bearer);
-	setenv("OPENAI_API_KEY", "", 1);
-	assert_null(kgb_api_key(KGB_PROVIDER_OPENAI, &is_bearer));
-	setenv("OPENAI_API_KEY", "o", 1);
-	assert_string_equal(kgb_api_key(KGB_PROVIDER_OPENAI, &is_bearer), "o");
-	assert_false(is_bearer);
 	KGB_AUTO(config) struct kgb_config config = KGB_CONFIG_INIT;
 	assert_fails(parse(&config, "gateway:\n  api_key: k\n", NULL, err), KGB_ERR_INVALID,
 		     "api_key");
+	assert_ok(parse(&config, "run: {method: m}\n", NULL, err));
+	struct kgb_settings_gateway gateway = config.settings.gateway;
+	setenv("ANTHROPIC_API_KEY", "", 1);
+	setenv("ANTHROPIC_AUTH_TOKEN", "", 1);
+	assert_null(kgb_api_key(&gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer));
+	setenv("ANTHROPIC_AUTH_TOKEN", "t", 1);
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer), "t");
+	assert_true(is_bearer);
+	setenv("ANTHROPIC_API_KEY", "k", 1);
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer), "k");
+	assert_false(is_bearer);
+	setenv("OPENAI_API_KEY", "", 1);
+	assert_null(kgb_api_key(&gateway, KGB_PROVIDER_OPENAI, &is_bearer));
+	setenv("OPENAI_API_KEY", "o", 1);
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_OPENAI, &is_bearer), "o");
+	assert_false(is_bearer);
+	/* A server of open models may ask for none. */
+	setenv("OPENAI_API_KEY", "", 1);
+	gateway.openai_url = "http://127.0.0.1:8000";
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_OPENAI, &is_bearer),
+			    "no-key-is-set");
+	assert_false(is_bearer);
+	gateway.upstream_url = gateway.openai_url;
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer), "k");
+	setenv("ANTHROPIC_API_KEY", "", 1);
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer), "t");
+	setenv("ANTHROPIC_AUTH_TOKEN", "", 1);
+	assert_string_equal(kgb_api_key(&gateway, KGB_PROVIDER_ANTHROPIC, &is_bearer),
+			    "no-key-is-set");
+	assert_false(is_bearer);
 }
 
 static void test_all_faults_are_found_in_their_order(void **state)
