@@ -121,15 +121,6 @@ bool kgb_agent_end_retryable(enum kgb_agent_end end);
 enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
 				      const struct kgb_agent_exit *exit);
 
-/** Call `found` for each fenced block of `text` whose info string is python or py
- * (case-insensitive), without the fences, in order. A block that is not closed counts only if it is
- * the last thing. Empty blocks do not count. */
-void kgb_each_python_block(const char *text,
-			   void (*found)(void *payload, const char *block, size_t len),
-			   void *payload);
-/** The last of them; NULL if none. malloc'ed. */
-char *kgb_last_python_block(const char *text);
-
 /* ---- internal to methods/ ---- */
 
 /** How a CLI ended that the harness did not end. */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "methods/code_blocks.h"
 
 /** The best version that passed, as it was judged. The kernel to begin with is a result only once
  * an agent has tried to better it. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "methods/events.h"
+#include "methods/code_blocks.h"
 
 /** Whether a line begins with "def ENTRY(", in any spacing. */
 static bool is_definition(const char *line, const char *entry)
@@ -22,13 +22,13 @@ static bool is_definition(const char *line, const char *entry)
 }
 
 /** Whether a line of `text` defines a function of the operator. */
-static bool defines_entry(const char *text, size_t len, const struct kgb_spec *spec)
+static bool defines_entry(const char *text, const struct kgb_spec *spec)
 {
-	for (const char *line = text; line && line < text + len;) {
+	for (const char *line = text; line;) {
 		for (size_t i = 0; i < spec->n_interfaces; i++)
 			if (is_definition(line, spec->interfaces[i].entry))
 				return true;
-		line = memchr(line, '\n', len - (size_t)(line - text));
+		line = strchr(line, '\n');
 		line += line != NULL;
 	}
 	return false;
@@ -36,36 +36,38 @@ static bool defines_entry(const char *text, size_t len, const struct kgb_spec *s
 
 struct search {
 	const struct kgb_spec *spec;
-	const char *any; /* the last block */
-	const char *entry; /* the last block that defines a function, a closed one if possible */
-	size_t any_len, entry_len;
+	char *any; /* owned; the last block that says Python */
+	char *entry; /* owned; the last block that defines a function, a closed one if possible */
 };
 
-static void on_block(void *payload, const char *block, size_t len)
+static void replace(char **text, char *take_new)
+{
+	kgb_free(*text);
+	*text = take_new;
+}
+
+static void on_block(void *payload, const struct kgb_code_block *block)
 {
 	struct search *search = payload;
-	search->any = block;
-	search->any_len = len;
-	const bool is_closed = block[len] != '\0';
-	if ((search->entry && !is_closed) || !defines_entry(block, len, search->spec))
-		return;
-	search->entry = block;
-	search->entry_len = len;
+	char *text = kgb_code_block_text(block);
+	if (defines_entry(text, search->spec) && (block->is_closed || !search->entry))
+		replace(&search->entry, kgb_xstrdup(text));
+	if (block->is_named)
+		replace(&search->any, text);
+	else
+		kgb_free(text);
 }
 
 char *kgb_reply_kernel(const char *reply, const struct kgb_spec *spec, const char **out_source)
 {
 	struct search search = {.spec = spec};
-	kgb_each_python_block(reply, on_block, &search);
-	*out_source = "block";
+	kgb_each_code_block(reply, on_block, &search);
+	char *kernel = search.entry ? search.entry : search.any;
 	if (search.entry)
-		return kgb_xstrndup(search.entry, search.entry_len);
-	if (search.any)
-		return kgb_xstrndup(search.any, search.any_len);
+		kgb_free(search.any);
+	*out_source = kernel ? "block" : NULL;
+	if (kernel || strstr(reply, "```") || strstr(reply, "~~~") || !defines_entry(reply, spec))
+		return kernel;
 	*out_source = "reply";
-	if (!strstr(reply, "```") && !strstr(reply, "~~~") &&
-	    defines_entry(reply, strlen(reply), spec))
-		return kgb_xstrdup(reply);
-	*out_source = NULL;
-	return NULL;
+	return kgb_xstrdup(reply);
 }

@@ -7,10 +7,10 @@
 
 #include "verify/spec/spec.h"
 
-/** Find the kernel: the last fenced Python block that defines a function of the operator, one that
- * is closed if possible; else the last fenced Python block; else the whole reply when it defines
- * such a function outside of any fence. `out_source` is "block" or "reply". Returns malloc'ed text;
- * NULL: there is none. */
+/** Find the kernel: the last fenced block of Python or of no language that defines a function of
+ * the operator, one that is closed if possible; else the last fenced Python block; else the whole
+ * reply when it defines such a function and has no fence. `out_source` is "block" or "reply".
+ * Returns malloc'ed text; NULL: there is none. */
 char *kgb_reply_kernel(const char *reply, const struct kgb_spec *spec, const char **out_source);
 
 #endif

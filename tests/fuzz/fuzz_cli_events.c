@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "methods/code_blocks.h"
 #include "methods/events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

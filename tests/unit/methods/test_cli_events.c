@@ -495,36 +495,6 @@ static void test_the_harness_own_reasons_come_before_the_cli_s(void **state)
 	assert_int_equal(kgb_agent_classify(&report, &silent), KGB_AGENT_CRASHED);
 }
 
-static void test_the_last_python_block_is_found(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *text;
-		const char *block;
-	} cases[] = {
-		{"no code", NULL},
-		{"```python\na = 1\n```", "a = 1\n"},
-		{"x\n```python\na\n```\ny\n```py\nb\n```\nz", "b\n"},
-		{"```Python3\na\n```\n```json\n{}\n```", "a\n"},
-		{"````python\n```python\nx\n```\n````", "```python\nx\n```\n"},
-		{"```\nplain\n```", NULL},
-		{"```python\nunclosed\n", "unclosed\n"},
-		{"```text\n```python\nnot code\n```", NULL},
-		{"  ```python title=x\na\n```", "a\n"},
-		{"```pythonic\na\n```", NULL},
-		{"```python\r\na\r\n```\r\n", "a\r\n"},
-		{"```python\n```", NULL},
-		{"~~~python\na\n```\nb\n~~~\n", "a\n```\nb\n"},
-		{"```python\na\n~~~\n```\n", "a\n~~~\n"},
-		{"~~python\na\n~~\n", NULL},
-	};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		KGB_AUTO(free) char *block = kgb_last_python_block(cases[i].text);
-		if (!kgb_str_eq(block, cases[i].block))
-			fail_msg("case %zu: got '%s'", i, block ? block : "(none)");
-	}
-}
-
 static void test_an_unknown_adapter_is_named(void **state)
 {
 	(void)state;
@@ -551,7 +521,6 @@ int main(void)
 		cmocka_unit_test(test_strange_lines_are_counted_and_never_fatal),
 		cmocka_unit_test(test_a_line_over_the_cap_is_dropped_and_the_next_is_read),
 		cmocka_unit_test(test_the_harness_own_reasons_come_before_the_cli_s),
-		cmocka_unit_test(test_the_last_python_block_is_found),
 		cmocka_unit_test(test_an_unknown_adapter_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
