@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/client/thinking.h"
 
 /* An answer in one piece with its text escaped, or one event. */
 #define BODY_BYTES (3 * KGB_ANSWER_BYTES)
@@ -125,13 +126,30 @@ static void read_messages(struct kgb_answer *answer, const cJSON *node)
 
 /* ---- OpenAI Chat Completions ---- */
 
+/** Reasoning has several names: "reasoning_content" of DeepSeek, SGLang and llama.cpp, "reasoning"
+ * of vLLM, Ollama and OpenRouter, whose "reasoning_details" are parts. A server that knows several
+ * sends the same text under each. */
+static void add_reasoning(struct kgb_choice *choice, const cJSON *part)
+{
+	static const char *const names[] = {"reasoning_content", "reasoning"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		const char *thought = kgb_json_str(part, names[i], "");
+		if (*thought) {
+			add(&choice->thinking, thought);
+			return;
+		}
+	}
+	const cJSON *detail = NULL;
+	cJSON_ArrayForEach(detail, kgb_json_get(part, "reasoning_details")) {
+		add(&choice->thinking, kgb_json_str(detail, "text", NULL));
+		add(&choice->thinking, kgb_json_str(detail, "summary", NULL));
+	}
+}
+
 /** A message, or what a stream adds to it. */
 static void read_chat_part(struct kgb_choice *choice, const cJSON *part)
 {
-	/* Names of reasoning: "reasoning_content" of DeepSeek and vLLM, "reasoning" of OpenRouter.
-	 * Servers that know both send the same text twice. */
-	const char *thought = kgb_json_str(part, "reasoning_content", NULL);
-	add(&choice->thinking, thought ? thought : kgb_json_str(part, "reasoning", NULL));
+	add_reasoning(choice, part);
 	add(&choice->text, kgb_json_str(part, "content", NULL));
 	/* Mistral's models that reason answer in parts. */
 	const cJSON *piece = NULL, *parts = kgb_json_get(part, "content");
@@ -191,8 +209,9 @@ static void read_chat(struct kgb_answer *answer, const cJSON *node)
 /* ---- OpenAI Responses ---- */
 
 /** A response as it is at its end. */
-static void read_response(struct kgb_choice *choice, const cJSON *response)
+static void read_response(struct kgb_answer *answer, const cJSON *response)
 {
+	struct kgb_choice *choice = answer->choices;
 	const cJSON *item = NULL, *part = NULL;
 	bool refused = false;
 	cJSON_ArrayForEach(item, kgb_json_get(response, "output")) {
@@ -204,8 +223,11 @@ static void read_response(struct kgb_choice *choice, const cJSON *response)
 			refused = refused || *kgb_json_str(part, "refusal", "");
 	}
 	const char *status = kgb_json_str(response, "status", NULL);
+	/* llama.cpp's server and that of transformers complete every response. */
+	const bool is_cut = answer->max_tokens > 0 &&
+			    kgb_json_i64(response, "usage.output_tokens", 0) >= answer->max_tokens;
 	if (kgb_str_eq(status, "completed"))
-		set_finish(choice, refused ? "refusal" : "stop");
+		set_finish(choice, refused ? "refusal" : is_cut ? "max_output_tokens" : "stop");
 	else if (kgb_str_eq(status, "incomplete"))
 		set_finish(choice, kgb_json_str(response, "incomplete_details.reason",
 						"max_output_tokens"));
@@ -219,11 +241,11 @@ static void read_responses(struct kgb_answer *answer, const cJSON *node)
 		const cJSON *response = kgb_json_get(node, "response");
 		if (kgb_str_eq(type, "response.completed") ||
 		    kgb_str_eq(type, "response.incomplete") || kgb_str_eq(type, "response.failed"))
-			read_response(answer->choices, response);
+			read_response(answer, response);
 		if (kgb_json_str(response, "error.message", NULL))
 			complain(answer, kgb_json_str(response, "error.message", ""));
 	} else {
-		read_response(answer->choices, node);
+		read_response(answer, node);
 	}
 }
 
@@ -308,6 +330,8 @@ static void end_choice(struct kgb_answer *answer, struct kgb_choice *choice, boo
 		/* It is paid for, and would be as long the next time. */
 		choice->finish = KGB_ANSWER_TRUNCATED;
 	}
+	if (choice->finish != KGB_ANSWER_BROKEN)
+		kgb_thinking_split(&choice->text, &choice->thinking);
 }
 
 void kgb_answer_end(struct kgb_answer *answer, const char *failure)

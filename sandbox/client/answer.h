@@ -33,13 +33,15 @@ const char *kgb_answer_finish_name(enum kgb_answer_finish finish);
 /** One of the answers that a request brings. */
 struct kgb_choice {
 	struct kgb_buf text; /* owned */
-	struct kgb_buf thinking; /* owned; reasoning that the provider shows */
+	struct kgb_buf
+		thinking; /* owned; reasoning that the provider shows, or the text has in tags */
 	enum kgb_answer_finish finish;
 	bool is_mixed; /* private: text came after its end */
 };
 
 struct kgb_answer {
 	enum kgb_protocol protocol;
+	int64_t max_tokens; /* that were asked for; 0: no limit. The owner sets it */
 	struct kgb_choice *choices; /* owned; by their index */
 	int n_choices; /* as many as were asked for */
 	int status; /* of HTTP; 0: no head yet */

@@ -171,6 +171,7 @@ struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spe
 	kgb_question_write(spec->question, &ask->body);
 	kgb_answer_init(&ask->answer, spec->question->protocol,
 			spec->question->n_choices > 1 ? spec->question->n_choices : 1);
+	ask->answer.max_tokens = spec->question->sampling.max_tokens;
 	struct kgb_ask *last = TAILQ_LAST(&asker->waiting, asks);
 	while (last && last->rank > ask->rank)
 		last = TAILQ_PREV(last, asks, link);

@@ -6,6 +6,7 @@
  */
 #include <stdint.h>
 
+#include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/client/answer.h"
@@ -49,6 +50,11 @@ static void check(const struct kgb_answer *answer)
 		.sampling = {
 			.temperature = 1, .top_p = 1, .seed = 1, .effort = "low", .max_tokens = 1}};
 	KGB_ASSERT(kgb_question_refused(&question, answer->error) <= KGB_N_SAMPLING_FIELDS);
+	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
+	KGB_AUTO(json) cJSON *node = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+	kgb_question_write(&question, &body);
+	KGB_ASSERT(kgb_json_parse(body.ptr, body.len, &node, &err) == 0);
 }
 
 static void compare(const struct kgb_choice *whole, const struct kgb_choice *cut)

@@ -126,6 +126,18 @@ static const struct answer_case cases[] = {
 	 DELTA("\"reasoning_content\":\"h\",\"reasoning\":\"h\"") DELTA("\"reasoning\":\"m\"")
 		 DELTA("\"content\":\"a\"") FINISH("stop") DONE,
 	 KGB_ANSWER_STOPPED, "a", "hm", ""},
+	{"reasoning under an empty name", CHAT, 200, JSON,
+	 MESSAGE("\"reasoning_content\":\"\",\"reasoning\":\"hm\",\"content\":\"a\"", "stop"),
+	 KGB_ANSWER_STOPPED, "a", "hm", ""},
+	{"details of reasoning", CHAT, 200, SSE,
+	 DELTA("\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"h\"},{\"type\":\"reasoning.encrypted\",\"data\":\"x\"}]")
+		 DELTA("\"reasoning_details\":[{\"type\":\"reasoning.summary\",\"summary\":\"m\"}],\"content\":\"\"")
+			 DELTA("\"content\":\"a\"") FINISH("stop") DONE,
+	 KGB_ANSWER_STOPPED, "a", "hm", ""},
+	{"details of reasoning beside its text", CHAT, 200, JSON,
+	 MESSAGE("\"reasoning\":\"hm\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"hm\"}],\"content\":\"a\"",
+		 "stop"),
+	 KGB_ANSWER_STOPPED, "a", "hm", ""},
 	{"content in parts", CHAT, 200, JSON,
 	 MESSAGE("\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},"
 		 "{\"type\":\"text\",\"text\":\"a\"}]",
@@ -337,6 +349,59 @@ static void test_a_transfer_that_fails_is_no_answer(void **state)
 	}
 }
 
+/* Servers of open models complete every response, whether its end came or the limit of tokens. */
+static void test_a_response_that_used_all_its_tokens_is_truncated(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t max_tokens;
+		enum kgb_answer_finish finish;
+	} limits[] = {{0, KGB_ANSWER_STOPPED},
+		      {6, KGB_ANSWER_STOPPED},
+		      {5, KGB_ANSWER_TRUNCATED},
+		      {4, KGB_ANSWER_TRUNCATED}};
+	static const char *const bytes[] = {
+		"{\"status\":\"completed\",\"usage\":{\"output_tokens\":5},\"output\":[" OUTPUT_TEXT(
+			"a") "]}",
+		NAMED("response.completed",
+		      "\"response\":{\"status\":\"completed\",\"usage\":{\"output_tokens\":5},\"output\":[" OUTPUT_TEXT(
+			      "a") "]}")};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(limits); i++) {
+		for (size_t n = 0; n < KGB_ARRAY_LEN(bytes); n++) {
+			struct kgb_answer answer;
+			kgb_answer_init(&answer, RESPONSES, 1);
+			answer.max_tokens = limits[i].max_tokens;
+			kgb_answer_head(&answer, 200, n ? SSE : JSON);
+			kgb_answer_feed(&answer, bytes[n], strlen(bytes[n]));
+			kgb_answer_end(&answer, NULL);
+			assert_int_equal(answer.choices[0].finish, limits[i].finish);
+			assert_string_equal(answer.choices[0].text.ptr, "a");
+			kgb_answer_release(&answer);
+		}
+	}
+}
+
+static void test_thinking_in_the_text_is_kept_apart(void **state)
+{
+	(void)state;
+	static const char bytes[] = DELTA("\"content\":\"<thi\"") DELTA("\"content\":\"nk>h\"")
+		DELTA("\"content\":\"m</thi\"") DELTA("\"content\":\"nk>\\n\\na\"") FINISH("stop")
+			DONE;
+	for (size_t piece = 1; piece <= sizeof(bytes); piece++) {
+		struct kgb_answer answer;
+		kgb_answer_init(&answer, CHAT, 1);
+		kgb_answer_head(&answer, 200, SSE);
+		for (size_t at = 0; at < strlen(bytes); at += piece)
+			kgb_answer_feed(&answer, bytes + at,
+					strlen(bytes) - at < piece ? strlen(bytes) - at : piece);
+		kgb_answer_end(&answer, NULL);
+		assert_int_equal(answer.choices[0].finish, KGB_ANSWER_STOPPED);
+		assert_string_equal(answer.choices[0].text.ptr, "a");
+		assert_string_equal(answer.choices[0].thinking.ptr, "hm");
+		kgb_answer_release(&answer);
+	}
+}
+
 static void test_an_error_is_cut_between_characters(void **state)
 {
 	(void)state;
@@ -531,6 +596,8 @@ int main(void)
 		cmocka_unit_test(test_a_stream_is_over_only_after_the_models_end),
 		cmocka_unit_test(test_a_transfer_that_fails_is_no_answer),
 		cmocka_unit_test(test_choices_are_told_apart_and_those_that_came_are_kept),
+		cmocka_unit_test(test_a_response_that_used_all_its_tokens_is_truncated),
+		cmocka_unit_test(test_thinking_in_the_text_is_kept_apart),
 		cmocka_unit_test(test_an_error_is_cut_between_characters),
 		cmocka_unit_test(
 			test_the_memory_of_a_long_answer_is_bounded_and_it_counts_as_truncated),
