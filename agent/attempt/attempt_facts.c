@@ -48,3 +48,10 @@ void kgb_attempt_facts_release(struct kgb_attempt_facts *facts)
 {
 	kgb_free(facts->paths.dir);
 }
+
+struct kgb_offline_subject kgb_attempt_offline(const struct kgb_attempt_facts *facts)
+{
+	return (struct kgb_offline_subject){.data_dir = facts->env->data_dir,
+					    .safe_name = facts->spec->safe_name,
+					    .has_gpu = facts->device->number >= 0};
+}

@@ -7,6 +7,7 @@
 
 #include "agent/attempt/attempt_env.h"
 #include "agent/devices/devices.h"
+#include "sandbox/offline/offline.h"
 
 struct kgb_attempt_paths {
 	char *dir; /* owned; absolute */
@@ -40,5 +41,7 @@ struct kgb_attempt_facts {
 void kgb_attempt_facts_init(struct kgb_attempt_facts *facts, const struct kgb_attempt_env *env,
 			    const struct kgb_attempt_task *task);
 void kgb_attempt_facts_release(struct kgb_attempt_facts *facts);
+/** The operator, for the offline model; borrows from the facts. */
+struct kgb_offline_subject kgb_attempt_offline(const struct kgb_attempt_facts *facts);
 
 #endif

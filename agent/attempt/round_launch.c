@@ -80,20 +80,17 @@ static int load_offline(struct kgb_round_launch *launch, struct kgb_err *err)
 	const struct kgb_attempt_env *env = launch->facts->env;
 	if (env->gateway_mode != KGB_GATEWAY_OFFLINE)
 		return 0;
-	KGB_AUTO(free) char *dir = kgb_path_join(env->data_dir, "datasets/offline");
+	const struct kgb_offline_subject subject = kgb_attempt_offline(launch->facts);
 	enum kgb_offline_variant variant = env->method->session == KGB_METHOD_SESSION_ONESHOT
 						   ? KGB_OFFLINE_ONESHOT
 					   : launch->round > 1 ? KGB_OFFLINE_AGAIN
 							       : KGB_OFFLINE_VERIFY;
-	KGB_AUTO(free)
-	char *script = kgb_xasprintf("%s/%s.yaml", dir, launch->facts->spec->safe_name);
 	kgb_offline_free(launch->offline);
 	launch->offline = NULL;
-	/* The plan has seen to it that a program that needs a model has a script. */
-	if (!kgb_fs_exists(AT_FDCWD, script))
+	/* The plan has seen to it that a program that needs a model has an answer. */
+	if (!kgb_offline_can_answer(&subject))
 		return 0;
-	return kgb_offline_load(&launch->offline, dir, launch->facts->spec->safe_name, variant,
-				err);
+	return kgb_offline_load(&launch->offline, &subject, variant, err);
 }
 
 /** The session's id and the model's answers of the recorded round. */

@@ -705,9 +705,8 @@ static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	const struct kgb_attempt_env *env = attempt->facts.env;
 	if (env->gateway_mode != KGB_GATEWAY_OFFLINE)
 		return 0;
-	KGB_AUTO(free) char *dir = kgb_path_join(env->data_dir, "datasets/offline");
-	return kgb_offline_load(&attempt->offline, dir, attempt->facts.spec->safe_name,
-				KGB_OFFLINE_SAMPLE, err);
+	const struct kgb_offline_subject subject = kgb_attempt_offline(&attempt->facts);
+	return kgb_offline_load(&attempt->offline, &subject, KGB_OFFLINE_SAMPLE, err);
 }
 
 static int make_parts(struct kgb_llm_attempt *attempt, struct kgb_err *err)

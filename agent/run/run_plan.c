@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "sandbox/offline/offline.h"
 
 void kgb_run_plan_release(struct kgb_run_plan *plan)
 {
@@ -127,22 +128,22 @@ static bool needs_model(const struct kgb_run_plan *plan)
 	return plan->method.program.protocol != KGB_N_PROTOCOLS;
 }
 
-static bool has_script(const struct kgb_run_plan *plan, const struct kgb_spec *spec)
+static bool can_answer(const struct kgb_run_plan *plan, const struct kgb_spec *spec)
 {
-	KGB_AUTO(free)
-	char *script =
-		kgb_xasprintf("%s/datasets/offline/%s.yaml", plan->cli->data_dir, spec->safe_name);
-	return kgb_fs_exists(AT_FDCWD, script);
+	return kgb_offline_can_answer(
+		&(struct kgb_offline_subject){.data_dir = plan->cli->data_dir,
+					      .safe_name = spec->safe_name,
+					      .has_gpu = plan->devices.items[0].number >= 0});
 }
 
-/** `all` offline means the operators that the offline model has a script for. */
-static void drop_without_script(struct kgb_run_plan *plan)
+/** `all` offline means the operators that the offline model has an answer for. */
+static void drop_without_answer(struct kgb_run_plan *plan)
 {
 	KGB_AUTO(buf) struct kgb_buf dropped = KGB_BUF_INIT(0);
 	const size_t n_all = plan->n_specs;
 	size_t n = 0;
 	for (size_t i = 0; i < n_all; i++) {
-		if (has_script(plan, &plan->specs[i])) {
+		if (can_answer(plan, &plan->specs[i])) {
 			plan->specs[n++] = plan->specs[i];
 			continue;
 		}
@@ -152,7 +153,7 @@ static void drop_without_script(struct kgb_run_plan *plan)
 	plan->n_specs = n;
 	if (n < n_all)
 		kgb_warn(
-			"the offline model has scripts for %zu of %zu operators; set %s for the others: %s",
+			"the offline model has kernels for %zu of %zu operators; set %s for the others: %s",
 			n, n_all, wanted_keys(plan), dropped.ptr);
 }
 
@@ -196,12 +197,12 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 	if (!needs_model(plan))
 		return 0;
 	if (offline && kgb_strv_has(&plan->cli->operators, "all"))
-		drop_without_script(plan);
+		drop_without_answer(plan);
 	for (size_t i = 0; offline && i < plan->n_specs; i++)
-		if (!has_script(plan, &plan->specs[i]))
+		if (!can_answer(plan, &plan->specs[i]))
 			return kgb_fail(
 				err, KGB_ERR_UNAVAILABLE,
-				"the offline model has no script for %s: set %s to use a real one",
+				"the offline model has no kernel for %s: set %s to use a real one",
 				plan->specs[i].name, wanted_keys(plan));
 	return 0;
 }

@@ -56,7 +56,8 @@ static void render(const struct kgb_offline_session *session, const char *text, 
 		   struct kgb_buf *out)
 {
 	/* Every text was rendered once when the script was loaded. */
-	if (kgb_offline__render(session, text, report, out, NULL) < 0)
+	const struct kgb_offline_quoted quoted = {.report = report};
+	if (kgb_offline__render(session, text, &quoted, out, NULL) < 0)
 		KGB_UNREACHABLE();
 }
 
@@ -86,30 +87,14 @@ static int64_t running_session(const struct kgb_offline_request *req)
 	return kgb_parse_i64(number, 0, INT32_MAX, &session, NULL) < 0 ? -1 : session;
 }
 
-/** The answer that the request's seed draws. */
-static const struct kgb_offline_turn *draw(const struct kgb_offline_session *session,
-					   const struct kgb_offline_request *req)
+/** What decides which sample is given. */
+static char *seed_of(const struct kgb_offline_session *session,
+		     const struct kgb_offline_request *req)
 {
-	const struct kgb_offline_turns *answers = &session->sample;
 	const cJSON *text = kgb_json_get(req->root, "metadata");
-	KGB_AUTO(free)
-	char *seed = kgb_xasprintf(
-		"%s %" PRId64 " %s", session->operator_name, kgb_json_i64(req->root, "seed", -1),
-		text && cJSON_IsString(text->child) ? text->child->valuestring : "");
-	char digest[KGB_SHA256_HEX_LEN];
-	uint64_t total = 0;
-	kgb_sha256_hex(seed, strlen(seed), digest);
-	uint64_t number = 0;
-	for (const char *at = digest; *at; at++)
-		number = number * 31 + (uint64_t)*at;
-	for (size_t i = 0; i < answers->n; i++)
-		total += (uint64_t)answers->items[i].weight;
-	KGB_ASSERT(total > 0); /* a session has turns, and a turn has a weight */
-	number %= total;
-	size_t i = 0;
-	for (; number >= (uint64_t)answers->items[i].weight; i++)
-		number -= (uint64_t)answers->items[i].weight;
-	return &answers->items[i];
+	return kgb_xasprintf("%s %" PRId64 " %s", session->operator_name,
+			     kgb_json_i64(req->root, "seed", -1),
+			     text && cJSON_IsString(text->child) ? text->child->valuestring : "");
 }
 
 static void decide(const struct kgb_offline_session *session, const struct kgb_offline_request *req,
@@ -120,7 +105,8 @@ static void decide(const struct kgb_offline_session *session, const struct kgb_o
 		return;
 	}
 	if (session->variant == KGB_OFFLINE_SAMPLE) {
-		render(session, draw(session, req)->say, "", &out->say);
+		KGB_AUTO(free) char *seed = seed_of(session, req);
+		out->is_cut = kgb_offline__say_sample(session, seed, &out->say);
 		return;
 	}
 	bool works = session->variant != KGB_OFFLINE_ONESHOT && req->shell;

@@ -26,8 +26,28 @@
  *         ...python...
  *     sessions: {...}       # optional, replaces the sessions of session.yaml by name
  *
- * Session "sample" is a list of answers with weights (weight: 3). Which one is given depends on the
- * operator and on the seed in the request alone ("seed", or a text in "metadata").
+ * An operator without such a file gets a script that is made: `fixed` is its first kernel in
+ * tests/honest, `buggy` the same kernel with the first of the `mistakes` of session.yaml that
+ * changes it:
+ *
+ *     - name: syntax
+ *       bug: the text is no Python   # and `fix`, as above
+ *       replace: "tl.load("          # optional: each occurrence ...
+ *       by: "tl.read("               # ... becomes this
+ *       append: "return ("           # optional: one more line at the end
+ *
+ * Session "sample" is a list of answers. Which one is given depends on the operator and on the seed
+ * in the request alone ("seed", or a text in "metadata"). Each answer:
+ *
+ *     - say: text             # {{kernel}} is the kernel that is drawn
+ *       weight: 3             # how often it is drawn, against the others
+ *       kernel: honest|wrong|cheat|none   # drawn from tests/honest, or from the attacks of
+ *                                         # tests/redteam by what their `expect` begins with
+ *       mistake: syntax       # optional: an honest kernel with this mistake; {{bug}} is its bug
+ *       cut: 40               # optional: percent of the answer that arrive before a limit of
+ * length
+ *
+ * The last answer needs no kernel, so that there is always one to give.
  *
  * Any other session is a list of turns; each turn:
  *
@@ -64,18 +84,26 @@ enum kgb_offline_variant {
 
 struct kgb_offline_session;
 
-/** Read dir/session.yaml and dir/<safe_name>.yaml. NOT_FOUND when there is no script for the
- * operator. */
-KGB_MUST_CHECK int kgb_offline_load(struct kgb_offline_session **out, const char *dir,
-				    const char *safe_name, enum kgb_offline_variant variant,
-				    struct kgb_err *err);
+/** An operator for the offline model. */
+struct kgb_offline_subject {
+	const char *data_dir; /* of the program: has datasets/offline and tests */
+	const char *safe_name; /* "aten__add" */
+	bool has_gpu; /* kernels that need a GPU can run */
+};
+/** Whether the offline model has an answer for the operator: a script, or an honest kernel. */
+bool kgb_offline_can_answer(const struct kgb_offline_subject *subject);
+/** Read the sessions, the operator's script and its kernels. NOT_FOUND when the offline model
+ * cannot answer for the operator. */
+KGB_MUST_CHECK int kgb_offline_load(struct kgb_offline_session **out,
+				    const struct kgb_offline_subject *subject,
+				    enum kgb_offline_variant variant, struct kgb_err *err);
 /** A YAML document in memory; `name` is for messages. */
 struct kgb_offline_source {
 	const char *name;
 	const char *yaml;
 	size_t len;
 };
-/** The same from memory. */
+/** The same from memory: the kernels are those of the script. */
 KGB_MUST_CHECK int kgb_offline_parse(struct kgb_offline_session **out,
 				     const struct kgb_offline_source *sessions,
 				     const struct kgb_offline_source *script,

@@ -50,7 +50,7 @@ static void write_usage(struct kgb_jsonw *w, const struct kgb_usage *usage)
 
 static const char *finish_reason(const struct kgb_offline_said *said)
 {
-	return said->input.len > 0 ? "tool_calls" : "stop";
+	return said->input.len > 0 ? "tool_calls" : said->is_cut ? "length" : "stop";
 }
 
 static void write_head(struct kgb_jsonw *w, const struct kgb_offline_request *req,

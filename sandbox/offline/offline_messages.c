@@ -56,7 +56,7 @@ static void write_message_end(struct kgb_jsonw *w, const char *stop_reason,
 
 static const char *stop_reason(const struct kgb_offline_said *said)
 {
-	return said->input.len > 0 ? "tool_use" : "end_turn";
+	return said->input.len > 0 ? "tool_use" : said->is_cut ? "max_tokens" : "end_turn";
 }
 
 static void write_json(struct kgb_offline_reply *out, const struct kgb_offline_request *req,

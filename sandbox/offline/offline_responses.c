@@ -79,6 +79,11 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_offline_request *re
 		      whole ? said->input.ptr : "");
 }
 
+static const char *end_of(const struct kgb_offline_said *said)
+{
+	return said->is_cut ? "incomplete" : "completed";
+}
+
 /* The answer as an object; before the end without output and usage. */
 static void write_response(struct kgb_jsonw *w, const struct kgb_offline_request *req,
 			   const struct kgb_offline_said *said, bool whole)
@@ -86,7 +91,9 @@ static void write_response(struct kgb_jsonw *w, const struct kgb_offline_request
 	char id[sizeof(said->id) + 16];
 	snprintf(id, sizeof(id), "resp_offline_%s", said->id);
 	kgb_jsonw_put(w, "{id: %s, object: 'response', created_at: %ld, status: %s", id,
-		      kgb_wall_ms() / 1000, whole ? "completed" : "in_progress");
+		      kgb_wall_ms() / 1000, whole ? end_of(said) : "in_progress");
+	if (whole && said->is_cut)
+		kgb_jsonw_put(w, "incomplete_details: {reason: 'max_output_tokens'}");
 	kgb_jsonw_put(w, "model: %s, output: [", req->model);
 	if (whole) {
 		write_message(w, req, said, true);
@@ -178,7 +185,8 @@ static void write_stream(struct kgb_offline_reply *out, const struct kgb_offline
 	write_text(&stream);
 	if (said->input.len > 0)
 		write_tool(&stream);
-	event(&stream, "response.completed", write_response, true, "response:");
+	event(&stream, said->is_cut ? "response.incomplete" : "response.completed", write_response,
+	      true, "response:");
 }
 
 const struct kgb_offline_wire kgb_offline__responses = {read, write_json, write_stream};

@@ -23,6 +23,7 @@ struct sessions_file {
 	struct kgb_objects sample;
 };
 struct shared_file {
+	struct kgb_objects mistakes;
 	struct sessions_file sessions;
 };
 struct script_file {
@@ -35,6 +36,7 @@ struct script_file {
 };
 
 static const char *const expect_names[] = {"any", "passed", "failed", NULL};
+static const char *const pool_names[] = {"none", "honest", "wrong", "cheat", NULL};
 
 static const struct kgb_field turn_fields[] = {
 	{KGB_FIELD(struct kgb_offline_turn, say, STR), .required = true, .doc = "What is said."},
@@ -46,6 +48,12 @@ static const struct kgb_field turn_fields[] = {
 	{KGB_FIELD(struct kgb_offline_turn, otherwise, STR), .doc = "Said when it is not."},
 	{KGB_FIELD(struct kgb_offline_turn, weight, I64), .min = 1, .max = 1000, .def = "1",
 	 .doc = "Of session sample: how often it is drawn, against the others."},
+	{KGB_FIELD(struct kgb_offline_turn, kernel, ENUM), .names = pool_names, .def = "none",
+	 .doc = "Of session sample: kernels of the tests, of which one is drawn."},
+	{KGB_FIELD(struct kgb_offline_turn, mistake, STR),
+	 .doc = "Of session sample: mistake in an honest kernel."},
+	{KGB_FIELD(struct kgb_offline_turn, cut, I64), .min = 0, .max = 99, .def = "0",
+	 .doc = "Of session sample: percent of the answer that arrive; 0: all of it."},
 	KGB_FIELD_END,
 };
 
@@ -64,7 +72,22 @@ static const struct kgb_field sessions_fields[] = {
 	KGB_FIELD_END,
 };
 
+static const struct kgb_field mistake_fields[] = {
+	{KGB_FIELD(struct kgb_offline_mistake, name, STR), .required = true,
+	 .doc = "By which answers name it."},
+	{KGB_FIELD(struct kgb_offline_mistake, bug, STR), .required = true,
+	 .doc = "What is wrong, as a clause."},
+	{KGB_FIELD(struct kgb_offline_mistake, fix, STR), .required = true,
+	 .doc = "What a right kernel does instead, as a clause."},
+	{KGB_FIELD(struct kgb_offline_mistake, replace, STR), .doc = "Text to be replaced."},
+	{KGB_FIELD(struct kgb_offline_mistake, by, STR), .doc = "What comes in its place."},
+	{KGB_FIELD(struct kgb_offline_mistake, append, STR), .doc = "Lines at the end."},
+	KGB_FIELD_END,
+};
+
 static const struct kgb_field shared_fields[] = {
+	{KGB_FIELD(struct shared_file, mistakes, OBJECTS), .sub = mistake_fields,
+	 .sub_size = sizeof(struct kgb_offline_mistake), .doc = "Ways to spoil an honest kernel."},
 	{KGB_FIELD(struct shared_file, sessions, OBJECT), .required = true, .sub = sessions_fields,
 	 .doc = "What is said and done."},
 	KGB_FIELD_END,
@@ -143,6 +166,7 @@ bool kgb_offline__has_line(const char *report, const char *word)
 
 struct texts {
 	const struct kgb_offline_session *session;
+	const struct kgb_offline_quoted *quoted;
 	struct kgb_buf passed_line;
 	struct kgb_buf failing_case;
 	struct kgb_buf last_result;
@@ -160,7 +184,8 @@ static const char *lookup(const char *name, const void *payload)
 		const char *text;
 	} table[] = {
 		{"operator", session->operator_name},
-		{"bug", session->bug},
+		{"kernel", texts->quoted->kernel},
+		{"bug", texts->quoted->bug ? texts->quoted->bug : session->bug},
 		{"fix", session->fix},
 		{"note", session->note},
 		{"last_result", texts->last_result.ptr},
@@ -190,13 +215,15 @@ static void read_report(struct texts *texts, const char *report)
 }
 
 int kgb_offline__render(const struct kgb_offline_session *session, const char *text,
-			const char *report, struct kgb_buf *out, struct kgb_err *err)
+			const struct kgb_offline_quoted *quoted, struct kgb_buf *out,
+			struct kgb_err *err)
 {
 	struct texts texts = {.session = session,
+			      .quoted = quoted,
 			      .passed_line = KGB_BUF_INIT(0),
 			      .failing_case = KGB_BUF_INIT(0),
 			      .last_result = KGB_BUF_INIT(0)};
-	read_report(&texts, report);
+	read_report(&texts, quoted->report);
 	int rc = kgb_template_render(out, text, lookup, &texts, err);
 	kgb_buf_release(&texts.passed_line);
 	kgb_buf_release(&texts.failing_case);
@@ -222,10 +249,11 @@ void kgb_offline__command(const struct kgb_offline_session *session,
 /* ---- loading ---- */
 
 static int check_text(const struct kgb_offline_session *session, const char *name, size_t number,
-		      const char *text, struct kgb_err *err)
+		      const char *text, bool has_kernel, struct kgb_err *err)
 {
+	const struct kgb_offline_quoted quoted = {.report = "", .kernel = has_kernel ? "" : NULL};
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	if (text && kgb_offline__render(session, text, "", &out, err) < 0)
+	if (text && kgb_offline__render(session, text, &quoted, &out, err) < 0)
 		return kgb_ctx(err, "session '%s', turn %zu", name, number);
 	return 0;
 }
@@ -233,8 +261,9 @@ static int check_text(const struct kgb_offline_session *session, const char *nam
 static int check_turn(const struct kgb_offline_session *session, const char *name, size_t number,
 		      bool last, const struct kgb_offline_turn *turn, struct kgb_err *err)
 {
-	if (check_text(session, name, number, turn->say, err) < 0 ||
-	    check_text(session, name, number, turn->otherwise, err) < 0)
+	const bool has_kernel = turn->mistake || turn->kernel != KGB_OFFLINE_NO_KERNEL;
+	if (check_text(session, name, number, turn->say, has_kernel, err) < 0 ||
+	    check_text(session, name, number, turn->otherwise, false, err) < 0)
 		return -1;
 	const char *wrong = NULL;
 	if (turn->write && turn->run)
@@ -268,12 +297,37 @@ static int check_turns(const struct kgb_offline_session *session, const char *na
 	return 0;
 }
 
-/** Each answer is the only turn of its session. */
+/** Each answer is the only turn of its session, and the last one can always be given. */
 static int check_samples(const struct kgb_offline_session *session, struct kgb_err *err)
 {
-	for (size_t i = 0; i < session->sample.n; i++)
-		if (check_turn(session, "sample", 1, true, &session->sample.items[i], err) < 0)
+	const struct kgb_offline_turns *answers = &session->sample;
+	for (size_t i = 0; i < answers->n; i++) {
+		const struct kgb_offline_turn *answer = &answers->items[i];
+		if (check_turn(session, "sample", 1, true, answer, err) < 0)
 			return kgb_ctx(err, "answer %zu", i + 1);
+		if (answer->mistake && !kgb_offline__find_mistake(session, answer->mistake))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"session 'sample', answer %zu: there is no mistake '%s'",
+					i + 1, answer->mistake);
+	}
+	const struct kgb_offline_turn *last = &answers->items[answers->n - 1];
+	if (last->mistake || last->kernel != KGB_OFFLINE_NO_KERNEL)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"session 'sample': the last answer needs a kernel: put one without behind it");
+	return 0;
+}
+
+static int check_mistakes(const struct kgb_offline_session *session, struct kgb_err *err)
+{
+	for (size_t i = 0; i < session->n_mistakes; i++) {
+		const struct kgb_offline_mistake *mistake = &session->mistakes[i];
+		if (!mistake->replace != !mistake->by || (!mistake->replace && !mistake->append) ||
+		    (mistake->replace && !*mistake->replace))
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"mistake '%s' needs 'replace' and 'by', or 'append'",
+					mistake->name);
+	}
 	return 0;
 }
 
@@ -289,11 +343,12 @@ static int check_session(const struct kgb_offline_session *session, struct kgb_e
 			return kgb_fail(err, KGB_ERR_LIMIT, "kernel '%s' is over %u bytes",
 					session->kernels.keys[i], KGB_LIMIT_KERNEL);
 	}
-	if (check_turns(session, "verify", &session->verify, err) < 0 ||
+	if (check_mistakes(session, err) < 0 ||
+	    check_turns(session, "verify", &session->verify, err) < 0 ||
 	    check_turns(session, "again", &session->again, err) < 0 ||
-	    check_samples(session, err) < 0)
+	    check_turns(session, "oneshot", &session->oneshot, err) < 0)
 		return -1;
-	return check_turns(session, "oneshot", &session->oneshot, err);
+	return check_samples(session, err);
 }
 
 static struct kgb_offline_turns choose(const struct kgb_objects *own,
@@ -321,6 +376,46 @@ static int decode_source(const struct kgb_field *table, const struct kgb_offline
 	return kgb_decode(table, &doc, doc.root, out, arena, err);
 }
 
+/** What a script shows that has not been written: the first mistake in an honest kernel. */
+static int make_script(struct kgb_offline_session *session, struct kgb_err *err)
+{
+	const char *fixed = session->pools[KGB_OFFLINE_HONEST].texts[0];
+	const struct kgb_offline_mistake *mistake = NULL;
+	static const char *const names[] = {"buggy", "fixed"};
+	for (size_t i = 0; i < session->n_mistakes && !mistake; i++)
+		if (kgb_offline__applies(&session->mistakes[i], fixed))
+			mistake = &session->mistakes[i];
+	session->operator_name = kgb_offline__operator_of(session, fixed);
+	if (!mistake || !session->operator_name)
+		return kgb_fail(err, KGB_ERR_INVALID, "an honest kernel of tests/honest %s",
+				mistake ? "has no line '# operator: NAME'"
+					: "is changed by none of the mistakes");
+	KGB_AUTO(free) char *buggy = kgb_offline__spoil(mistake, fixed);
+	session->note = "";
+	session->bug = mistake->bug;
+	session->fix = mistake->fix;
+	session->kernels = (struct kgb_field_map){
+		.keys = kgb_arena_array(&session->arena, KGB_ARRAY_LEN(names), sizeof(char *)),
+		.values = kgb_arena_array(&session->arena, KGB_ARRAY_LEN(names), sizeof(char *)),
+		.n = KGB_ARRAY_LEN(names)};
+	memcpy(session->kernels.keys, names, sizeof(names));
+	session->kernels.values[0] = kgb_arena_strdup(&session->arena, buggy);
+	session->kernels.values[1] = fixed;
+	return 0;
+}
+
+static void use_script(struct kgb_offline_session *session, const struct script_file *script)
+{
+	session->operator_name = script->operator_name;
+	session->note = script->note;
+	session->bug = script->bug;
+	session->fix = script->fix;
+	session->kernels = script->kernels;
+	for (size_t i = 0; i < session->kernels.n; i++)
+		session->kernels.values[i] =
+			without_last_newlines(session, session->kernels.values[i]);
+}
+
 static int parse_into(struct kgb_offline_session *session,
 		      const struct kgb_offline_source *sessions,
 		      const struct kgb_offline_source *source, struct kgb_err *err)
@@ -328,16 +423,14 @@ static int parse_into(struct kgb_offline_session *session,
 	struct shared_file shared = {0};
 	struct script_file script = {0};
 	if (decode_source(shared_fields, sessions, &shared, &session->arena, err) < 0 ||
-	    decode_source(script_fields, source, &script, &session->arena, err) < 0)
+	    (source && decode_source(script_fields, source, &script, &session->arena, err) < 0))
 		return -1;
-	session->operator_name = script.operator_name;
-	session->note = script.note;
-	session->bug = script.bug;
-	session->fix = script.fix;
-	session->kernels = script.kernels;
-	for (size_t i = 0; i < session->kernels.n; i++)
-		session->kernels.values[i] =
-			without_last_newlines(session, session->kernels.values[i]);
+	session->mistakes = shared.mistakes.items;
+	session->n_mistakes = shared.mistakes.n;
+	if (source)
+		use_script(session, &script);
+	else if (make_script(session, err) < 0)
+		return -1;
 	session->verify = choose(&script.sessions.verify, &shared.sessions.verify);
 	session->oneshot = choose(&script.sessions.oneshot, &shared.sessions.oneshot);
 	session->again = choose(&script.sessions.again, &shared.sessions.again);
@@ -347,7 +440,7 @@ static int parse_into(struct kgb_offline_session *session,
 	if (session->sample.n == 0)
 		session->sample = session->oneshot;
 	if (check_session(session, err) < 0)
-		return kgb_ctx(err, "%s", source->name);
+		return kgb_ctx(err, "%s", source ? source->name : sessions->name);
 	return 0;
 }
 
@@ -365,25 +458,58 @@ int kgb_offline_parse(struct kgb_offline_session **out, const struct kgb_offline
 	return 0;
 }
 
-int kgb_offline_load(struct kgb_offline_session **out, const char *dir, const char *safe_name,
-		     enum kgb_offline_variant variant, struct kgb_err *err)
+static char *script_path(const struct kgb_offline_subject *subject)
+{
+	return kgb_xasprintf("%s/datasets/offline/%s.yaml", subject->data_dir, subject->safe_name);
+}
+
+bool kgb_offline_can_answer(const struct kgb_offline_subject *subject)
+{
+	KGB_AUTO(free) char *path = script_path(subject);
+	struct kgb_offline_session kernels = {0};
+	const bool can = kgb_fs_exists(AT_FDCWD, path) ||
+			 (kgb_offline__read_kernels(&kernels, subject, NULL) == 0 &&
+			  kernels.pools[KGB_OFFLINE_HONEST].n > 0);
+	kgb_arena_release(&kernels.arena);
+	return can;
+}
+
+static int load_into(struct kgb_offline_session *session, const struct kgb_offline_subject *subject,
+		     struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf sessions = KGB_BUF_INIT(KGB_LIMIT_YAML);
 	KGB_AUTO(buf) struct kgb_buf script = KGB_BUF_INIT(KGB_LIMIT_YAML);
-	KGB_AUTO(free) char *sessions_path = kgb_path_join(dir, "session.yaml");
-	KGB_AUTO(free) char *file = kgb_xasprintf("%s.yaml", safe_name);
-	KGB_AUTO(free) char *script_path = kgb_path_join(dir, file);
-	if (!kgb_fs_exists(AT_FDCWD, script_path))
+	KGB_AUTO(free)
+	char *sessions_path = kgb_path_join(subject->data_dir, "datasets/offline/session.yaml");
+	KGB_AUTO(free) char *path = script_path(subject);
+	const bool has_script = kgb_fs_exists(AT_FDCWD, path);
+	if (kgb_offline__read_kernels(session, subject, err) < 0)
+		return -1;
+	if (!has_script && session->pools[KGB_OFFLINE_HONEST].n == 0)
 		return kgb_fail(
 			err, KGB_ERR_NOT_FOUND,
-			"the offline model has no script for '%s' (no '%s'): set ANTHROPIC_API_KEY to use the real API",
-			safe_name, script_path);
+			"the offline model has no kernel for '%s' (no '%s'): set ANTHROPIC_API_KEY to use the real API",
+			subject->safe_name, path);
 	if (kgb_fs_read(AT_FDCWD, sessions_path, KGB_LIMIT_YAML, &sessions, err) < 0 ||
-	    kgb_fs_read(AT_FDCWD, script_path, KGB_LIMIT_YAML, &script, err) < 0)
+	    (has_script && kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_YAML, &script, err) < 0))
 		return -1;
-	return kgb_offline_parse(
-		out, &(struct kgb_offline_source){sessions_path, sessions.ptr, sessions.len},
-		&(struct kgb_offline_source){script_path, script.ptr, script.len}, variant, err);
+	const struct kgb_offline_source source = {path, script.ptr, script.len};
+	return parse_into(session,
+			  &(struct kgb_offline_source){sessions_path, sessions.ptr, sessions.len},
+			  has_script ? &source : NULL, err);
+}
+
+int kgb_offline_load(struct kgb_offline_session **out, const struct kgb_offline_subject *subject,
+		     enum kgb_offline_variant variant, struct kgb_err *err)
+{
+	struct kgb_offline_session *session = kgb_xcalloc(1, sizeof(*session));
+	session->variant = variant;
+	if (load_into(session, subject, err) < 0) {
+		kgb_offline_free(session);
+		return -1;
+	}
+	*out = session;
+	return 0;
 }
 
 void kgb_offline_free(struct kgb_offline_session *session)

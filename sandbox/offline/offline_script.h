@@ -18,6 +18,28 @@ enum kgb_offline_expect {
 	KGB_OFFLINE_EXPECT_FAILED
 };
 
+/** Kernels that an answer can have. */
+enum kgb_offline_pool {
+	KGB_OFFLINE_NO_KERNEL,
+	KGB_OFFLINE_HONEST, /* of tests/honest */
+	KGB_OFFLINE_WRONG, /* of tests/redteam: with a wrong result */
+	KGB_OFFLINE_CHEAT, /* of tests/redteam: by a forbidden way */
+	KGB_OFFLINE_N_POOLS
+};
+struct kgb_offline_kernels {
+	const char **texts; /* arena; without their last line breaks */
+	size_t n;
+};
+
+/** A way to spoil an honest kernel. */
+struct kgb_offline_mistake {
+	const char *name;
+	const char *bug; /* what is wrong, as a clause */
+	const char *fix; /* what a right kernel does instead */
+	const char *replace, *by; /* each occurrence of the one becomes the other; NULL: none */
+	const char *append; /* lines at the end; NULL: none */
+};
+
 struct kgb_offline_turn {
 	const char *say;
 	const char *write;
@@ -25,7 +47,11 @@ struct kgb_offline_turn {
 	const char *describe;
 	int expect; /* enum kgb_offline_expect */
 	const char *otherwise;
-	int64_t weight; /* of session "sample": how often it is drawn, against the others */
+	/* Of session "sample": */
+	int64_t weight; /* how often it is drawn, against the others */
+	int kernel; /* enum kgb_offline_pool */
+	const char *mistake; /* that spoils an honest kernel; NULL: none */
+	int64_t cut; /* percent of the answer that arrive; 0: all of it */
 };
 
 struct kgb_offline_turns {
@@ -41,6 +67,9 @@ struct kgb_offline_session {
 	const char *bug;
 	const char *fix;
 	struct kgb_field_map kernels;
+	struct kgb_offline_kernels pools[KGB_OFFLINE_N_POOLS];
+	const struct kgb_offline_mistake *mistakes; /* arena */
+	size_t n_mistakes;
 	struct kgb_offline_turns verify;
 	struct kgb_offline_turns oneshot;
 	struct kgb_offline_turns again;
@@ -49,13 +78,41 @@ struct kgb_offline_session {
 
 /** Whether a line of `report` starts with `word` (blanks before it do not count). */
 bool kgb_offline__has_line(const char *report, const char *word);
-/** `text` with its placeholders filled in; `report` is the last tool result. Fails on an unknown
- * placeholder. */
+/** What a text can quote besides the script. */
+struct kgb_offline_quoted {
+	const char *report; /* the last tool result */
+	const char *kernel; /* that was drawn for this answer; NULL: none */
+	const char *bug; /* of the mistake in it; NULL: that of the script */
+};
+/** `text` with its placeholders filled in. Fails on an unknown placeholder. */
 KGB_MUST_CHECK int kgb_offline__render(const struct kgb_offline_session *session, const char *text,
-				       const char *report, struct kgb_buf *out,
+				       const struct kgb_offline_quoted *quoted, struct kgb_buf *out,
 				       struct kgb_err *err);
 /** The shell command that a turn runs; nothing for a turn without one. */
 void kgb_offline__command(const struct kgb_offline_session *session,
 			  const struct kgb_offline_turn *turn, struct kgb_buf *out);
+
+/* offline_kernels.c */
+/** Read the operator's kernels of the source tree's tests into the session's pools. An operator
+ * without any gets empty pools. */
+KGB_MUST_CHECK int kgb_offline__read_kernels(struct kgb_offline_session *session,
+					     const struct kgb_offline_subject *subject,
+					     struct kgb_err *err);
+/** Full name of the operator of a kernel of these pools, from its header; in the arena; NULL: the
+ * header has none. */
+const char *kgb_offline__operator_of(struct kgb_offline_session *session, const char *kernel);
+
+/* offline_draw.c */
+const struct kgb_offline_mistake *
+kgb_offline__find_mistake(const struct kgb_offline_session *session, const char *name);
+/** Whether the mistake changes this kernel. */
+bool kgb_offline__applies(const struct kgb_offline_mistake *mistake, const char *kernel);
+/** The kernel with the mistake; malloc'ed. */
+char *kgb_offline__spoil(const struct kgb_offline_mistake *mistake, const char *kernel);
+/** Say the answer that a seed draws. The answer that the weights choose may need a kernel that the
+ * operator has not: then the next answer that can be given is given. Returns whether it is cut
+ * short. */
+bool kgb_offline__say_sample(const struct kgb_offline_session *session, const char *seed,
+			     struct kgb_buf *out);
 
 #endif

@@ -38,6 +38,7 @@ struct kgb_offline_said {
 	struct kgb_buf command; /* empty: no command */
 	const char *describe;
 	int64_t poll_session; /* wait for that command instead; -1: no */
+	bool is_cut; /* by a limit of length */
 	int turn;
 	char id[24]; /* of the answer, without the protocol's prefix */
 	char call_id[48]; /* of the call */

@@ -3,7 +3,7 @@
  * Runs one command against a gateway on 127.0.0.1 and prints what the meter counted: the gateway
  * and a real CLI without the rest of the program.
  *
- *     gateway_driver SCRIPT_DIR SAFE_NAME verify|oneshot TRAFFIC_DIR COMMAND [ARG...]
+ *     gateway_driver DATA_DIR SAFE_NAME verify|oneshot TRAFFIC_DIR COMMAND [ARG...]
  *     gateway_driver - - live TRAFFIC_DIR COMMAND [ARG...]
  *
  * The first form is offline and has a stand-in for the judge that passes exactly the script's
@@ -183,7 +183,8 @@ static int load(struct driver *driver, char **argv, struct kgb_err *err)
 		return 0;
 	enum kgb_offline_variant variant =
 		strcmp(argv[3], "oneshot") == 0 ? KGB_OFFLINE_ONESHOT : KGB_OFFLINE_VERIFY;
-	return kgb_offline_load(&driver->script, argv[1], argv[2], variant, err);
+	const struct kgb_offline_subject subject = {.data_dir = argv[1], .safe_name = argv[2]};
+	return kgb_offline_load(&driver->script, &subject, variant, err);
 }
 
 int main(int argc, char **argv)
@@ -192,7 +193,7 @@ int main(int argc, char **argv)
 	struct kgb_err err = KGB_ERR_INIT;
 	if (argc < 6) {
 		fprintf(stderr,
-			"usage: gateway_driver SCRIPT_DIR SAFE_NAME verify|oneshot|live TRAFFIC_DIR COMMAND "
+			"usage: gateway_driver DATA_DIR SAFE_NAME verify|oneshot|live TRAFFIC_DIR COMMAND "
 			"[ARG...]\n");
 		return 2;
 	}

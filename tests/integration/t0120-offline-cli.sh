@@ -8,7 +8,7 @@ test_require claude jq
 driver=${KGB_TEST_BIN_DIR%/bin}/tests/helpers/gateway_driver
 [ -x "$driver" ] || test_skip_all "no $driver"
 # shellcheck disable=SC2034 # used in the bodies
-scripts=$KGB_TEST_SOURCE_DIR/datasets/offline
+data=$KGB_TEST_SOURCE_DIR
 claude=$(test_cli_path claude)
 
 echo 'Write a Triton kernel for aten::add in kernel.py.' >prompt
@@ -29,7 +29,7 @@ cli_tokens() {
 
 test_expect_success 'the scripted session runs to its end and both meters agree' '
 	mkdir traffic &&
-	with_claude "$driver" "$scripts" aten__add verify "$TRASH/traffic" &&
+	with_claude "$driver" "$data" aten__add verify "$TRASH/traffic" &&
 	jq -s -e ".[-1] | .type == \"result\" and .subtype == \"success\" and .is_error == false
 		and .terminal_reason == \"completed\" and .permission_denials == []" out.jsonl &&
 	jq -e ".verify == 2 and .exchanges == 5 and .errors == 0 and .probes == 0" traffic.json &&
@@ -51,7 +51,7 @@ test_expect_success 'each exchange is recorded whole' '
 '
 test_expect_success 'one shot: the kernel is in the answer, and nothing else happens' '
 	rm -rf ws traffic2 && mkdir traffic2 &&
-	with_claude "$driver" "$scripts" aten__add oneshot "$TRASH/traffic2" &&
+	with_claude "$driver" "$data" aten__add oneshot "$TRASH/traffic2" &&
 	jq -e ".verify == 0 and .exchanges == 1" traffic2.json &&
 	test ! -e ws/kernel.py &&
 	tail -n 1 out.jsonl | jq -r .result >said && test_grep "def add_Scalar_out" said
@@ -59,7 +59,7 @@ test_expect_success 'one shot: the kernel is in the answer, and nothing else hap
 test_expect_success 'a prompt of one megabyte goes through whole, and is counted' '
 	cp prompt short && yes "All the words of this line count as well." | head -c 1048576 >>prompt &&
 	rm -rf ws && mkdir traffic3 &&
-	with_claude "$driver" "$scripts" aten__add oneshot "$TRASH/traffic3" && mv short prompt &&
+	with_claude "$driver" "$data" aten__add oneshot "$TRASH/traffic3" && mv short prompt &&
 	jq -e ".exchanges == 1 and .errors == 0" traffic3.json &&
 	jq -e ".request_bytes > 1048576 and .billed and .usage_complete" traffic3/0001.meta.json &&
 	test_equal 1 "$(jq -r "[.body.messages[].content | .. | strings | select(length > 1000000)] | length" traffic3/0001.request.json)" texts &&
@@ -67,7 +67,7 @@ test_expect_success 'a prompt of one megabyte goes through whole, and is counted
 '
 test_expect_success 'live: the same session through a relay; three meters agree, and both records hold the same bytes' '
 	rm -rf ws && mkdir outer inner &&
-	with_claude "$driver" "$scripts" aten__add verify "$TRASH/outer" "$driver" - - live "$TRASH/inner" &&
+	with_claude "$driver" "$data" aten__add verify "$TRASH/outer" "$driver" - - live "$TRASH/inner" &&
 	jq -e ".verify == 2 and .exchanges == 5 and .errors == 0" outer.json &&
 	jq -e ".verify == 0 and .exchanges == 5 and .errors == 0" inner.json &&
 	jq -S .models outer.json >a && jq -S .models inner.json >b && cli_tokens >c && test_cmp a b && test_cmp b c &&

@@ -86,8 +86,11 @@ test_expect_success 'the message about a mistake in the spec has file, line and 
 	test_grep "aten__abs.yaml:$line:1: .*did you mean .triton." err
 '
 
-test_expect_success 'without an offline script the operator is refused offline, with the remedy' '
+test_expect_success 'the honest kernel is the answer of the offline model; without one the operator is refused, with the remedy' '
+	agent abs --dry-run &&
+	mv "$data/tests/honest/aten__abs" away &&
 	test_expect_code 4 agent abs --dry-run 2>err &&
+	mv away "$data/tests/honest/aten__abs" &&
 	test_grep "ANTHROPIC_API_KEY" err
 '
 

@@ -57,8 +57,12 @@ test_expect_success 'settings without effect are named' '
 	test_grep ".-m naive_cc. has no effect: .-m normal_cc. comes after it" err && test_equal 1 "$(grep -c "has no effect" err)"
 '
 test_expect_success 'all offline is what the offline model can do; the others are listed' '
-	kgb-agent all -m naive_cc --dry-run >out 2>err && test_grep "aten::softmax" out && test_no_grep "aten::matmul" out &&
-	test_grep "the offline model has scripts for .* of 210 operators; set ANTHROPIC_API_KEY for the others: .*aten::matmul" err
+	kgb-agent all -m naive_cc --dry-run >out 2>err && test_equal 210 "$(grep -c "^  [a-z0-9]*::" out)" operators &&
+	test_no_grep "offline model has" err &&
+	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/ &&
+	KGB_DATA_DIR=$TRASH/data kgb-agent all -m naive_cc --dry-run >out 2>err && test_grep "aten::softmax" out &&
+	test_no_grep "aten::matmul" out &&
+	test_grep "the offline model has kernels for 6 of 210 operators; set ANTHROPIC_API_KEY for the others: .*aten::matmul" err
 '
 test_expect_success 'a program that is not the CLI is found by its answer' '
 	KGB_CLAUDE_BIN=/bin/true test_expect_code 4 kgb-agent add -m naive_cc 2>err &&

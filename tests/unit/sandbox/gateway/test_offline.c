@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/sandbox/gateway/gateway_test.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include "base/system/fs.h"
 #include "sandbox/meter/meter.h"
 
-#define DATA_DIR KGB_TEST_SOURCE_DIR "/datasets/offline"
+#define HONEST_DIR KGB_TEST_SOURCE_DIR "/tests/honest"
 
 static const char sessions_yaml[] =
 	"sessions:\n"
@@ -453,6 +452,8 @@ static void test_scripts_that_cannot_work_are_refused_with_the_reason(void **sta
 	(void)state;
 #define ONE "  oneshot: [{say: x}]\n"
 #define SESSION(turns) "sessions:\n  verify: [" turns "]\n" ONE
+#define SAMPLE(answers) SESSION("{say: x}") "  sample: [" answers "]\n"
+#define MISTAKE(way) "mistakes: [{name: odd, bug: b, fix: f, " way "}]\n" SAMPLE("{say: x}")
 	static const struct {
 		const char *sessions, *script; /* NULL: the good one */
 		const char *message;
@@ -472,6 +473,14 @@ static void test_scripts_that_cannot_work_are_refused_with_the_reason(void **sta
 		{SESSION("{say: '{{kernel.other}}'}"), NULL, "kernel.other"},
 		{SESSION("{says: x}"), NULL, "say"},
 		{SESSION("{say: x, expect: maybe, otherwise: y}"), NULL, "maybe"},
+		{SAMPLE("{say: '{{kernel}}'}"), NULL, "kernel"},
+		{SAMPLE("{say: x, mistake: odd}, {say: y}"), NULL, "there is no mistake 'odd'"},
+		{SAMPLE("{say: x}, {say: y, kernel: honest}"), NULL,
+		 "the last answer needs a kernel"},
+		{SAMPLE("{say: x, cut: 100}"), NULL, "cut"},
+		{MISTAKE("replace: a"), NULL, "mistake 'odd' needs 'replace' and 'by'"},
+		{MISTAKE("by: a"), NULL, "mistake 'odd' needs 'replace' and 'by'"},
+		{MISTAKE("replace: '', by: a"), NULL, "mistake 'odd' needs 'replace' and 'by'"},
 		{NULL, "operator: a\nbug: b\nfix: c\n", "kernels"},
 		{NULL, "operator: a\nbug: b\nfix: c\nkernels: {buggy: x}\n", "fixed"},
 		{NULL,
@@ -509,48 +518,47 @@ static void test_an_operator_can_bring_its_own_session(void **state)
 	kgb_offline_free(session);
 }
 
-static void test_every_script_in_the_tree_loads(void **state)
+static struct kgb_offline_subject subject_of(const char *safe_name)
+{
+	return (struct kgb_offline_subject){.data_dir = KGB_TEST_SOURCE_DIR,
+					    .safe_name = safe_name};
+}
+
+static void test_every_operator_with_an_honest_kernel_has_a_script(void **state)
 {
 	(void)state;
-	DIR *dir = opendir(DATA_DIR);
-	assert_non_null(dir);
-	int n = 0;
-	for (const struct dirent *entry; (entry = readdir(dir));) {
-		if (!kgb_str_ends(entry->d_name, ".yaml") ||
-		    strcmp(entry->d_name, "session.yaml") == 0)
-			continue;
-		KGB_AUTO(free)
-		char *name = kgb_xstrndup(entry->d_name, strlen(entry->d_name) - strlen(".yaml"));
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_ok(kgb_fs_list(HONEST_DIR, &names, &err), err);
+	assert_true(names.n >= 210);
+	for (size_t i = 0; i < names.n; i++) {
+		const struct kgb_offline_subject subject = subject_of(names.items[i]);
 		struct kgb_offline_session *session = NULL;
-		struct kgb_err err = KGB_ERR_INIT;
-		assert_ok(kgb_offline_load(&session, DATA_DIR, name, KGB_OFFLINE_VERIFY, &err),
-			  err);
+		assert_true(kgb_offline_can_answer(&subject));
+		assert_ok(kgb_offline_load(&session, &subject, KGB_OFFLINE_VERIFY, &err), err);
 		const char *buggy = kgb_offline_kernel(session, "buggy");
 		const char *fixed = kgb_offline_kernel(session, "fixed");
 		assert_non_null(buggy);
 		assert_non_null(fixed);
 		assert_string_not_equal(buggy, fixed);
-		/* aten::add is in aten__add.yaml. */
+		/* aten::add is in aten__add. */
 		KGB_AUTO(free) char *safe = kgb_xstrdup(kgb_offline_operator(session));
 		char *colons = strstr(safe, "::");
 		assert_non_null(colons);
 		memset(colons, '_', 2);
-		assert_string_equal(safe, name);
+		assert_string_equal(safe, names.items[i]);
 		kgb_offline_free(session);
-		n++;
 	}
-	closedir(dir);
-	assert_true(n > 0);
 }
 
-static void test_an_operator_without_a_script_is_not_found(void **state)
+static void test_an_operator_without_a_kernel_is_not_found(void **state)
 {
 	(void)state;
+	const struct kgb_offline_subject subject = subject_of("aten__nothing");
 	struct kgb_offline_session *session = NULL;
 	struct kgb_err err = KGB_ERR_INIT;
-	assert_int_equal(
-		kgb_offline_load(&session, DATA_DIR, "aten__nothing", KGB_OFFLINE_VERIFY, &err),
-		-1);
+	assert_false(kgb_offline_can_answer(&subject));
+	assert_int_equal(kgb_offline_load(&session, &subject, KGB_OFFLINE_VERIFY, &err), -1);
 	assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
 	assert_non_null(strstr(err.msg, "ANTHROPIC_API_KEY"));
 }
@@ -613,8 +621,8 @@ int main(void)
 		cmocka_unit_test(test_bad_requests_are_400),
 		cmocka_unit_test(test_scripts_that_cannot_work_are_refused_with_the_reason),
 		cmocka_unit_test(test_an_operator_can_bring_its_own_session),
-		cmocka_unit_test(test_every_script_in_the_tree_loads),
-		cmocka_unit_test(test_an_operator_without_a_script_is_not_found),
+		cmocka_unit_test(test_every_operator_with_an_honest_kernel_has_a_script),
+		cmocka_unit_test(test_an_operator_without_a_kernel_is_not_found),
 		cmocka_unit_test(
 			test_an_offline_gateway_answers_event_by_event_and_connects_nowhere),
 	};
