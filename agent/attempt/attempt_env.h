@@ -31,6 +31,7 @@ struct kgb_sampling_plan {
 	bool stream;
 	int n_samples; /* of each operator */
 	int choices; /* samples that one request asks for; 1 once the server has refused more */
+	bool only_judge; /* nothing is asked: those without a verdict are judged */
 };
 
 /** What all attempts of a run share; borrowed, outlives them. The schedule fills in the members

@@ -48,8 +48,9 @@ struct kgb_llm_attempt {
 	char *base_url; /* owned; of the session */
 	struct work *work; /* one for each sample of the plan */
 	int n_open; /* of these, under way */
-	uv_timer_t limit;
-	int64_t timeout_ms;
+	uv_timer_t limit; /* of the operator's or the run's time */
+	int64_t answer_ms; /* of each question, to the end of its answer */
+	int64_t timeout_ms; /* of the attempt; 0: none */
 	enum kgb_agent_end end; /* the worst that happened; OK: every sample is there */
 	char why[256];
 	bool is_ending, cancelled, timed_out, reported_fatal, warned_of_budget;
@@ -233,13 +234,11 @@ static void end_chain(struct work *first)
 }
 
 /** Ask for nothing more. Without `now`, questions that have left get their answers, because they
- * are paid for, and judgements go on. */
+ * are paid for. */
 static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 {
 	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
 		struct work *work = &attempt->work[i];
-		if (work->job && now)
-			kgb_job_cancel(work->job);
 		if (!work->ask || (kgb_ask_is_open(work->ask) && !now))
 			continue;
 		kgb_ask_cancel(work->ask);
@@ -334,7 +333,7 @@ static void judge(struct work *work, int asked_by)
 		share_verdict(work, twin);
 		return;
 	}
-	if (!facts->env->broker || attempt->cancelled || attempt->timed_out) {
+	if (!facts->env->broker || attempt->cancelled) {
 		end_work(work);
 		return;
 	}
@@ -569,6 +568,17 @@ static void on_answer(void *payload, const struct kgb_answer *answer)
 		note_missing(work, answer);
 }
 
+/** The question leaves. */
+static void leave(void *payload, struct kgb_question *out)
+{
+	struct work *first = payload;
+	for (struct work *work = first; work; work = work->next) {
+		work->refused = work->attempt->facts.env->samples->sampling.refused;
+		work->asked_ms = kgb_mono_ms();
+	}
+	*out = question_of(first);
+}
+
 /** Send one request for a chain of samples. */
 static void ask(struct work *first)
 {
@@ -580,15 +590,13 @@ static void ask(struct work *first)
 	for (struct work *work = first; work; work = work->next) {
 		work->first = first->number;
 		work->n_choices = n;
-		work->refused = env->samples->sampling.refused;
-		work->asked_ms = kgb_mono_ms();
 	}
-	const struct kgb_question question = question_of(first);
 	first->ask =
 		kgb_ask_submit(env->asker, &(struct kgb_ask_spec){.base_url = attempt->base_url,
 								  .token = attempt->facts.token,
-								  .question = &question,
 								  .rank = first->number,
+								  .timeout_ms = attempt->answer_ms,
+								  .question = leave,
 								  .done = on_answer,
 								  .payload = first});
 }
@@ -621,21 +629,23 @@ static void ask_for_missing(struct kgb_llm_attempt *attempt)
 /** Ask for the samples that are missing, and have those judged that have no verdict. */
 static void begin_work(struct kgb_llm_attempt *attempt)
 {
-	const int n = attempt->facts.env->samples->n_samples;
+	const struct kgb_sampling_plan *plan = attempt->facts.env->samples;
+	const int n = plan->n_samples;
 	attempt->n_open = n;
 	for (int i = 0; i < n; i++) {
 		struct work *work = &attempt->work[i];
 		const struct kgb_sample *sample = kgb_op_sample(state_of(attempt), work->number);
-		if (!sample)
+		if (!sample && !plan->only_judge)
 			continue;
-		if (sample->has_verdict || !sample->kernel_sha256) {
+		if (!sample || sample->has_verdict || !sample->kernel_sha256) {
 			end_work(work);
 		} else {
 			snprintf(work->sha256, sizeof(work->sha256), "%s", sample->kernel_sha256);
 			judge(work, sample->attempt);
 		}
 	}
-	ask_for_missing(attempt);
+	if (!plan->only_judge)
+		ask_for_missing(attempt);
 }
 
 /* ---- the beginning ---- */
@@ -654,6 +664,9 @@ void kgb_llm_attempt_cancel(struct kgb_llm_attempt *attempt)
 		return;
 	attempt->cancelled = true;
 	snprintf(attempt->why, sizeof(attempt->why), "cancelled before there was a kernel");
+	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
+		if (attempt->work[i].job)
+			kgb_job_cancel(attempt->work[i].job);
 	drop_questions(attempt, true);
 }
 
@@ -675,6 +688,8 @@ static int listen_here(char **out_url, int *out_fd, struct kgb_err *err)
 static int open_session(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	int fd = -1;
+	if (attempt->facts.env->samples->only_judge)
+		return 0;
 	if (listen_here(&attempt->base_url, &fd, err) < 0)
 		return -1;
 	const struct kgb_model_source source = {.offline = attempt->offline,
@@ -703,7 +718,7 @@ static int make_texts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->facts.env;
-	if (env->gateway_mode != KGB_GATEWAY_OFFLINE)
+	if (env->gateway_mode != KGB_GATEWAY_OFFLINE || env->samples->only_judge)
 		return 0;
 	const struct kgb_offline_subject subject = kgb_attempt_offline(&attempt->facts);
 	return kgb_offline_load(&attempt->offline, &subject, KGB_OFFLINE_SAMPLE, err);
@@ -731,7 +746,7 @@ static int journal_start(const struct kgb_llm_attempt *attempt, struct kgb_err *
 		.device = facts->device->number >= 0 ? facts->device->number : facts->slot,
 		.maker = facts->env->maker,
 		.price = kgb_prices_find(facts->env->prices, facts->env->model, kgb_wall_ms()),
-		.timeout_ms = attempt->timeout_ms,
+		.timeout_ms = attempt->answer_ms,
 		.prompt_sha256 = attempt->prompt_sha256,
 	};
 	return kgb_event_attempt_started(facts->env->log, &event, err);
@@ -760,7 +775,10 @@ static struct kgb_llm_attempt *new_attempt(const struct kgb_attempt_env *env,
 	kgb_round_sums_init(&attempt->sums);
 	attempt->prompt = (struct kgb_buf)KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	attempt->system_text = (struct kgb_buf)KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	attempt->timeout_ms = task->timeout_ms;
+	/* All operators share one queue of questions: the limit of an attempt is that of an answer.
+	 */
+	attempt->answer_ms = task->timeout_ms;
+	attempt->timeout_ms = task->timed_by ? task->timeout_ms : 0;
 	attempt->model = (struct kgb_model_session){
 		.facts = &attempt->facts,
 		.sums = &attempt->sums,
@@ -793,7 +811,8 @@ int kgb_llm_attempt_start(struct kgb_llm_attempt **out, const struct kgb_attempt
 	attempt->payload = payload;
 	uv_timer_init(env->loop, &attempt->limit);
 	attempt->limit.data = attempt;
-	uv_timer_start(&attempt->limit, on_limit, (uint64_t)attempt->timeout_ms, 0);
+	if (attempt->timeout_ms > 0)
+		uv_timer_start(&attempt->limit, on_limit, (uint64_t)attempt->timeout_ms, 0);
 	*out = attempt;
 	struct kgb_err fatal = KGB_ERR_INIT;
 	if (journal_start(attempt, &fatal) < 0) {

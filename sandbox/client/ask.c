@@ -5,20 +5,23 @@
 #include <sys/queue.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "sandbox/provider/upstream.h"
 
 /* The gateway limits the waits for the provider; it sends nothing meanwhile. */
 #define CONNECT_MS 10000
+#define CLOCK_MS 250
 #define IDLE_MS ((int64_t)2 * 3600 * 1000)
 
 struct kgb_ask {
 	TAILQ_ENTRY(kgb_ask) link; /* in `waiting` or `open` */
 	struct kgb_asker *asker;
-	char *url, *token; /* owned */
+	char *base_url, *token; /* owned */
 	struct kgb_buf body;
 	struct kgb_upstream_call *call; /* NULL: it waits */
 	struct kgb_answer answer;
-	int64_t rank;
+	int64_t rank, timeout_ms, left_ms; /* left_ms: monotonic */
+	void (*question)(void *payload, struct kgb_question *out);
 	void (*done)(void *payload, const struct kgb_answer *answer);
 	void *payload;
 };
@@ -32,6 +35,8 @@ struct kgb_asker {
 	int refused_status; /* of HTTP */
 	char refused_error[sizeof((struct kgb_answer){0}.error)];
 	uv_timer_t pump; /* calls start from the loop, never inside of kgb_ask_submit */
+	uv_timer_t clock; /* for answers that take too long */
+	int n_timers; /* not closed yet, while closing */
 	void (*done)(void *payload);
 	void *payload;
 };
@@ -40,7 +45,7 @@ static void free_ask(struct kgb_ask *ask)
 {
 	kgb_answer_release(&ask->answer);
 	kgb_buf_release(&ask->body);
-	kgb_free(ask->url);
+	kgb_free(ask->base_url);
 	kgb_free(ask->token);
 	kgb_free(ask);
 }
@@ -102,12 +107,28 @@ static struct curl_slist *make_headers(const struct kgb_ask *ask)
 	return headers;
 }
 
+/** Its turn has come. */
+static void take_question(struct kgb_ask *ask, struct kgb_question *question)
+{
+	*question = (struct kgb_question){0};
+	ask->question(ask->payload, question);
+	kgb_answer_init(&ask->answer, question->protocol,
+			question->n_choices > 1 ? question->n_choices : 1);
+	ask->answer.max_tokens = question->sampling.max_tokens;
+}
+
 static void start(struct kgb_ask *ask)
 {
 	struct kgb_asker *asker = ask->asker;
 	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_question question;
+	take_question(ask, &question);
+	kgb_question_write(&question, &ask->body);
+	KGB_AUTO(free)
+	char *url = kgb_xasprintf("%s%s", ask->base_url, kgb_question_path(question.protocol));
+	ask->left_ms = kgb_mono_ms();
 	const struct kgb_upstream_spec spec = {.method = "POST",
-					       .url = ask->url,
+					       .url = url,
 					       .take_headers = make_headers(ask),
 					       .body = ask->body.ptr,
 					       .body_len = ask->body.len,
@@ -130,6 +151,8 @@ static void start(struct kgb_ask *ask)
 static void refuse(struct kgb_ask *ask)
 {
 	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_question question;
+	take_question(ask, &question);
 	kgb_answer_head(&ask->answer, ask->asker->refused_status, NULL);
 	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "%s", ask->asker->refused_error);
 	end(ask, false, &err);
@@ -157,21 +180,39 @@ static void on_pump(uv_timer_t *timer)
 		start(TAILQ_FIRST(&asker->waiting));
 }
 
+/** End the first answer that takes too long; the others follow on the next ticks. */
+static void on_clock(uv_timer_t *timer)
+{
+	struct kgb_asker *asker = timer->data;
+	const int64_t now_ms = kgb_mono_ms();
+	struct kgb_ask *ask;
+	TAILQ_FOREACH(ask, &asker->open, link)
+	{
+		if (ask->timeout_ms == 0 || now_ms - ask->left_ms < ask->timeout_ms)
+			continue;
+		struct kgb_err err = KGB_ERR_INIT;
+		char limit[32];
+		(void)kgb_fail(&err, KGB_ERR_TIMEOUT, "no whole answer within %s",
+			       kgb_duration_format(ask->timeout_ms, limit, sizeof(limit)));
+		kgb_upstream_cancel(ask->call);
+		ask->call = NULL;
+		end(ask, true, &err);
+		return;
+	}
+}
+
 struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spec *spec)
 {
 	struct kgb_ask *ask = kgb_xcalloc(1, sizeof(*ask));
 	*ask = (struct kgb_ask){.asker = asker,
-				.url = kgb_xasprintf("%s%s", spec->base_url,
-						     kgb_question_path(spec->question->protocol)),
+				.base_url = kgb_xstrdup(spec->base_url),
 				.token = kgb_xstrdup(spec->token),
 				.body = KGB_BUF_INIT(0),
 				.rank = spec->rank,
+				.timeout_ms = spec->timeout_ms,
+				.question = spec->question,
 				.done = spec->done,
 				.payload = spec->payload};
-	kgb_question_write(spec->question, &ask->body);
-	kgb_answer_init(&ask->answer, spec->question->protocol,
-			spec->question->n_choices > 1 ? spec->question->n_choices : 1);
-	ask->answer.max_tokens = spec->question->sampling.max_tokens;
 	struct kgb_ask *last = TAILQ_LAST(&asker->waiting, asks);
 	while (last && last->rank > ask->rank)
 		last = TAILQ_PREV(last, asks, link);
@@ -209,6 +250,9 @@ int kgb_asker_new(struct kgb_asker **out, uv_loop_t *loop, int most_open, struct
 	asker->most_open = most_open;
 	uv_timer_init(loop, &asker->pump);
 	asker->pump.data = asker;
+	uv_timer_init(loop, &asker->clock);
+	asker->clock.data = asker;
+	uv_timer_start(&asker->clock, on_clock, CLOCK_MS, CLOCK_MS);
 	*out = asker;
 	return 0;
 }
@@ -220,9 +264,11 @@ static void on_upstream_closed(void *payload)
 	kgb_free(asker);
 }
 
-static void on_pump_closed(uv_handle_t *handle)
+static void on_timer_closed(uv_handle_t *handle)
 {
 	struct kgb_asker *asker = handle->data;
+	if (--asker->n_timers > 0)
+		return;
 	kgb_upstream_close(asker->upstream, on_upstream_closed, asker);
 }
 
@@ -231,5 +277,7 @@ void kgb_asker_close(struct kgb_asker *asker, void (*done)(void *payload), void 
 	KGB_ASSERT(TAILQ_EMPTY(&asker->waiting) && TAILQ_EMPTY(&asker->open));
 	asker->done = done;
 	asker->payload = payload;
-	uv_close((uv_handle_t *)&asker->pump, on_pump_closed);
+	asker->n_timers = 2;
+	uv_close((uv_handle_t *)&asker->pump, on_timer_closed);
+	uv_close((uv_handle_t *)&asker->clock, on_timer_closed);
 }

@@ -26,8 +26,11 @@ void kgb_asker_close(struct kgb_asker *asker, void (*done)(void *payload), void 
 struct kgb_ask_spec {
 	const char *base_url; /* "http://127.0.0.1:40123"; copied */
 	const char *token; /* of the session; copied */
-	const struct kgb_question *question; /* read before the call returns */
 	int64_t rank; /* lower ones go first; equal ones in order of arrival */
+	int64_t timeout_ms; /* from its leaving to the end of its answer; 0: no limit */
+	/** What is asked; borrowed until the callback returns. Comes from the loop when the question
+	 * leaves, so that those that wait take no room. */
+	void (*question)(void *payload, struct kgb_question *out);
 	/** The answer lives until the callback returns; the ask is gone then. Comes from the loop,
 	 * exactly once. */
 	void (*done)(void *payload, const struct kgb_answer *answer);

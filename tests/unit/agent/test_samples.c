@@ -64,14 +64,14 @@ static void ask(const struct kgb_offline_session *session, enum kgb_protocol pro
 	const struct kgb_question question = {
 		.protocol = protocol,
 		.model = "m",
-		.user = "write",
+		.turns = {"write"},
 		.sampling = {.temperature = -1, .top_p = -1, .max_tokens = 100, .seed = seed},
 		.stream = seed % 2 == 1};
 	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
 	struct kgb_offline_reply reply = KGB_OFFLINE_REPLY_INIT;
 	kgb_question_write(&question, &body);
 	kgb_offline_answer(session, protocol, body.ptr, body.len, &reply);
-	kgb_answer_init(out, protocol);
+	kgb_answer_init(out, protocol, 1);
 	kgb_answer_head(out, reply.status, reply.content_type);
 	kgb_answer_feed(out, reply.body.ptr, reply.body.len);
 	kgb_answer_end(out, NULL);
@@ -88,10 +88,10 @@ static void test_an_answer_depends_on_the_seed_alone_in_each_protocol(void **sta
 			struct kgb_answer first, again;
 			ask(session, (enum kgb_protocol)protocol, seed, &first);
 			ask(session, (enum kgb_protocol)protocol, seed, &again);
-			const size_t kind = kind_of(first.text.ptr);
+			const size_t kind = kind_of(first.choices[0].text.ptr);
 			assert_string_equal(first.error, "");
-			assert_string_equal(first.text.ptr, again.text.ptr);
-			assert_int_equal(first.finish,
+			assert_string_equal(first.choices[0].text.ptr, again.choices[0].text.ptr);
+			assert_int_equal(first.choices[0].finish,
 					 kind == CUT ? KGB_ANSWER_TRUNCATED : KGB_ANSWER_STOPPED);
 			seen[kind]++;
 			kgb_answer_release(&first);
@@ -117,9 +117,9 @@ static void add_sample(struct mixture *mixture, struct kgb_op_state *op,
 	struct kgb_answer answer;
 	const int number = (int)op->n_samples + 1;
 	ask(session, KGB_PROTOCOL_CHAT, number - 1, &answer);
-	const size_t kind = kind_of(answer.text.ptr);
+	const size_t kind = kind_of(answer.choices[0].text.ptr);
 	char sha256[KGB_SHA256_HEX_LEN];
-	kgb_sha256_hex(answer.text.ptr, answer.text.len, sha256);
+	kgb_sha256_hex(answer.choices[0].text.ptr, answer.choices[0].text.len, sha256);
 	bool is_new = true;
 	for (size_t i = 0; i < op->n_samples; i++)
 		is_new = is_new && !kgb_str_eq(op->samples[i].kernel_sha256, sha256);
