@@ -228,7 +228,7 @@ void kgb_method_release(struct kgb_method *method)
 
 bool kgb_method_needs_judge(const struct kgb_method *method)
 {
-	return method->verify_tool || method->loop.iterations > 0 || method->program.builtin;
+	return method->verify_tool || method->loop.iterations > 0;
 }
 
 static const char *lookup_var(const char *name, const void *payload)

@@ -49,12 +49,15 @@ static void add_op(struct tally *tally, const struct kgb_run_state *state,
 	}
 }
 
+/** How many samples an estimate rests on: all that were answered, or none while one of them has no
+ * verdict. Those that are judged first are not like the others: without a kernel it takes no time.
+ */
 static size_t count_judged(const struct kgb_op_state *op)
 {
-	size_t n = 0;
 	for (size_t i = 0; i < op->n_samples; i++)
-		n += op->samples[i].has_verdict;
-	return n;
+		if (!op->samples[i].has_verdict)
+			return 0;
+	return op->n_samples;
 }
 
 static double op_pass_at_k(const struct kgb_op_state *op, enum kgb_sample_rung rung, size_t k)
@@ -156,8 +159,9 @@ void kgb_samples_write_op(struct kgb_jsonw *w, const struct kgb_run_state *state
 	add_op(&tally, state, op);
 	kgb_jsonw_put(w, "samples: {");
 	write_tally(w, &tally);
+	const size_t n = count_judged(op);
 	kgb_jsonw_put(w, "pass_at_k: {");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= tally.judged; i++) {
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= n; i++) {
 		key_of(w, ks[i]);
 		kgb_jsonw_put(w, "{compiles: %g, core: %g, correct: %g}",
 			      op_pass_at_k(op, KGB_SAMPLE_COMPILES, ks[i]),
@@ -165,7 +169,7 @@ void kgb_samples_write_op(struct kgb_jsonw *w, const struct kgb_run_state *state
 			      op_pass_at_k(op, KGB_SAMPLE_CORRECT, ks[i]));
 	}
 	kgb_jsonw_put(w, "}, best_speedup_at_k: {");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= tally.judged && is_timed(op); i++) {
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= n && is_timed(op); i++) {
 		key_of(w, ks[i]);
 		kgb_jsonw_num(w, op_best_at_k(op, ks[i]));
 	}

@@ -246,9 +246,11 @@ static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 static void add_pass_at_k(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	static const size_t ks[] = {1, 5, 10};
-	size_t n_written = 0;
+	size_t n_written = 0, n_operators = 0;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= (size_t)state->n_samples; i++) {
 		const struct kgb_estimate e = kgb_run_pass_at_k(state, KGB_SAMPLE_CORRECT, ks[i]);
+		if (e.n > n_operators)
+			n_operators = e.n;
 		if (e.n > 0)
 			kgb_buf_addf(out, "%spass@%zu %.1f %% [%.1f, %.1f]",
 				     n_written++ > 0 ? ", " : "", ks[i], 100 * e.value, 100 * e.low,
@@ -256,7 +258,7 @@ static void add_pass_at_k(const struct kgb_run_state *state, struct kgb_buf *out
 	}
 	if (n_written > 0)
 		kgb_buf_addf(out, " (mean of %zu operators, 95 %% interval over operators)\n",
-			     state->n_ops);
+			     n_operators);
 }
 
 void kgb_results_table(const struct kgb_run_state *state, const char *run_path, size_t width,

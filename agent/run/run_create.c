@@ -56,9 +56,9 @@ static int append_start(struct kgb_run_plan *plan, const char *method, struct kg
 		.platform = kgb_devices_platform(&plan->devices),
 		.from_run = plan->from.name,
 		.device_count = plan->at_a_time,
-		.n_samples = !plan->generate                ? before->n_samples
-			     : plan->method.program.builtin ? kgb_run_plan_samples(plan).n_samples
-							    : 0,
+		.n_samples = plan->has_method && plan->method.program.builtin
+				     ? kgb_run_plan_samples(plan).n_samples
+				     : 0,
 		.skip_gen = plan->cli->flags.skip_gen,
 		.skip_verify = plan->cli->flags.skip_verify,
 	};

@@ -15,16 +15,20 @@ static struct kgb_charge charge(int64_t tokens, double usd)
 	return (struct kgb_charge){.tokens = tokens, .nanos = kgb_usd_to_nanos(usd)};
 }
 
-/** After a resume an operator goes on where it was. */
+/** After a resume an operator goes on where it was; with --skip-gen the samples of a bare model
+ * that have no verdict are judged first. */
 static struct kgb_sched_item plan_item(const struct kgb_run_plan *plan, const struct kgb_spec *spec)
 {
 	struct kgb_sched_item item = {.spec = spec, .generate = plan->generate};
 	const struct kgb_op_state *op = kgb_run_state_op(kgb_run_log_state(plan->log), spec->name);
-	if (plan->resume && op) {
+	if (!op)
+		return item;
+	if (plan->resume)
 		item.generate =
 			op->status != KGB_OP_GENERATED || kgb_run_plan_lacks_samples(op, plan->cli);
-		item.n_attempts = (int)op->n_attempts;
-	}
+	else if (!plan->generate && plan->has_method)
+		item.generate = kgb_run_plan_lacks_verdicts(op);
+	item.n_attempts = (int)op->n_attempts;
 	return item;
 }
 
@@ -65,7 +69,8 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 				.accounts.max_concurrent = (size_t)s->gateway.max_concurrent,
 				.prices = plan->prices,
 			},
-		.env.maker = plan->generate ? kgb_run_plan_maker(plan) : (struct kgb_maker){0},
+		.env.maker = plan->generate ? kgb_run_plan_maker(plan)
+					    : kgb_run_log_state(plan->log)->maker,
 		.env.data_dir = plan->cli->data_dir,
 		.env.bin_dir = plan->cli->bin_dir,
 		.env.cli_path = plan->cli_path,

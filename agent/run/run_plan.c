@@ -83,7 +83,9 @@ struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 					     : model->seed,
 			     .effort = model->effort},
 		.stream = model->stream,
-		.n_samples = (int)model->samples,
+		.n_samples = plan->generate ? (int)model->samples
+					    : kgb_run_log_state(plan->log)->n_samples,
+		.only_judge = !plan->generate,
 		.choices = protocol == KGB_PROTOCOL_CHAT ? (int)model->choices : 1,
 	};
 }
@@ -348,13 +350,19 @@ static int plan_start(struct kgb_run_plan *plan, struct kgb_err *err)
 	return kgb_run_plan_kernels(plan, plan->start_dir, err);
 }
 
+static int load_method(struct kgb_run_plan *plan, const char *name, struct kgb_err *err)
+{
+	if (kgb_method_load(plan->cli->data_dir, name, &plan->method, err) < 0)
+		return -1;
+	plan->has_method = true;
+	return 0;
+}
+
 int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_config *config = &plan->cli->config;
-	if (kgb_method_load(plan->cli->data_dir, config->settings.run.method, &plan->method, err) <
-	    0)
+	if (load_method(plan, config->settings.run.method, err) < 0)
 		return -1;
-	plan->has_method = true;
 	plan->model =
 		*config->settings.model.name ? config->settings.model.name : plan->method.model;
 	plan->cli_path = kgb_config_program(config, &plan->method.program);
@@ -467,7 +475,7 @@ static bool has_kernel(const struct kgb_op_state *op, const void *payload)
 }
 
 /** --skip-gen: the operators of an earlier run that have a kernel, or those of them that were
- * named. */
+ * named; with the method of a bare model, whose samples without a verdict are judged too. */
 int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
@@ -479,6 +487,8 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND,
 				"run '%s' ended before it began: its journal is empty",
 				plan->dir.name);
+	if (state->n_samples > 0 && load_method(plan, state->maker.method, err) < 0)
+		return -1;
 	if (plan->cli->operators.n > 0) {
 		if (kgb_run_plan_operators(plan, err) < 0)
 			return -1;
@@ -497,14 +507,18 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 	return rc;
 }
 
-bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli)
+bool kgb_run_plan_lacks_verdicts(const struct kgb_op_state *op)
 {
-	if (op->n_samples > 0 && (int64_t)op->n_samples < cli->config.settings.model.samples)
-		return true;
 	for (size_t i = 0; i < op->n_samples; i++)
-		if (!op->samples[i].has_verdict && !cli->flags.skip_verify)
+		if (!op->samples[i].has_verdict)
 			return true;
 	return false;
+}
+
+bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli)
+{
+	return (op->n_samples > 0 && (int64_t)op->n_samples < cli->config.settings.model.samples) ||
+	       (!cli->flags.skip_verify && kgb_run_plan_lacks_verdicts(op));
 }
 
 /** Whether a resume has something to do for an operator: a verdict, or an attempt that ended

@@ -48,6 +48,8 @@ struct kgb_run_plan {
 struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan);
 /** Whether samples of a bare model are missing, or have no verdict. */
 bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli);
+/** Whether a sample of a bare model has no verdict. */
+bool kgb_run_plan_lacks_verdicts(const struct kgb_op_state *op);
 /** How a bare model is asked. Borrows from the settings. */
 struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan);
 void kgb_run_plan_release(struct kgb_run_plan *plan);

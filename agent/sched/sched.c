@@ -598,10 +598,10 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 			   (!spec->skip_verify || (method && kgb_method_needs_judge(method)));
 	if (needs_judge && kgb_broker_start(&sched->broker, &broker, err) < 0)
 		return -1;
-	if (spec->env.method &&
-	    kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
+	const bool asks = method && !(spec->env.samples && spec->env.samples->only_judge);
+	if (asks && kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
 		return -1;
-	if (method && method->program.builtin &&
+	if (asks && method->program.builtin &&
 	    kgb_asker_new(&sched->asker, &sched->loop, spec->max_questions, err) < 0)
 		return -1;
 	fill_env(sched);

@@ -111,7 +111,7 @@ test_expect_success 'resume --samples 6 asks for two more of each operator and k
 	grep "\"attempt\":1" "$run/samples.jsonl" | test_cmp before/samples.jsonl -
 	python3 count.py "$run" 6
 '
-test_expect_success 'the same seed gives the same samples; --skip-verify leaves out the final verification' '
+test_expect_success 'the same seed gives the same samples' '
 	test_expect_code 0 kgb-agent silu -m llm --samples 4 --skip-verify --runs-dir again --json >out.json 2>log
 	jq -e ".operators[\"aten::silu\"].status == \"generated\"" out.json
 	jq -c "[.sample, .kernel_sha256]" "$(run_dir again)/samples.jsonl" | sort >a
@@ -149,6 +149,19 @@ test_expect_success 'answers stay when the judge is in trouble, and resume has t
 	test_equal 6 "$(traffic trouble_runs)" requests
 	# Each kernel, and the best one in the final verification.
 	test_equal $(($(jq ".operators[\"aten::add\"].samples.distinct_kernels" out.json) + 1)) "$(wc -l <judged)" "times judged"
+'
+
+test_expect_success 'with --skip-verify nothing is judged; --skip-gen judges all samples, asks for none, and resume finds nothing to do' '
+	test_expect_code 0 with_own_judge add,silu -m llm --samples 6 --skip-verify --runs-dir later
+	test_equal 0 "$(wc -l <judged)" "times judged"
+	jq -e "[.operators[] | .status == \"generated\" and .samples.judged == .samples.no_kernel and .samples.pass_at_k == {}] | all" out.json
+	test_expect_code 0 with_own_judge --skip-gen --runs-dir later
+	jq -e "[.operators[] | .status == \"passed\" and .samples.judged == 6 and (.samples.pass_at_k | has(\"5\"))] | all" out.json
+	jq -e ".gateway == \"offline\" and .summary.samples.missing == 0" out.json
+	test_equal 12 "$(traffic later)" requests
+	test_equal $(($(jq "[.operators[].samples.distinct_kernels] | add" out.json) + 2)) "$(wc -l <judged)" "times judged"
+	test_expect_code 0 with_own_judge resume --runs-dir later
+	test_equal 0 "$(wc -l <judged)" "times judged again"
 '
 
 # ---- servers ----
