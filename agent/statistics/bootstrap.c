@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "agent/statistics/proportion.h"
 #include "base/mem.h"
 #include "verify/tensor/statistics.h"
 
@@ -56,16 +57,6 @@ static double mean_of_resample(const struct member *members, size_t n, uint64_t 
 	return sum / (double)n;
 }
 
-/** All values are the same: what n operators without an exception allow. */
-static void widen(struct kgb_estimate *estimate)
-{
-	const double reach = pow(TAIL, 1 / (double)estimate->n);
-	if (estimate->value <= 0)
-		estimate->high = 1 - reach;
-	else if (estimate->value >= 1)
-		estimate->low = reach;
-}
-
 struct kgb_estimate kgb_bootstrap_mean(const double *values, size_t n)
 {
 	return kgb_bootstrap_strata(values, NULL, n);
@@ -92,8 +83,13 @@ struct kgb_estimate kgb_bootstrap_strata(const double *values, const uint32_t *s
 		estimate.value = sum / (double)estimate.n;
 		estimate.low = kgb_quantile(means, N_RESAMPLES, TAIL);
 		estimate.high = kgb_quantile(means, N_RESAMPLES, 1 - TAIL);
-		if (kgb_quantile(means, N_RESAMPLES, 0) == kgb_quantile(means, N_RESAMPLES, 1))
-			widen(&estimate);
+		if (kgb_quantile(means, N_RESAMPLES, 0) == kgb_quantile(means, N_RESAMPLES, 1)) {
+			/* Resamples have no spread. */
+			const struct kgb_interval wilson =
+				kgb_wilson_share(estimate.value, estimate.n);
+			estimate.low = wilson.low;
+			estimate.high = wilson.high;
+		}
 	}
 	kgb_free(known);
 	kgb_free(means);

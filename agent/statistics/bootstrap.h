@@ -15,9 +15,9 @@ struct kgb_estimate {
 };
 
 /** Mean of one value for each operator; NaN values are left out. The interval is the percentile
- * bootstrap over operators with 2,000 resamples, widened to the exact interval's reach when all
- * values are the same (a resample shows no spread then): low or high is what n operators without an
- * exception allow, 0.025^(1/n), for values between 0 and 1. The resamples are the same for the same
+ * bootstrap over operators with 2,000 resamples. When all values are the same (or there is one), a
+ * resample shows no spread: then it is the score interval of Wilson for n trials with that share of
+ * successes, which needs values between 0 and 1. The resamples are the same for the same
  * input. */
 struct kgb_estimate kgb_bootstrap_mean(const double *values, size_t n);
 

@@ -5,19 +5,24 @@
 
 #include "agent/statistics/power.h"
 
-struct kgb_interval kgb_wilson(size_t k, size_t n)
+struct kgb_interval kgb_wilson_share(double share, size_t n)
 {
-	const double count = (double)n, p = (double)k / count, z = KGB_Z_95;
-	if (n == 0 || k > n)
+	const double count = (double)n, p = share, z = KGB_Z_95;
+	if (n == 0 || !(p >= 0 && p <= 1))
 		return (struct kgb_interval){(double)NAN, (double)NAN, (double)NAN};
 	const double shrink = 1 + z * z / count;
 	const double middle = (p + z * z / (2 * count)) / shrink;
 	const double reach = z / shrink * sqrt(p * (1 - p) / count + z * z / (4 * count * count));
 	return (struct kgb_interval){
 		.value = p,
-		.low = k == 0 ? 0 : middle - reach,
-		.high = k == n ? 1 : middle + reach,
+		.low = p <= 0 ? 0 : middle - reach,
+		.high = p >= 1 ? 1 : middle + reach,
 	};
+}
+
+struct kgb_interval kgb_wilson(size_t k, size_t n)
+{
+	return kgb_wilson_share((double)k / (double)n, n);
 }
 
 double kgb_mcnemar(size_t only_a, size_t only_b)

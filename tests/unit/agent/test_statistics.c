@@ -3,6 +3,7 @@
 
 #include "agent/statistics/bootstrap.h"
 #include "agent/statistics/pass_at_k.h"
+#include "agent/statistics/proportion.h"
 #include "tests/unit/base/support.h"
 
 #define NO ((double)NAN)
@@ -166,31 +167,44 @@ static void test_an_interval_surrounds_its_mean_and_comes_again(void **state)
 	assert_memory_equal(&a, &c, sizeof(a));
 }
 
+/* Ends of an interval of Wilson are the shares p of which the mean is z standard errors away. */
+static void assert_score(double value, double p, size_t n, const char *what)
+{
+	const double z = 1.959963984540054;
+	assert_near(fabs(value - p), z * sqrt(p * (1 - p) / (double)n), 1e-12, what, n, 0);
+}
+
 static void test_values_that_are_all_the_same(void **state)
 {
 	(void)state;
+	/* 0 and 5 of 10: R's prop.test(x, 10, correct = FALSE) */
 	static const struct {
 		double value;
 		size_t n;
 		double low, high;
-	} same[] = {
-		{0, 10, 0, 0.30849710781876083}, /* 1 - 0.025^(1/10) */
-		{1, 10, 0.6915028921812392, 1},
-		{1, 3, 0.2924017738212866, 1},
-		{1, 1, 0.025, 1},
-		{0, 1, 0, 0.975},
-		{0.5, 10, 0.5, 0.5},
-		{0, 210, 0, 0.017413},
-	};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(same); i++) {
-		double values[210];
-		for (size_t k = 0; k < same[i].n; k++)
-			values[k] = same[i].value;
-		const struct kgb_estimate e = kgb_bootstrap_mean(values, same[i].n);
-		assert_true(e.value == same[i].value && e.n == same[i].n);
-		assert_near(e.low, same[i].low, 1e-6, "low", e.n, i);
-		assert_near(e.high, same[i].high, 1e-6, "high", e.n, i);
-	}
+	} known[] = {{0, 10, 0, 0.2775328}, {0.5, 10, 0.2365931, 0.7634069}};
+	static const double same[] = {0, 0.1, 0.5, 0.75, 1};
+	static const size_t counts[] = {1, 2, 3, 10, 210};
+	double values[210];
+	for (size_t i = 0; i < KGB_ARRAY_LEN(same); i++)
+		for (size_t j = 0; j < KGB_ARRAY_LEN(counts); j++) {
+			for (size_t k = 0; k < counts[j]; k++)
+				values[k] = same[i];
+			const struct kgb_estimate e = kgb_bootstrap_mean(values, counts[j]);
+			assert_near(e.value, same[i], 1e-15, "mean", e.n, i);
+			assert_true(0 <= e.low && e.low <= e.value && e.value <= e.high &&
+				    e.high <= 1 && e.low < e.high);
+			if (e.low > 0)
+				assert_score(e.value, e.low, e.n, "low");
+			if (e.high < 1)
+				assert_score(e.value, e.high, e.n, "high");
+			for (size_t k = 0; k < KGB_ARRAY_LEN(known); k++) {
+				if (known[k].value != same[i] || known[k].n != counts[j])
+					continue;
+				assert_near(e.low, known[k].low, 1e-6, "low", e.n, k);
+				assert_near(e.high, known[k].high, 1e-6, "high", e.n, k);
+			}
+		}
 }
 
 static void test_operators_are_resampled_within_their_source(void **state)
@@ -201,7 +215,9 @@ static void test_operators_are_resampled_within_their_source(void **state)
 			      mixed[] = {0, 0, 0, 0, 1, 1, 1, 1};
 	/* Sources without a spread: any resample has the same mean. */
 	const struct kgb_estimate fixed = kgb_bootstrap_strata(values, sources, 8);
-	assert_true(fixed.n == 6 && fixed.value == 0.5 && fixed.low == 0.5 && fixed.high == 0.5);
+	const struct kgb_interval wilson = kgb_wilson(3, 6);
+	assert_true(fixed.n == 6 && fixed.value == 0.5 && fixed.low == wilson.low &&
+		    fixed.high == wilson.high);
 	const struct kgb_estimate spread = kgb_bootstrap_strata(values, mixed, 8);
 	assert_true(spread.n == 6 && spread.value == 0.5 && spread.low < 0.5 && spread.high > 0.5);
 	assert_true(spread.low >= 0.25 && spread.high <= 0.75);
