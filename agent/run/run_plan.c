@@ -382,18 +382,22 @@ static int plan_program(struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
-/** Work on no more operators at a time than the machine's limits hold. */
+/** Work on no more operators at a time than the machine's limits hold. A bare model is asked for
+ * the first samples of all operators before the second ones; only its judges take room. */
 static void fit_room(struct kgb_run_plan *plan)
 {
 	struct kgb_room room;
 	const int64_t wanted =
 		(size_t)plan->at_a_time < plan->n_specs ? plan->at_a_time : (int64_t)plan->n_specs;
 	kgb_room_find(plan->cli, wanted, &room);
-	if (room.fits >= wanted)
-		return;
-	kgb_warn("%d operators at a time instead of %d: %s; for more: %s", (int)room.fits,
-		 plan->at_a_time, room.limit, room.remedy);
-	plan->at_a_time = (int)room.fits;
+	if (room.fits < wanted) {
+		kgb_warn("%d operators at a time instead of %d: %s; for more: %s", (int)room.fits,
+			 plan->at_a_time, room.limit, room.remedy);
+		plan->at_a_time = (int)room.fits;
+	}
+	plan->judges = plan->at_a_time;
+	if (plan->has_method && plan->method.program.builtin)
+		plan->at_a_time = (int)plan->n_specs;
 }
 
 /** A resumed run keeps its method, gateway mode, model and endpoint, unless --force. */
@@ -439,10 +443,6 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
-	plan->judges = plan->at_a_time;
-	/* A bare model is asked for the first samples of all operators before the second ones. */
-	if (plan->has_method && plan->method.program.builtin)
-		plan->at_a_time = (int)plan->n_specs;
 	if (plan->generate && (check_budget(plan, err) < 0 || plan_gateway(plan, err) < 0 ||
 			       plan_prices(plan, err) < 0))
 		return -1;
