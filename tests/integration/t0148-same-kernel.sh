@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='which kernels of a bare model are the same program, compared with the parser of Python'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+program=$KGB_TEST_BIN_DIR/../tests/helpers/normalize_python
+src=$KGB_TEST_SOURCE_DIR
+
+test_expect_success 'the normalized text of kernels, and of what random edits make of them, has the tree of the text' '
+	find "$src/tests/honest" "$src/tests/redteam" -name "*.py" | sort >files
+	test "$(wc -l <files)" -ge 1000
+	xargs python3 "$src/tests/helpers/check_same_kernel.py" "$program" "${KGB_TEST_SEED:-$(date +%s)}" 500 <files
+'
+
+test_done
