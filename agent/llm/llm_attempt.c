@@ -9,6 +9,7 @@
 #include "agent/attempt/attempt_facts.h"
 #include "agent/attempt/model_session.h"
 #include "agent/llm/reply.h"
+#include "agent/llm/same_kernel.h"
 #include "base/codes.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -33,7 +34,7 @@ struct work {
 		n_choices; /* its last request: number of its first sample, and its place */
 	struct kgb_ask *ask;
 	struct kgb_job *job;
-	char sha256[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
+	char tree[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
 	bool is_over;
 };
 
@@ -306,20 +307,19 @@ static void on_judged(void *payload, const struct kgb_job_result *result)
 }
 
 /** A sample of the same kernel that has a verdict, or NULL. */
-static const struct kgb_sample *judged_twin(const struct kgb_llm_attempt *attempt,
-					    const char *sha256)
+static const struct kgb_sample *judged_twin(const struct kgb_llm_attempt *attempt, const char *tree)
 {
 	const struct kgb_op_state *op = state_of(attempt);
 	for (size_t i = 0; i < op->n_samples; i++)
-		if (op->samples[i].has_verdict && kgb_str_eq(op->samples[i].kernel_sha256, sha256))
+		if (op->samples[i].has_verdict && kgb_str_eq(op->samples[i].kernel_tree, tree))
 			return &op->samples[i];
 	return NULL;
 }
 
-static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *sha256)
+static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *tree)
 {
 	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
-		if (attempt->work[i].job && kgb_str_eq(attempt->work[i].sha256, sha256))
+		if (attempt->work[i].job && kgb_str_eq(attempt->work[i].tree, tree))
 			return true;
 	return false;
 }
@@ -328,7 +328,7 @@ static void judge(struct work *work, int asked_by)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_facts *facts = &attempt->facts;
-	const struct kgb_sample *twin = judged_twin(attempt, work->sha256);
+	const struct kgb_sample *twin = judged_twin(attempt, work->tree);
 	if (twin) {
 		share_verdict(work, twin);
 		return;
@@ -337,7 +337,7 @@ static void judge(struct work *work, int asked_by)
 		end_work(work);
 		return;
 	}
-	if (is_being_judged(attempt, work->sha256))
+	if (is_being_judged(attempt, work->tree))
 		return;
 	KGB_AUTO(free) char *path = sample_path(attempt, asked_by, work->number, "py");
 	work->job = kgb_broker_submit(facts->env->broker,
@@ -358,7 +358,7 @@ static void serve_twins(const struct work *judged)
 	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
 		struct work *work = &attempt->work[i];
 		const bool waits = work != judged && !work->is_over && !work->ask && !work->job &&
-				   kgb_str_eq(work->sha256, judged->sha256);
+				   kgb_str_eq(work->tree, judged->tree);
 		if (waits)
 			judge(work, kgb_op_sample(op, work->number)->attempt);
 	}
@@ -386,8 +386,37 @@ static struct kgb_question question_of(const struct work *work)
 	return question;
 }
 
+/** One of the choices that came with an answer. They share its tokens evenly. */
+struct share {
+	const struct kgb_meter *meter;
+	int place, n; /* from 0; of them */
+};
+
+/** Its part of a count; the parts add up to the count. */
+static int64_t share_of(int64_t count, const struct share *share)
+{
+	return count < 0 ? -1
+			 : count * (share->place + 1) / share->n - count * share->place / share->n;
+}
+
+/** What a sample took, as the gateway counts it. */
+static void count_cost(const struct kgb_attempt_env *env, const struct share *share,
+		       struct kgb_sample *sample)
+{
+	const struct kgb_meter *meter = share->meter;
+	const struct kgb_usage *all = &meter->usage;
+	const bool is_priced = env->gateway_mode == KGB_GATEWAY_LIVE && !meter->surcharged;
+	const struct kgb_price *price =
+		is_priced ? kgb_prices_find(env->prices, meter->model, kgb_wall_ms()) : NULL;
+#define SHARE(field, name) sample->usage.field = share_of(all->field, share);
+	KGB_USAGE_COUNTS(SHARE)
+#undef SHARE
+	sample->cost_nanos = share_of(kgb_price_nanos(price, all), share);
+}
+
 /** Record an answer and its kernel, and have it judged. */
-static int take_answer(struct work *work, const struct kgb_choice *answer, struct kgb_err *err)
+static int take_answer(struct work *work, const struct kgb_choice *answer,
+		       const struct share *share, struct kgb_err *err)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
@@ -406,21 +435,25 @@ static int take_answer(struct work *work, const struct kgb_choice *answer, struc
 	    write_sample_file(attempt, work->number, "thinking.md", answer->thinking.ptr,
 			      answer->thinking.len, err) < 0)
 		return -1;
+	char sha256[KGB_SHA256_HEX_LEN];
 	if (kernel) {
-		kgb_sha256_hex(kernel, strlen(kernel), work->sha256);
+		kgb_sha256_hex(kernel, strlen(kernel), sha256);
+		kgb_kernel_tree_sha256(kernel, work->tree);
 		if (write_sample_file(attempt, work->number, "py", kernel, strlen(kernel), err) < 0)
 			return -1;
 	}
-	const struct kgb_sample sample = {
+	struct kgb_sample sample = {
 		.number = work->number,
 		.attempt = attempt->facts.number,
 		.wall_ms = kgb_mono_ms() - work->asked_ms,
 		.finish = kgb_answer_finish_name(answer->finish),
 		.sent = sent.ptr,
 		.choice = work->n_choices > 1 ? work->choice + 1 : 0,
-		.kernel_sha256 = kernel ? work->sha256 : NULL,
+		.kernel_sha256 = kernel ? sha256 : NULL,
 		.kernel_source = kernel ? source : NULL,
+		.kernel_tree = kernel ? work->tree : NULL,
 	};
+	count_cost(env, share, &sample);
 	kgb_model_session_flush(&attempt->model); /* its tokens; the sample syncs both */
 	if (kgb_event_sample(env->log, attempt->facts.spec->name, &sample, err) < 0)
 		return -1;
@@ -536,6 +569,7 @@ static void take_choices(struct work *first, const struct kgb_answer *answer)
 		kgb_verbose("%s: %d of %d choices came for sample %d and the next ones%s",
 			    attempt->facts.spec->name, n_there, answer->n_choices, first->number,
 			    answer->is_misnumbered ? "; their indices are not distinct" : "");
+	struct share share = {.meter = &answer->meter, .n = n_there};
 	for (struct work *work = first, *next; work; work = next) {
 		const struct kgb_choice *choice = &answer->choices[work->choice];
 		struct kgb_err err = KGB_ERR_INIT;
@@ -543,10 +577,13 @@ static void take_choices(struct work *first, const struct kgb_answer *answer)
 		work->next = NULL;
 		if (choice->finish == KGB_ANSWER_BROKEN) {
 			ask(work);
-		} else if (take_answer(work, choice, &err) < 0) {
+			continue;
+		}
+		if (take_answer(work, choice, &share, &err) < 0) {
 			report_fatal(attempt, &err);
 			end_work(work);
 		}
+		share.place++;
 	}
 }
 
@@ -640,7 +677,8 @@ static void begin_work(struct kgb_llm_attempt *attempt)
 		if (!sample || sample->has_verdict || !sample->kernel_sha256) {
 			end_work(work);
 		} else {
-			snprintf(work->sha256, sizeof(work->sha256), "%s", sample->kernel_sha256);
+			snprintf(work->tree, sizeof(work->tree), "%s",
+				 sample->kernel_tree ? sample->kernel_tree : sample->kernel_sha256);
 			judge(work, sample->attempt);
 		}
 	}

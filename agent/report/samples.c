@@ -28,13 +28,25 @@ struct tally {
 	size_t asked, answered, judged, truncated, refused_to_answer, no_kernel, distinct, cheated;
 	size_t right[KGB_N_SAMPLE_RUNGS];
 	int64_t wall_ms;
+	struct kgb_usage usage; /* of the samples */
+	int64_t cost_nanos; /* of the samples whose cost is known; -1: of none */
+	struct kgb_spent spent; /* for all that was asked */
+	size_t solved; /* operators */
 };
+#define TALLY_INIT                                                                       \
+	{                                                                                \
+		.usage = KGB_USAGE_UNKNOWN, .cost_nanos = -1, .spent = KGB_SPENT_NOTHING \
+	}
 
 static void add_op(struct tally *tally, const struct kgb_run_state *state,
 		   const struct kgb_op_state *op)
 {
 	tally->asked += (size_t)state->n_samples;
 	tally->answered += op->n_samples;
+	struct kgb_spent spent;
+	kgb_op_spent(op, &spent);
+	kgb_spent_add(&tally->spent, &spent);
+	const size_t right_before = tally->right[KGB_SAMPLE_CORRECT];
 	for (size_t i = 0; i < op->n_samples; i++) {
 		const struct kgb_sample *sample = &op->samples[i];
 		tally->judged += sample->has_verdict;
@@ -44,9 +56,14 @@ static void add_op(struct tally *tally, const struct kgb_run_state *state,
 		tally->distinct += sample->kernel_sha256 && sample->same_as == 0;
 		tally->cheated += kgb_str_eq(sample->status, "cheated");
 		tally->wall_ms += sample->wall_ms > 0 ? sample->wall_ms : 0;
+		kgb_usage_add(&tally->usage, &sample->usage);
+		if (sample->cost_nanos >= 0)
+			tally->cost_nanos = sample->cost_nanos +
+					    (tally->cost_nanos < 0 ? 0 : tally->cost_nanos);
 		for (int rung = 0; rung < KGB_N_SAMPLE_RUNGS; rung++)
 			tally->right[rung] += has_reached(sample, (enum kgb_sample_rung)rung);
 	}
+	tally->solved += tally->right[KGB_SAMPLE_CORRECT] > right_before;
 }
 
 /** How many samples an estimate rests on: all that were answered, or none while one of them has no
@@ -141,6 +158,24 @@ static void write_tally(struct kgb_jsonw *w, const struct tally *tally)
 	kgb_jsonw_put(w, "compiles: %zu, core: %zu, correct: %zu, seconds: %g",
 		      tally->right[KGB_SAMPLE_COMPILES], tally->right[KGB_SAMPLE_CORE],
 		      tally->right[KGB_SAMPLE_CORRECT], kgb_report__seconds(tally->wall_ms));
+	const int64_t tokens = kgb_usage_total(&tally->usage);
+	const int64_t all_tokens = kgb_usage_total(&tally->spent.gateway);
+	kgb_jsonw_put(w, "tokens: %+ld, other_tokens: %+ld, cost_usd: %g", tokens,
+		      tokens >= 0 && all_tokens >= tokens ? all_tokens - tokens : -1,
+		      kgb_report__dollars(tally->cost_nanos));
+}
+
+/** Member per_solved: what each operator with a right sample took, with what the others took. */
+static void write_per_solved(struct kgb_jsonw *w, const struct tally *tally)
+{
+	const double n = (double)tally->solved;
+	const int64_t tokens = kgb_usage_total(&tally->spent.gateway);
+	const bool is_priced = !tally->spent.cost_unknown && tally->spent.cost_nanos >= 0;
+	kgb_jsonw_put(w, "per_solved: {operators: %zu, tokens: %g, cost_usd: %g, seconds: %g}",
+		      tally->solved, tokens >= 0 && n > 0 ? (double)tokens / n : (double)NAN,
+		      is_priced && n > 0 ? kgb_report__dollars(tally->spent.cost_nanos) / n
+					 : (double)NAN,
+		      n > 0 ? kgb_report__seconds(tally->wall_ms) / n : (double)NAN);
 }
 
 static void key_of(struct kgb_jsonw *w, size_t k)
@@ -153,7 +188,7 @@ static void key_of(struct kgb_jsonw *w, size_t k)
 void kgb_samples_write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
 			  const struct kgb_op_state *op)
 {
-	struct tally tally = {0};
+	struct tally tally = TALLY_INIT;
 	if (state->n_samples == 0)
 		return;
 	add_op(&tally, state, op);
@@ -215,7 +250,7 @@ static void write_fast(struct kgb_jsonw *w, const struct kgb_run_state *state, d
 
 void kgb_samples_write_run(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
-	struct tally tally = {0};
+	struct tally tally = TALLY_INIT;
 	const size_t most = (size_t)state->n_samples;
 	bool timed = false;
 	if (most == 0)
@@ -226,6 +261,7 @@ void kgb_samples_write_run(struct kgb_jsonw *w, const struct kgb_run_state *stat
 	}
 	kgb_jsonw_put(w, "samples: {");
 	write_tally(w, &tally);
+	write_per_solved(w, &tally);
 	kgb_jsonw_put(w, "pass_at_k: {");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= most; i++)
 		write_pass_at_k(w, state, ks[i]);
@@ -253,6 +289,8 @@ void kgb_samples_write_line(const struct kgb_op_state *op, const struct kgb_samp
 	kgb_jsonw_key(&w, "sent");
 	kgb_jsonw_raw(&w, sample->sent ? sample->sent : "null");
 	kgb_jsonw_put(&w, "choice: %+d", sample->choice > 0 ? sample->choice : -1);
+	kgb_report__usage(&w, "tokens", &sample->usage);
+	kgb_jsonw_put(&w, "cost_usd: %g", kgb_report__dollars(sample->cost_nanos));
 	kgb_jsonw_put(&w, "status: %s, code: %s, reached: %s, speedup: %g, same_as: %+d}",
 		      sample->status, sample->code, sample->reached,
 		      sample->speedup > 0 ? sample->speedup : (double)NAN,

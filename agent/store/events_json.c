@@ -138,6 +138,7 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 
 #define ROUND(type, field, name) KGB_ROW(type, struct kgb_round, field, name)
 #define SAMPLE(type, field) KGB_ROW(type, struct kgb_sample, field, #field)
+#define SAMPLE_USAGE(field, name) KGB_ROW(COUNT, struct kgb_sample, usage.field, name),
 const struct kgb_row kgb_sample__rows[] = {
 	KGB_ROW(INT, struct kgb_sample, number, "sample"),
 	SAMPLE(COUNT, wall_ms),
@@ -146,6 +147,8 @@ const struct kgb_row kgb_sample__rows[] = {
 	SAMPLE(INT, choice),
 	SAMPLE(TEXT, kernel_sha256),
 	SAMPLE(TEXT, kernel_source),
+	SAMPLE(TEXT, kernel_tree),
+	KGB_USAGE_COUNTS(SAMPLE_USAGE) SAMPLE(COUNT, cost_nanos),
 	KGB_ROWS_END,
 };
 const struct kgb_row kgb_sample_verdict__rows[] = {

@@ -644,7 +644,7 @@ static void add_known(int64_t *sum, int64_t part)
 		*sum = (*sum < 0 ? 0 : *sum) + part;
 }
 
-static void add_spent(struct kgb_spent *sum, const struct kgb_spent *part)
+void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part)
 {
 	sum->n_attempts += part->n_attempts;
 	add_known(&sum->n_requests, part->n_requests);
@@ -669,7 +669,7 @@ static void sum_attempts(const struct kgb_op_state *op, bool counting, struct kg
 		if (counts != counting)
 			continue;
 		kgb_attempt_spent(&op->attempts[i], &part);
-		add_spent(out, &part);
+		kgb_spent_add(out, &part);
 	}
 }
 
@@ -690,9 +690,9 @@ void kgb_run_spent(const struct kgb_run_state *state, struct kgb_spent *counting
 	for (size_t i = 0; i < state->n_ops; i++) {
 		struct kgb_spent part;
 		kgb_op_spent(&state->ops[i], &part);
-		add_spent(counting, &part);
+		kgb_spent_add(counting, &part);
 		kgb_op_lost(&state->ops[i], &part);
-		add_spent(lost, &part);
+		kgb_spent_add(lost, &part);
 	}
 }
 

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sandbox/meter/usage.h"
+
 /** One answer of a bare model. What the provider did not answer is missing and has no row: it is
  * asked again. */
 struct kgb_sample {
@@ -20,6 +22,10 @@ struct kgb_sample {
 	int choice; /* its place among the choices of one request, from 1; 0: it was asked alone */
 	const char *kernel_sha256; /* NULL: no kernel in the answer */
 	const char *kernel_source; /* "block", "reply"; NULL: no kernel */
+	const char
+		*kernel_tree; /* kgb_kernel_tree_sha256 of it; NULL: no kernel, or an old record */
+	struct kgb_usage usage; /* as the answer reports it */
+	int64_t cost_nanos; /* -1: not known */
 	bool has_verdict;
 	int same_as; /* an earlier sample with the same kernel, whose verdict it shares; 0: none */
 	const char *status; /* "passed", ...: of its verdict */

@@ -265,6 +265,8 @@ const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_stat
 
 /** \param attempt NULL: nothing. */
 void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent *out);
+/** sum += part. */
+void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part);
 /** Of the attempt that counts; of a bare model all attempts do. */
 void kgb_op_spent(const struct kgb_op_state *op, struct kgb_spent *out);
 /** Of the attempts that do not count. */

@@ -35,6 +35,7 @@ void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol, int 
 			(struct kgb_choice){.text = KGB_BUF_INIT(KGB_ANSWER_BYTES),
 					    .thinking = KGB_BUF_INIT(KGB_ANSWER_BYTES)};
 	kgb_sse_init(&answer->sse, BODY_BYTES);
+	kgb_meter_init(&answer->meter, protocol, NULL);
 }
 
 void kgb_answer_release(struct kgb_answer *answer)
@@ -46,6 +47,7 @@ void kgb_answer_release(struct kgb_answer *answer)
 	kgb_free(answer->choices);
 	kgb_buf_release(&answer->body);
 	kgb_sse_release(&answer->sse);
+	kgb_meter_release(&answer->meter);
 }
 
 /** Keep the first line of the first complaint. */
@@ -306,10 +308,13 @@ void kgb_answer_head(struct kgb_answer *answer, int status, const char *content_
 	answer->status = status;
 	static const char sse[] = "text/event-stream";
 	answer->is_stream = content_type && strncasecmp(content_type, sse, strlen(sse)) == 0;
+	kgb_meter_release(&answer->meter);
+	kgb_meter_init(&answer->meter, answer->protocol, content_type);
 }
 
 void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len)
 {
+	kgb_meter_feed(&answer->meter, bytes, len);
 	if (answer->is_stream)
 		kgb_sse_feed(&answer->sse, bytes, len, on_event, answer);
 	else
@@ -337,6 +342,7 @@ static void end_choice(struct kgb_answer *answer, struct kgb_choice *choice, boo
 void kgb_answer_end(struct kgb_answer *answer, const char *failure)
 {
 	bool is_whole = true;
+	kgb_meter_finish(&answer->meter);
 	if (!failure && !answer->is_stream && !answer->body.overflowed)
 		read_document(answer, answer->body.ptr, answer->body.len);
 	for (int i = 0; i < answer->n_choices; i++)

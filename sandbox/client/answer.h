@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/formats/sse.h"
-#include "sandbox/meter/protocol.h"
+#include "sandbox/meter/meter.h"
 
 /** Most bytes of text, and of thinking, that are kept. */
 #define KGB_ANSWER_BYTES ((size_t)4 << 20)
@@ -47,6 +47,7 @@ struct kgb_answer {
 	int status; /* of HTTP; 0: no head yet */
 	char error[256]; /* one line, of the first choice that is broken; "": all are whole */
 	bool is_misnumbered; /* indices of choices were missing or came twice */
+	struct kgb_meter meter; /* the same count as the gateway's, of the same bytes */
 	/* private */
 	struct kgb_buf body; /* of an answer in one piece */
 	struct kgb_sse sse;

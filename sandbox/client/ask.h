@@ -28,8 +28,8 @@ struct kgb_ask_spec {
 	const char *token; /* of the session; copied */
 	int64_t rank; /* lower ones go first; equal ones in order of arrival */
 	int64_t timeout_ms; /* from its leaving to the end of its answer; 0: no limit */
-	/** What is asked; borrowed until the callback returns. Comes from the loop when the question
-	 * leaves, so that those that wait take no room. */
+	/** What is asked; borrowed until the callback returns. Comes from the loop when the
+	 * question leaves, so that those that wait take no room. */
 	void (*question)(void *payload, struct kgb_question *out);
 	/** The answer lives until the callback returns; the ask is gone then. Comes from the loop,
 	 * exactly once. */

@@ -40,7 +40,21 @@ def check(what, sums, rows, n_operators):
         assert sums[name] == value, f"{what}: {name} is {sums[name]}, counted {value}"
 
 
+def tokens_of(counts):
+    return sum(counts[name] for name in counts if name != "total_tokens")
+
+
+# Tokens of the samples and of the other answers are those of the ledger.
 names = list(results["operators"])
+for sums, spent, mine in [(results["summary"]["samples"], results["summary"]["tokens"], rows)] + [
+        (results["operators"][name]["samples"], results["operators"][name]["tokens"], [row for row in rows if row["operator"] == name])
+        for name in names]:
+    assert sums["tokens"] == sum(tokens_of(row["tokens"]) for row in mine), sums
+    assert sums["tokens"] + sums["other_tokens"] == tokens_of(spent["gateway"]), (sums, spent)
+per_solved = results["summary"]["samples"]["per_solved"]
+solved = {row["operator"] for row in rows if row["status"] == "passed"}
+assert per_solved["operators"] == len(solved), per_solved
+assert not solved or abs(per_solved["tokens"] * len(solved) - tokens_of(results["summary"]["tokens"]["gateway"])) < 1e-6, per_solved
 check("run", results["summary"]["samples"], rows, len(names))
 rates = {}
 for name in names:
@@ -84,7 +98,7 @@ test_expect_success 'offline, three operators of four samples: each has its repl
 			continue
 		fi
 		test_equal "$sha256" "$(sha256sum <"$file.py" | cut -d" " -f1)" "$file.py" || exit 1
-		# One verdict stands for all equal kernels.
+		# One verdict stands for all kernels that are the same program.
 		[ "$same_as" -ne 0 ] || test_equal "$status" "$(jq -r .status "$file.json")" "$file.json" || exit 1
 	done <rows
 '
@@ -135,7 +149,7 @@ END
 with_own_judge() {
 	rm -f judged
 	touch judged
-	KGB_DATA_DIR=$KGB_TEST_SOURCE_DIR KGB_DEPS_DIR=$KGB_TEST_SOURCE_DIR/.deps own/kgb-agent "$@" --json >out.json 2>log || return $?
+	KGB_DATA_DIR=${data:-$KGB_TEST_SOURCE_DIR} KGB_DEPS_DIR=$KGB_TEST_SOURCE_DIR/.deps own/kgb-agent "$@" --json >out.json 2>log || return $?
 }
 test_expect_success 'answers stay when the judge is in trouble, and resume has them judged, equal kernels once' '
 	touch trouble
@@ -162,6 +176,20 @@ test_expect_success 'with --skip-verify nothing is judged; --skip-gen judges all
 	test_equal $(($(jq "[.operators[].samples.distinct_kernels] | add" out.json) + 2)) "$(wc -l <judged)" "times judged"
 	test_expect_code 0 with_own_judge resume --runs-dir later
 	test_equal 0 "$(wc -l <judged)" "times judged again"
+'
+
+test_expect_success 'kernels that differ in their comments only are judged once' '
+	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/
+	cat >>data/datasets/offline/aten__add.yaml <<-\END
+	sessions:
+	  sample:
+	    - {say: "```python\n{{kernel.fixed}}\n```"}
+	    - {say: "```python\n# {{bug}}\n{{kernel.fixed}}  # the end\n```"}
+	END
+	data=$TRASH/data test_expect_code 0 with_own_judge add -m llm --samples 6 --runs-dir alike
+	jq -s -e "(map(.kernel_sha256) | unique | length) == 2 and (map(select(.same_as == null)) | length) == 1 and all(.status == \"passed\")" \
+		"$(run_dir alike)/samples.jsonl"
+	test_equal 2 "$(wc -l <judged)" "times judged, once for the final verdict"
 '
 
 # ---- servers ----
