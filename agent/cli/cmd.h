@@ -26,10 +26,11 @@ struct kgb_flags {
 	const char *op; /* verify --op */
 	const char *seed;
 	const char *baseline; /* verify --baseline */
+	const char *by; /* analyze --by */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes,
-		schema, example;
+		schema, example, csv, markdown;
 };
 
 struct kgb_command;
@@ -59,7 +60,8 @@ struct kgb_command {
 };
 extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_command,
 	kgb_dataset_command, kgb_doctor_command, kgb_config_command, kgb_rebuild_command,
-	kgb_resume_command, kgb_replay_command, kgb_setup_command;
+	kgb_resume_command, kgb_replay_command, kgb_setup_command, kgb_runs_command,
+	kgb_analyze_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
 /** Print err and return kgb_err_exit. */

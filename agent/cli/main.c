@@ -49,6 +49,8 @@ static const struct kgb_subcommand *const commands[] = {
 	&kgb_dataset_command.usage,
 	&kgb_doctor_command.usage,
 	&kgb_config_command.usage,
+	&kgb_runs_command.usage,
+	&kgb_analyze_command.usage,
 	&kgb_rebuild_command.usage,
 	&kgb_resume_command.usage,
 	&kgb_replay_command.usage,

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The outline of a results.json: without the members that hold most of its bytes and no figure of
+ * a table. Reading a hundred runs takes a second so.
+ */
+#ifndef KGB_AGENT_ANSWERS_OUTLINE_H
+#define KGB_AGENT_ANSWERS_OUTLINE_H
+
+#include "base/buf.h"
+
+/** Append the text with the value of each member "attempts", "verify_calls", "timed_cases",
+ * "interfaces", "samples" and "tiers" that is an array or an object replaced by null. Text that is
+ * no JSON stays no JSON, or its fault was in such a value. */
+void kgb_outline(const char *text, size_t len, struct kgb_buf *out);
+
+#endif

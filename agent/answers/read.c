@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/answers/outline.h"
+#include "agent/answers/runs.h"
+#include "agent/report/results.h"
+#include "agent/store/events.h"
+#include "agent/store/journal.h"
+#include "base/formats/json.h"
+#include "base/limits.h"
+#include "base/system/fs.h"
+#include "verify/lane/reached.h"
+
+static double number(const cJSON *node, const char *path)
+{
+	return kgb_json_num(node, path, (double)NAN);
+}
+
+/** A sum of what is known; NaN: nothing is. */
+static double sum(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static const char *word(struct kgb_runs *runs, const cJSON *node, const char *path)
+{
+	const char *text = kgb_json_str(node, path, NULL);
+	return text ? kgb_arena_strdup(&runs->arena, text) : NULL;
+}
+
+static double tokens_of(const cJSON *node)
+{
+	const double gateway = number(node, "tokens.gateway.total_tokens");
+	return isnan(gateway) ? number(node, "tokens.cli.total_tokens") : gateway;
+}
+
+static bool is_one_of(const char *text, const char *const words[])
+{
+	for (; *words; words++)
+		if (kgb_str_eq(text, *words))
+			return true;
+	return false;
+}
+
+/** How far a kernel got. An older verdict shows a rung only by having passed, and what a cheating
+ * kernel shows is no rung. */
+static void take_rung(struct kgb_op_row *op)
+{
+	const bool passed = kgb_str_eq(op->status, "passed");
+	const bool cheated = kgb_str_eq(op->status, "cheated");
+	if (!op->reached && passed)
+		op->reached = "correct";
+	const enum kgb_reached reached =
+		cheated ? KGB_REACHED_UNKNOWN : kgb_reached_find(op->reached);
+	op->is_compiled = !op->is_replaced && reached >= KGB_REACHED_COMPILES;
+	op->is_core = !op->is_replaced && reached >= KGB_REACHED_CORE;
+	op->is_correct = !op->is_replaced && passed;
+}
+
+static void read_op(struct kgb_runs *runs, const cJSON *node, struct kgb_op_row *op)
+{
+	static const char *const unfinished[] = {"planned", "running", "verifying", "generated",
+						 NULL};
+	*op = (struct kgb_op_row){
+		.name = kgb_arena_strdup(&runs->arena, node->string),
+		.status = word(runs, node, "status"),
+		.code = word(runs, node, "error_code"),
+		.reached = word(runs, node, "reached"),
+		.source = word(runs, node, "source"),
+		.category = word(runs, node, "category"),
+		.gpu = word(runs, node, "gpu"),
+		.baseline = word(runs, node, "baseline"),
+		.spec_sha256 = word(runs, node, "spec_sha256"),
+		.is_replaced = kgb_str_eq(kgb_json_str(node, "kernel_source", NULL), "replaced"),
+		.tokens = sum(tokens_of(node), tokens_of(kgb_json_get(node, "lost"))),
+		.dollars = sum(number(node, "cost_usd"), number(node, "lost.cost_usd")),
+		.agent_seconds = number(node, "time.agent_seconds"),
+		.verify_seconds = number(node, "time.verify_seconds"),
+	};
+	op->is_finished = !is_one_of(op->status, unfinished);
+	take_rung(op);
+	const double speedup = number(node, "speedup");
+	op->speedup = op->is_correct && speedup > 0 ? speedup : (double)NAN;
+	if (!op->source) {
+		/* Older runs lack it; the name has it. */
+		const char *end = strstr(op->name, "::");
+		op->source =
+			end ? kgb_arena_strndup(&runs->arena, op->name, (size_t)(end - op->name))
+			    : NULL;
+	}
+}
+
+/* ---- documents ---- */
+
+static int check_document(const cJSON *document, struct kgb_err *err)
+{
+	const char *schema = kgb_json_str(document, "schema", "");
+	const cJSON *ops = kgb_json_get(document, "operators"), *op = NULL;
+	if (!kgb_str_eq(schema, "kgb.results/1") && !kgb_str_eq(schema, "kgb.results/2"))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"schema '%s' is not 'kgb.results/1' or 'kgb.results/2'", schema);
+	if (!cJSON_IsObject(ops))
+		return kgb_fail(err, KGB_ERR_INVALID, "it has no object 'operators'");
+	cJSON_ArrayForEach(op, ops) {
+		if (!kgb_json_str(op, "status", NULL))
+			return kgb_fail(err, KGB_ERR_INVALID, "operators.%s has no status",
+					op->string);
+	}
+	return 0;
+}
+
+static void take_document(struct kgb_runs *runs, const cJSON *document, const char *path)
+{
+	const cJSON *op = NULL;
+	struct kgb_run_row run = {
+		.path = kgb_arena_strdup(&runs->arena, path),
+		.name = word(runs, document, "run_name"),
+		.method = word(runs, document, "method"),
+		.model = word(runs, document, "model"),
+		.gateway = word(runs, document, "gateway"),
+		.dataset = word(runs, document, "dataset"),
+		.platform = word(runs, document, "platform"),
+		.host = word(runs, document, "host"),
+		.status = word(runs, document, "status"),
+		.start_time = word(runs, document, "start_time"),
+		.wall_seconds = number(document, "summary.seconds.wall"),
+	};
+	const char *slash = strrchr(run.path, '/');
+	run.name = slash ? slash + 1 : run.path; /* a copy has the name of its folder */
+	run.is_offline = kgb_str_eq(run.gateway, "offline");
+	cJSON_ArrayForEach(op, kgb_json_get(document, "operators")) {
+		struct kgb_op_row row;
+		read_op(runs, op, &row);
+		KGB_VEC_ADD(&run.ops, row);
+	}
+	KGB_VEC_ADD(&runs->list, run);
+}
+
+/** Parse the outline of a document. A fault has the position of the whole one. */
+static int read_document(struct kgb_runs *runs, const char *text, size_t len, const char *path,
+			 struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf outline = KGB_BUF_INIT(0);
+	KGB_AUTO(json) cJSON *document = NULL;
+	KGB_AUTO(json) cJSON *whole = NULL;
+	struct kgb_err in_outline = KGB_ERR_INIT;
+	kgb_outline(text, len, &outline);
+	if (kgb_json_parse(outline.ptr, outline.len, &document, &in_outline) < 0 &&
+	    kgb_json_parse(text, len, &whole, err) < 0)
+		return -1;
+	if (check_document(document ? document : whole, err) < 0)
+		return -1;
+	take_document(runs, document ? document : whole, path);
+	return 0;
+}
+
+static int read_journal(struct kgb_runs *runs, const char *path, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = -1;
+	KGB_AUTO(run_state) struct kgb_run_state state = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_journal_scan scan = {0};
+	if (kgb_fs_opendir(AT_FDCWD, path, &fd, err) < 0 ||
+	    kgb_journal_read(fd, kgb_run_state_fold, &state, &scan, err) < 0)
+		return -1;
+	kgb_results_render(&state, 0, &text);
+	return read_document(runs, text.ptr, text.len, path, err);
+}
+
+/** A journal that went on after results.json was written (a run that lives, or was cut off). */
+static bool is_journal_newer(const char *results, const char *journal)
+{
+	struct stat a, b;
+	if (stat(journal, &b) < 0)
+		return false;
+	if (stat(results, &a) < 0)
+		return true;
+	return b.st_mtim.tv_sec > a.st_mtim.tv_sec ||
+	       (b.st_mtim.tv_sec == a.st_mtim.tv_sec && b.st_mtim.tv_nsec > a.st_mtim.tv_nsec);
+}
+
+int kgb_runs_read(struct kgb_runs *runs, const char *path, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *results = kgb_path_join(path, KGB_RESULTS_NAME);
+	KGB_AUTO(free) char *journal = kgb_path_join(path, KGB_JOURNAL_NAME);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	if (is_journal_newer(results, journal))
+		return read_journal(runs, path, err) < 0 ? kgb_ctx(err, "%s", path) : 0;
+	if (kgb_fs_read(AT_FDCWD, results, KGB_LIMIT_JSON, &text, err) < 0)
+		return -1;
+	if (read_document(runs, text.ptr, text.len, path, err) < 0)
+		return kgb_ctx(err, "%s", results);
+	return 0;
+}
+
+const struct kgb_op_row *kgb_run_row_find(const struct kgb_run_row *run, const char *name,
+					  size_t likely)
+{
+	if (likely < run->ops.n && kgb_str_eq(run->ops.items[likely].name, name))
+		return &run->ops.items[likely];
+	KGB_VEC_FOREACH(op, &run->ops)
+		if (kgb_str_eq(op->name, name))
+			return op;
+	return NULL;
+}
+
+void kgb_runs_release(struct kgb_runs *runs)
+{
+	KGB_VEC_FOREACH(run, &runs->list)
+		KGB_VEC_RELEASE(&run->ops);
+	KGB_VEC_RELEASE(&runs->list);
+	kgb_arena_release(&runs->arena);
+}
+
+void kgb_auto_runs(struct kgb_runs *runs)
+{
+	kgb_runs_release(runs);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/answers/sheet.h"
+
+#include <unistd.h>
+
+#include "agent/report/terminal.h"
+
+#define DEFAULT_WIDTH 80
+
+int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *dir = kgb_config_runs(&cli->config);
+	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
+	if (cli->flags.json + cli->flags.csv + cli->flags.markdown > 1)
+		return kgb_fail(err, KGB_ERR_INVALID, "choose one of --json, --csv and --markdown");
+	if (kgb_runs_find(dir, &cli->operators, &paths, err) < 0)
+		return -1;
+	for (size_t i = 0; i < paths.n; i++)
+		if (kgb_runs_read(out, paths.items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static void write_json(const struct kgb_sheet *sheet, struct kgb_buf *out)
+{
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, out, 2);
+	kgb_jsonw_put(&w, "{schema: %s", sheet->schema);
+	kgb_jsonw_key(&w, sheet->member);
+	kgb_table_json(&sheet->table, &w);
+	kgb_jsonw_object_end(&w);
+	kgb_buf_addc(out, '\n');
+}
+
+static size_t width_of_stdout(void)
+{
+	size_t rows = 0, columns = 0;
+	kgb_terminal_size(STDOUT_FILENO, &rows, &columns);
+	return columns > 0 ? columns : DEFAULT_WIDTH;
+}
+
+int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet)
+{
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	if (cli->flags.json) {
+		write_json(sheet, &out);
+	} else if (cli->flags.csv) {
+		kgb_table_csv(&sheet->table, &out);
+	} else {
+		kgb_buf_add(&out, sheet->lines.ptr, sheet->lines.len);
+		if (sheet->lines.len > 0)
+			kgb_buf_addc(&out, '\n');
+		if (cli->flags.markdown)
+			kgb_table_markdown(&sheet->table, &out);
+		else
+			kgb_table_text(&sheet->table, width_of_stdout(), &out);
+	}
+	return kgb_cli_print(&out, KGB_EXIT_OK);
+}
+
+void kgb_sheet_release(struct kgb_sheet *sheet)
+{
+	kgb_buf_release(&sheet->lines);
+	kgb_table_release(&sheet->table);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What the commands that answer share: their options, reading the runs, printing a table.
+ */
+#ifndef KGB_AGENT_ANSWERS_SHEET_H
+#define KGB_AGENT_ANSWERS_SHEET_H
+
+#include "agent/answers/runs.h"
+#include "agent/cli/shared_options.h"
+#include "agent/report/tabular.h"
+
+#define KGB_OPTIONS_OF_FORMATS                                           \
+	KGB_OPTION_OF_FLAG("csv", 0, FLAG, csv, NULL,                    \
+			   "print one table as comma-separated values"), \
+		KGB_OPTION_OF_FLAG("markdown", 0, FLAG, markdown, NULL, "print Markdown tables")
+
+/** What a command prints: lines for people, then a table. */
+struct kgb_sheet {
+	const char *schema; /* "kgb.analyze/1" */
+	const char *member; /* of the JSON document, that has the rows */
+	struct kgb_buf lines; /* before the table; text and Markdown have them */
+	struct kgb_table table;
+};
+
+/** Read the runs that the command line names. */
+KGB_MUST_CHECK int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, struct kgb_err *err);
+/** Print it in the form that the command line asks for; returns the exit status. */
+int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet);
+void kgb_sheet_release(struct kgb_sheet *sheet);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A table of figures, written for the eye, as Markdown, as CSV or as JSON. A cell has two forms: a
+ * value for programs and a text for people, so that no format is a second implementation.
+ */
+#ifndef KGB_AGENT_REPORT_TABULAR_H
+#define KGB_AGENT_REPORT_TABULAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/formats/jsonw.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+struct kgb_table_column {
+	const char *key; /* member of JSON, head of CSV */
+	const char *title; /* for people; NULL: people do not see the column */
+	const char *part; /* heading of the part of the table that has it; NULL: each part has it.
+			     Columns of one part stand together */
+};
+
+struct kgb_table_cell {
+	const char *text; /* for people; in the table's arena */
+	const char *word; /* value, where it is no number; NULL: `number` is the value */
+	double number; /* NaN: unknown */
+};
+
+struct kgb_table {
+	const struct kgb_table_column *columns; /* borrowed */
+	size_t n_columns;
+	KGB_VEC(struct kgb_table_cell) cells; /* row by row */
+	struct kgb_arena arena;
+};
+#define KGB_TABLE(columns_of)                                                    \
+	{                                                                        \
+		.columns = (columns_of), .n_columns = KGB_ARRAY_LEN(columns_of), \
+		.arena = KGB_ARENA_INIT                                          \
+	}
+
+/** Add a cell, from left to right, row after row; the text is copied. NULL: unknown. */
+void kgb_table_word(struct kgb_table *table, const char *word);
+/** A number, and what people see of it (printf). NaN: unknown, and "-" is seen. */
+void kgb_table_number(struct kgb_table *table, double value, const char *format, ...)
+	KGB_PRINTF(3, 4);
+size_t kgb_table_n_rows(const struct kgb_table *table);
+
+/** Append the table for a terminal: columns of numbers flush right, one block for each part with
+ * its heading. A row that is wider than `width` has its first column cut with "~". */
+void kgb_table_text(const struct kgb_table *table, size_t width, struct kgb_buf *out);
+/** Append it as Markdown, one table for each part. */
+void kgb_table_markdown(const struct kgb_table *table, struct kgb_buf *out);
+/** Append it as one table by RFC 4180: a line of keys, then the values; an unknown one is empty. A
+ * word that a spreadsheet would take for a formula gets a ' before it. */
+void kgb_table_csv(const struct kgb_table *table, struct kgb_buf *out);
+/** Write an array of objects with all columns; an unknown value is null. */
+void kgb_table_json(const struct kgb_table *table, struct kgb_jsonw *w);
+void kgb_table_release(struct kgb_table *table);
+void kgb_auto_table(struct kgb_table *table);
+
+#endif

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='what runs say: runs, analyze; as text, JSON, CSV and Markdown'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures
+golden=$fixtures/answers
+export fixtures golden
+
+# same NAME: the output is that of tests/fixtures/answers/NAME.
+same() {
+	diff -u "$golden/$1" out
+}
+
+test_expect_success 'runs made for this test' '
+	mkdir runs &&
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/make_runs.py" runs &&
+	cp -r "$fixtures/agent/run" runs/story
+'
+
+test_expect_success 'analyze shows two methods, all operators and each source, in 80 columns' '
+	kgb-agent analyze "runs/n*" --by source >out && same analyze.txt &&
+	test_no_grep ".\{81\}" out
+'
+
+test_expect_success 'Markdown has the same text, JSON and CSV have the same figures' '
+	kgb-agent analyze "runs/n*" --by source --markdown >out && same analyze.md &&
+	kgb-agent analyze "runs/n*" --by source --csv >rows.csv &&
+	kgb-agent analyze "runs/n*" --by source --json >rows.json &&
+	python3 -c "
+import csv, json
+rows, lines = json.load(open(\"rows.json\"))[\"rows\"], list(csv.DictReader(open(\"rows.csv\")))
+assert len(rows) == len(lines) == 8
+for row, line in zip(rows, lines):
+    assert row.keys() == line.keys()
+    for key, value in row.items():
+        assert line[key] == (value or \"\") if not isinstance(value, (int, float)) else float(line[key]) == value, key
+naive = rows[0]
+assert (naive[\"correct\"], naive[\"timed\"], naive[\"common\"]) == (13 / 30, 13, 11), naive
+assert abs(naive[\"correct_low\"] - 0.27377) < 1e-4 and naive[\"tokens_per_correct\"] == 369000 / 13
+assert rows[2][\"group\"] == \"aten\" and rows[2][\"speedup_common\"] is None
+"
+'
+
+test_expect_success 'a run that did not end keeps all its operators, and offline is the first word' '
+	kgb-agent analyze story >out && same unfinished.txt &&
+	test_grep "^normal_cc: OFFLINE" out
+'
+
+test_expect_success 'runs names them, latest first, with state, passed, cost and size' '
+	kgb-agent runs >all && test_grep "story$" all &&
+	kgb-agent runs runs --json >rows.json &&
+	python3 -c "
+import json
+rows = {r[\"run\"]: r for r in json.load(open(\"rows.json\"))[\"runs\"]}
+assert len(rows) == 3
+naive = rows[\"naive_cc_KernelGenBench_20261121T080000Z_0000\"]
+assert (naive[\"passed\"], naive[\"operators\"], naive[\"model\"], naive[\"status\"]) == (13, 30, \"m-1\", \"finished\"), naive
+assert naive[\"bytes\"] > 100000 and abs(naive[\"usd\"] - 0.73) < 1e-9
+assert rows[\"story\"][\"model\"] == \"OFFLINE\" and rows[\"story\"][\"operators\"] == 4
+"
+'
+
+test_expect_success 'what cannot be read or understood is named' '
+	test_expect_code 2 kgb-agent analyze naive_cx 2>err && test_grep "there is no run .naive_cx." err &&
+	test_expect_code 2 kgb-agent analyze "zz*" 2>err && test_grep "no run matches" err &&
+	test_expect_code 2 kgb-agent analyze story --by sauce 2>err && test_grep "by .sauce.: write one or more of source, " err &&
+	test_expect_code 2 kgb-agent analyze story --csv --json 2>err && test_grep "choose one of" err &&
+	mkdir -p bad/one && head -c 3000 runs/naive*/results.json >bad/one/results.json &&
+	test_expect_code 2 kgb-agent analyze bad 2>err && test_grep "bad/one/results.json: [0-9]*:[0-9]*: " err &&
+	mkdir empty && test_expect_code 2 kgb-agent runs --runs-dir empty 2>err && test_grep "there is no run in .*empty. yet" err
+'
+
+test_done

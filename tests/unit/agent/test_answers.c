@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <sys/time.h>
+
+#include "agent/answers/figures.h"
+#include "agent/answers/outline.h"
+#include "agent/answers/runs.h"
+#include "agent/report/tabular.h"
+#include "base/formats/json.h"
+#include "base/system/fs.h"
+#include "tests/unit/base/support.h"
+
+#define FIXTURES KGB_TEST_SOURCE_DIR "/tests/fixtures/agent/"
+
+static int remove_folder(void **state)
+{
+	struct tmpdir *dir = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+	const int rc = kgb_fs_remove_tree(AT_FDCWD, dir->path, &err);
+	close(dir->fd);
+	kgb_free(dir);
+	return rc;
+}
+
+/** A folder below the test's own, for this case. */
+static char *folder(void **state, size_t i)
+{
+	return kgb_xasprintf("%s/%zu", ((struct tmpdir *)*state)->path, i);
+}
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
+	struct kgb_err err = KGB_ERR_INIT;
+	assert_ok(kgb_fs_mkdirs(AT_FDCWD, dir, 0755, &err), err);
+	assert_ok(kgb_fs_write_atomic(AT_FDCWD, path, text, strlen(text), 0644, false, &err), err);
+}
+
+/* ---- outline ---- */
+
+static const struct {
+	const char *text, *wanted;
+} outlines[] = {
+	{"{}", "{}"},
+	{"", ""},
+	{"{\"attempts\": [1, {\"a\": \"]\"}], \"b\": 1}", "{\"attempts\": null, \"b\": 1}"},
+	{"{\"samples\" :\n {\"x\": [[]]}}", "{\"samples\" :\n null}"},
+	{"{\"attempts\": 3, \"tiers\": null}", "{\"attempts\": 3, \"tiers\": null}"},
+	{"{\"a\": \"attempts\", \"b\": [1]}", "{\"a\": \"attempts\", \"b\": [1]}"},
+	{"{\"a\\\"attempts\": [1]}", "{\"a\\\"attempts\": [1]}"},
+	{"[\"attempts\", [1]]", "[\"attempts\", [1]]"},
+	{"{\"tiers\": {\"a\": \"\\\\\"}, \"tiers\": {}}", "{\"tiers\": null, \"tiers\": null}"},
+	/* No JSON stays none. */
+	{"{\"tiers\": {\"a\": [1}", "{\"tiers\": null"},
+	{"{\"tiers\": {\"a\": \"x", "{\"tiers\": null"},
+	{"{\"tiers", "{\"tiers"},
+	{"{\"tiers\":", "{\"tiers\":"},
+};
+
+static void test_an_outline_leaves_heavy_members_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(outlines); i++) {
+		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+		/* Exactly as long as the text: a sanitizer finds a read beyond it. */
+		const size_t len = strlen(outlines[i].text);
+		KGB_AUTO(free) char *text = kgb_xmalloc(len + 1);
+		memcpy(text, outlines[i].text, len);
+		kgb_outline(text, len, &out);
+		assert_string_equal(out.ptr, outlines[i].wanted);
+	}
+}
+
+/* ---- reading ---- */
+
+static void test_a_run_is_the_same_from_its_journal_and_its_results(void **state)
+{
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *dir = folder(state, 0);
+	assert_ok(kgb_fs_read(AT_FDCWD, FIXTURES "results.json", 1u << 20, &text, &err), err);
+	write_file(dir, "results.json", text.ptr);
+	assert_ok(kgb_runs_read(&runs, dir, &err), err);
+	assert_ok(kgb_runs_read(&runs, FIXTURES "run", &err), err);
+	assert_int_equal(runs.list.n, 2);
+	for (size_t r = 0; r < 2; r++) {
+		const struct kgb_run_row *run = &runs.list.items[r];
+		assert_string_equal(run->method, "normal_cc");
+		assert_true(run->is_offline);
+		assert_int_equal(run->ops.n, 4);
+		const struct kgb_op_row *add = kgb_run_row_find(run, "aten::add", r);
+		assert_true(add && add->is_correct && add->is_finished && add->speedup == 1.025);
+		assert_true(add->tokens == 13420 && add->agent_seconds == 9.25);
+		assert_string_equal(add->source, "aten"); /* by its name: an older run */
+		const struct kgb_op_row *sum = kgb_run_row_find(run, "aten::sum", r);
+		assert_true(sum && !sum->is_finished && !sum->is_correct && isnan(sum->speedup));
+		const struct kgb_op_row *silu = kgb_run_row_find(run, "aten::silu", r);
+		assert_true(silu && silu->is_finished && !silu->is_compiled);
+		assert_null(kgb_run_row_find(run, "aten::none", r));
+	}
+}
+
+static const struct {
+	const char *text, *message;
+} broken[] = {
+	{"{\"schema\": \"kgb.results/2\"", "results.json: 1:27: "},
+	{"{\"schema\": \"kgb.results/2\", \"operators\": {\"a\": {\"attempts\": [}}",
+	 "results.json: 1:62: "},
+	{"{\"schema\": \"kgb.results/9\", \"operators\": {}}", "schema 'kgb.results/9' is not"},
+	{"{\"schema\": \"kgb.results/2\", \"operators\": []}", "it has no object 'operators'"},
+	{"{\"schema\": \"kgb.results/2\", \"operators\": {\"a\": {}}}",
+	 "operators.a has no status"},
+	{"[]", "schema '' is not"},
+};
+
+static void test_a_broken_file_is_named(void **state)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(broken); i++) {
+		KGB_AUTO(runs) struct kgb_runs runs = {0};
+		struct kgb_err err = KGB_ERR_INIT;
+		KGB_AUTO(free) char *dir = folder(state, i);
+		write_file(dir, "results.json", broken[i].text);
+		assert_int_equal(kgb_runs_read(&runs, dir, &err), -1);
+		if (!strstr(err.msg, broken[i].message) || !strstr(err.msg, dir))
+			fail_msg("%zu: %s", i, err.msg);
+	}
+}
+
+static void test_runs_are_found_by_name_folder_and_pattern(void **state)
+{
+	KGB_AUTO(free) char *dir = folder(state, 0);
+	static const char *const names[] = {"naive_1", "naive_2", "other"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		KGB_AUTO(free) char *run = kgb_path_join(dir, names[i]);
+		write_file(run, "journal.jsonl", "");
+	}
+	KGB_AUTO(free) char *by_path = kgb_path_join(dir, "other");
+	KGB_AUTO(free) char *by_pattern = kgb_path_join(dir, "n*_2");
+	const struct {
+		const char *word;
+		size_t n;
+		const char *message;
+	} cases[] = {
+		{"naive_1", 1, NULL},
+		{"naive_*", 2, NULL},
+		{dir, 3, NULL},
+		{by_path, 1, NULL},
+		{by_pattern, 1, NULL},
+		{NULL, 1, NULL},
+		{"naive_3", 0, "naive_1"},
+		{"zz*", 0, "no run matches"},
+		{"/nowhere/x", 0, "/nowhere"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(strv) struct kgb_strv words = KGB_STRV_INIT, paths = KGB_STRV_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		if (cases[i].word)
+			kgb_strv_add(&words, cases[i].word);
+		const int rc = kgb_runs_find(dir, &words, &paths, &err);
+		assert_int_equal(rc, cases[i].message ? -1 : 0);
+		assert_int_equal(paths.n, cases[i].n);
+		if (cases[i].message && !strstr(err.msg, cases[i].message))
+			fail_msg("%zu: %s", i, err.msg);
+	}
+}
+
+/* ---- figures ---- */
+
+static const char *status_of(const struct kgb_op_row *op)
+{
+	return op->status;
+}
+
+static void test_figures_count_what_has_not_ended(void **state)
+{
+	(void)state;
+	const struct kgb_op_row rows[] = {
+		{.is_finished = true,
+		 .is_compiled = true,
+		 .is_core = true,
+		 .is_correct = true,
+		 .speedup = 2,
+		 .tokens = 10,
+		 .dollars = (double)NAN,
+		 .agent_seconds = 1},
+		{.is_finished = true,
+		 .is_compiled = true,
+		 .is_core = true,
+		 .is_correct = true,
+		 .speedup = 0.5,
+		 .tokens = 5,
+		 .dollars = 3,
+		 .agent_seconds = 1},
+		{.status = "timeout",
+		 .is_finished = true,
+		 .is_compiled = true,
+		 .speedup = (double)NAN,
+		 .tokens = (double)NAN,
+		 .dollars = 1,
+		 .agent_seconds = 1},
+		{.speedup = (double)NAN,
+		 .tokens = (double)NAN,
+		 .dollars = (double)NAN,
+		 .agent_seconds = (double)NAN},
+		{.is_replaced = true, .is_correct = true, .speedup = 9, .tokens = 9, .dollars = 9},
+	};
+	struct kgb_run_row run = {0};
+	struct kgb_figures f;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		KGB_VEC_ADD(&run.ops, rows[i]);
+	kgb_figures_of(&run, NULL, NULL, &f);
+	assert_true(f.n == 4 && f.n_finished == 3 && f.n_compiled == 3 && f.n_core == 2);
+	assert_true(f.n_correct == 2 && f.correct.value == 0.5 && f.n_slower == 1);
+	assert_true(f.of_correct.n == 2 && fabs(f.of_correct.value - 1) < 1e-15);
+	assert_true(f.with_fallback.n == 4 && f.median_speedup == 1.25);
+	assert_true(f.fast[0] == 1 && f.fast[2] == 1 && f.fast[5] == 0); /* 0.5, 1, 2: strictly */
+	assert_true(f.tokens == 15 && f.dollars == 4 && f.seconds == 3);
+	kgb_figures_of(&run, status_of, "timeout", &f);
+	assert_true(f.n == 1 && f.n_compiled == 1 && f.n_correct == 0 && f.dollars == 1);
+	kgb_figures_of(&run, status_of, "none", &f);
+	assert_true(f.n == 0 && isnan(f.correct.value) && isnan(f.tokens));
+	KGB_VEC_RELEASE(&run.ops);
+}
+
+/* ---- tables ---- */
+
+static const struct kgb_table_column two_parts[] = {
+	{"name", "name", NULL},      {"hidden", NULL, NULL},       {"n", "count", "First"},
+	{"empty", "empty", "First"}, {"share", "share", "Second"},
+};
+
+static void test_a_table_in_four_forms(void **state)
+{
+	(void)state;
+	KGB_AUTO(table) struct kgb_table table = KGB_TABLE(two_parts);
+	kgb_table_word(&table, "=a|b,\"c\"");
+	kgb_table_word(&table, "x");
+	kgb_table_number(&table, 1200, "%s", "1.2k");
+	kgb_table_number(&table, (double)NAN, "%s", "nan");
+	kgb_table_number(&table, 0.5, "%.1f %%", 50.0);
+	kgb_table_word(&table, NULL);
+	kgb_table_word(&table, "\033[2J");
+	kgb_table_number(&table, 7, "%d", 7);
+	kgb_table_word(&table, NULL);
+	kgb_table_number(&table, (double)NAN, "%s", "nan");
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_table_text(&table, 80, &out);
+	assert_string_equal(out.ptr, "First\n"
+				     "name      count\n"
+				     "=a|b,\"c\"   1.2k\n"
+				     "-             7\n"
+				     "\n"
+				     "Second\n"
+				     "name       share\n"
+				     "=a|b,\"c\"  50.0 %\n"
+				     "-              -\n");
+	kgb_buf_clear(&out);
+	kgb_table_markdown(&table, &out);
+	assert_string_equal(out.ptr, "First:\n\n"
+				     "| name | count |\n"
+				     "|---|--:|\n"
+				     "| =a\\|b,\"c\" | 1.2k |\n"
+				     "| - | 7 |\n"
+				     "\n"
+				     "Second:\n\n"
+				     "| name | share |\n"
+				     "|---|--:|\n"
+				     "| =a\\|b,\"c\" | 50.0 % |\n"
+				     "| - | - |\n");
+	kgb_buf_clear(&out);
+	kgb_table_csv(&table, &out);
+	assert_string_equal(out.ptr, "name,hidden,n,empty,share\n"
+				     "\"'=a|b,\"\"c\"\"\",x,1200,,0.5\n"
+				     ",\033[2J,7,,\n");
+	kgb_buf_clear(&out);
+	struct kgb_jsonw w;
+	kgb_jsonw_init(&w, &out, 0);
+	kgb_table_json(&table, &w);
+	assert_string_equal(
+		out.ptr,
+		"[{\"name\":\"=a|b,\\\"c\\\"\",\"hidden\":\"x\",\"n\":1200,\"empty\":null,\"share\":0.5},"
+		"{\"name\":null,\"hidden\":\"\\u001b[2J\",\"n\":7,\"empty\":null,\"share\":null}]");
+}
+
+static void test_a_wide_row_has_its_first_column_cut(void **state)
+{
+	(void)state;
+	static const struct kgb_table_column columns[] = {{"a", "a", NULL}, {"b", "b", NULL}};
+	KGB_AUTO(table) struct kgb_table table = KGB_TABLE(columns);
+	kgb_table_word(&table, "a name of thirty characters...");
+	kgb_table_number(&table, 5, "%s", "five");
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_table_text(&table, 24, &out);
+	assert_string_equal(out.ptr, "a                      b\na name of thirty ~  five\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_outline_leaves_heavy_members_out),
+		cmocka_unit_test_setup_teardown(
+			test_a_run_is_the_same_from_its_journal_and_its_results, tmpdir_setup,
+			remove_folder),
+		cmocka_unit_test_setup_teardown(test_a_broken_file_is_named, tmpdir_setup,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(test_runs_are_found_by_name_folder_and_pattern,
+						tmpdir_setup, remove_folder),
+		cmocka_unit_test(test_figures_count_what_has_not_ended),
+		cmocka_unit_test(test_a_table_in_four_forms),
+		cmocka_unit_test(test_a_wide_row_has_its_first_column_cut),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
