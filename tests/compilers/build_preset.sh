@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds a preset of this tree, and runs CTest in it when there are arguments for that.
+# Builds a target of a preset of this tree, and runs CTest in it when there are arguments for that.
 #
-#     build_preset.sh PRESET [CTEST-ARGUMENTS...]
+#     build_preset.sh PRESET TARGET [CTEST-ARGUMENTS...]
 set -eu
-preset=${1:?usage: build_preset.sh PRESET [CTEST-ARGUMENTS...]}
-shift
+preset=${1:?usage: build_preset.sh PRESET TARGET [CTEST-ARGUMENTS...]}
+target=${2:?usage: build_preset.sh PRESET TARGET [CTEST-ARGUMENTS...]}
+shift 2
 cd "$(dirname "$0")/../.."
 if [ "$preset" = clang ] && ! command -v clang >/dev/null; then
 	echo "no command clang"
@@ -13,7 +14,7 @@ if [ "$preset" = clang ] && ! command -v clang >/dev/null; then
 fi
 log=build/$preset.log
 mkdir -p build
-if ! cmake --preset "$preset" >"$log" 2>&1 || ! cmake --build --preset "$preset" >>"$log" 2>&1; then
+if ! cmake --preset "$preset" >"$log" 2>&1 || ! cmake --build --preset "$preset" --target "$target" >>"$log" 2>&1; then
 	grep -E '(error|warning):|undefined reference' "$log" | sort -u | head -n 50
 	tail -n 5 "$log"
 	exit 1
