@@ -16,12 +16,18 @@ done
 spec=$KGB_TEST_SOURCE_DIR/tests/fixtures/judge/aten/aten__add.yaml
 honest=$KGB_TEST_SOURCE_DIR/tests/redteam/process/honest.py
 
+# Warm processes for all cases; their stdin stays open as long as this file runs.
+mkfifo hold
+kgb-judge zygotes --dir zygotes --spares 0 <hold >ready 2>zygotes.log &
+exec 9>hold
+test_wait_for 120 grep -q ready ready || cat zygotes.log
+
 # reached RUNG SED-SCRIPT [KEY=VALUE...]: the honest kernel, changed by the script, gets to this rung.
 reached() {
 	reached_rung=$1
 	sed "$2" "$honest" >kernel.py
 	shift 2
-	judge_request "spec=$spec" kernel=kernel.py "$@" | kgb-judge verify >verdict.json &&
+	judge_request "spec=$spec" kernel=kernel.py zygotes=zygotes "$@" | kgb-judge verify >verdict.json &&
 		test_equal "$reached_rung" "$(jq -r .reached verdict.json)" reached &&
 		test_equal "$reached_rung" "$(jq -r .interfaces.add_Tensor.reached verdict.json)" "reached, of the interface"
 }
@@ -63,10 +69,12 @@ test_expect_success 'failed cases do not hide the others, but a kernel that does
 	spec=$KGB_TEST_SOURCE_DIR/datasets/kernelgenbench/aten/aten__silu.yaml &&
 	honest=$KGB_TEST_SOURCE_DIR/tests/honest/aten__silu/flat.py &&
 	sed "s/tl.store(\([^,]*\),/tl.store(\1, 3 +/" "$honest" >kernel.py && ! cmp -s kernel.py "$honest" &&
-	judge_request "spec=$spec" kernel=kernel.py | kgb-judge verify >verdict.json &&
+	judge_request "spec=$spec" kernel=kernel.py zygotes=zygotes | kgb-judge verify >verdict.json &&
 	jq -e ".reached == \"runs\" and .not_run_tests == 0 and .failed_tests > 20 and .tiers.core.failed > .tiers.core.passed" verdict.json &&
-	judge_request "spec=$spec" kernel=kernel.py purpose=agent max_failures=20 lanes=1 | kgb-judge verify >verdict.json &&
+	judge_request "spec=$spec" kernel=kernel.py zygotes=zygotes purpose=agent max_failures=20 lanes=1 | kgb-judge verify >verdict.json &&
 	jq -e ".failed_tests == 20 and .not_run_tests > 0" verdict.json
 '
 
+exec 9>&-
+wait
 test_done
