@@ -186,6 +186,24 @@ test_expect_success 'tidy: names, sizes; a file that becomes good is looked at a
 	"$lints/tidy.sh" . tree
 '
 
+test_expect_success 'tidy: a file without findings is checked again when it, a header, a comment or the checks change, and else in no tree' '
+	fresh
+	if ! command -v clang-tidy >/dev/null || ! command -v jq >/dev/null || ! command -v clang >/dev/null; then return 0; fi
+	"$lints/tidy.sh" . tree
+	rm -rf tidy bin && mkdir bin
+	printf "#!/bin/sh\n[ \"\$1\" = --version ] && exec %s --version\nexit 1\n" "$(command -v clang-tidy)" >bin/clang-tidy
+	chmod +x bin/clang-tidy
+	PATH=$PWD/bin:$PATH
+	cp -R tree other && sed "s,/tree,/other,g" compile_commands.json >kept && cp kept compile_commands.json
+	"$lints/tidy.sh" . other
+	for change in "echo int more\; >>base/a.c" "echo // NOLINT >>base/a.h" "echo \# x >>.clang-tidy"; do
+		rm -rf other && cp -R tree other
+		(cd other && eval "$change")
+		test_expect_code 1 "$lints/tidy.sh" . other >out
+		test_grep "base/a.c:1: clang-tidy could not run" out
+	done
+'
+
 test_expect_success 'tidy and cppcheck: a null pointer' '
 	fresh
 	if ! command -v clang-tidy >/dev/null || ! command -v jq >/dev/null || ! command -v cppcheck >/dev/null; then return 0; fi

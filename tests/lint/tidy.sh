@@ -6,6 +6,7 @@
 #     tidy.sh BUILD [ROOT]
 #
 # BUILD is a build tree with compile_commands.json; only files that it compiles are checked.
+lint_self=$(cd "$(dirname "$0")" && pwd -P)/tidy.sh
 build=$(cd "${1:?usage: tidy.sh BUILD [ROOT]}" && pwd -P) || exit 2
 shift
 . "$(dirname "$0")/files.sh"
@@ -13,7 +14,8 @@ shift
 lint_need clang-tidy
 lint_need jq
 work=$build/tidy
-mkdir -p "$work"
+clean=${XDG_CACHE_HOME:-$HOME/.cache}/kgb-agent/tidy
+mkdir -p "$work" "$clean"
 # Nodes of the analyzer's graph for each function. The analyzer visits new code first; clang's own 225,000 nodes are mostly
 # further paths through the same code, and take eight times as long.
 nodes=15000
@@ -22,21 +24,29 @@ nodes=15000
 jq '[.[] | .command |= gsub(" (-W[^l][^ ]*|-fanalyzer|--coverage|-ftrivial-auto-var-init=[^ ]*|-fsanitize[^ ]*)"; "")]' \
 	"$build/compile_commands.json" >"$work/compile_commands.json" || exit 1
 
-# A file that was clean stays so until it, a header or .clang-tidy changes.
-newest=$(lint_files '*.h' .clang-tidy | xargs ls -t | head -n 1)
-export work newest nodes
-jq -r '.[].file' "$work/compile_commands.json" | sort -u |
-	awk -v root="$PWD/" 'index($0, root) == 1 { print substr($0, length(root) + 1) }' >"$work/files"
+# A file without findings is not checked again, in any tree, as long as the file, all that it includes, the checks and
+# clang-tidy are the same: an empty file in $clean has their hash as its name. Those that were of no use for 30 days are removed.
+find "$clean" -type f -mtime +30 -delete
+{ clang-tidy --version && cat .clang-tidy "$lint_self"; } >"$work/checks"
+export work clean nodes
+jq -r --arg root "$PWD/" '[.[] | select(.file | startswith($root))] | unique_by(.file)[] | .directory, .file,
+	(.command | sub("^[^ ]+ "; "clang -E -CC -dD -P ") | sub(" -o [^ ]+"; "") | sub(" -c "; " "))' \
+	"$work/compile_commands.json" >"$work/files"
 # shellcheck disable=SC2016 # expanded by the inner shell
-xargs -r -P "$(lint_jobs)" -n 1 sh -c '
-	clean=$work/$(echo "$1" | tr / +).clean
-	[ -e "$clean" ] && [ "$clean" -nt "$1" ] && [ "$clean" -nt "$newest" ] && exit 0
-	rm -f "$clean"
-	if out=$(clang-tidy -p "$work" --quiet --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang \
-		--extra-arg=max-nodes="$nodes" "$1" 2>/dev/null); then
-		: >"$clean"
+xargs -r -d '\n' -P "$(lint_jobs)" -n 3 sh -c '
+	text=$work/$$.i
+	hash=
+	if (cd "$1" && eval "$3") >"$text" 2>/dev/null; then
+		hash=$(cat "$work/checks" "$2" "$text" | sha256sum | cut -c 1-64)
+	fi
+	rm -f "$text"
+	if [ -n "$hash" ] && [ -e "$clean/$hash" ]; then
+		touch "$clean/$hash"
+	elif out=$(clang-tidy -p "$work" --quiet --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang \
+		--extra-arg=max-nodes="$nodes" "$2" 2>/dev/null); then
+		[ -z "$hash" ] || : >"$clean/$hash"
 	else
-		printf "%s\n" "$out" | grep -E ": (error|warning): " || echo "$1:1: clang-tidy could not run on this file"
+		printf "%s\n" "$out" | grep -E ": (error|warning): " || echo "$2:1: clang-tidy could not run on this file"
 	fi
 ' sh <"$work/files" | sed "s|^$PWD/||" | sort -u >"$lint_findings"
-lint_done "$(wc -l <"$work/files") files"
+lint_done "$(($(wc -l <"$work/files") / 3)) files"
