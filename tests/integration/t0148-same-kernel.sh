@@ -4,7 +4,9 @@ test_description='which kernels of a bare model are the same program, compared w
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# shellcheck disable=SC2034 # used in the body
 program=$KGB_TEST_BIN_DIR/../tests/helpers/normalize_python
+# shellcheck disable=SC2034 # used in the body
 src=$KGB_TEST_SOURCE_DIR
 
 test_expect_success 'the normalized text of kernels, and of what random edits make of them, has the tree of the text' '
