@@ -188,7 +188,7 @@ visible='ptrace process_vm_readv process_vm_writev pidfd_getfd user_namespace mo
 	keyctl add_key request_key io_uring_setup bpf perf_event_open userfaultfd kexec_load init_module open_by_handle_at
 	fanotify_init syslog clock_settime sethostname swapon reboot quotactl socket.raw socket.packet socket.vsock
 	socket.family socket.netlink device file_table terminal'
-invisible='tcp tcp6 udp udp_message dns name metadata host_tcp docker unix abstract netlink host_key host_home references journal journal_above
+invisible='tcp tcp6 udp udp_message dns name metadata host_tcp docker unix abstract netlink host_key host_home references honest_kernels journal journal_above
 	results other_workspace verdicts shadow real_key other_processes first_memory sysrq core_pattern kmem
 	confine cgroup kill_outside huge_file sparse_file shared_memory'
 test_start_api
