@@ -414,6 +414,16 @@ static void count_cost(const struct kgb_attempt_env *env, const struct share *sh
 	sample->cost_nanos = share_of(kgb_price_nanos(price, all), share);
 }
 
+/** The verdict on an answer without a kernel. */
+static void judge_nothing(struct work *work)
+{
+	struct kgb_sample none = {.status = "failed",
+				  .code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL),
+				  .reached = kgb_reached_name(KGB_REACHED_NOTHING)};
+	record_verdict(work, &none);
+	end_work(work);
+}
+
 /** Record an answer and its kernel, and have it judged. */
 static int take_answer(struct work *work, const struct kgb_choice *answer,
 		       const struct share *share, struct kgb_err *err)
@@ -461,11 +471,7 @@ static int take_answer(struct work *work, const struct kgb_choice *answer,
 		judge(work, attempt->facts.number);
 		return 0;
 	}
-	struct kgb_sample none = {.status = "failed",
-				  .code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL),
-				  .reached = kgb_reached_name(KGB_REACHED_NOTHING)};
-	record_verdict(work, &none);
-	end_work(work);
+	judge_nothing(work);
 	return 0;
 }
 
@@ -674,8 +680,10 @@ static void begin_work(struct kgb_llm_attempt *attempt)
 		const struct kgb_sample *sample = kgb_op_sample(state_of(attempt), work->number);
 		if (!sample && !plan->only_judge)
 			continue;
-		if (!sample || sample->has_verdict || !sample->kernel_sha256) {
+		if (!sample || sample->has_verdict) {
 			end_work(work);
+		} else if (!sample->kernel_sha256) { /* kgb-agent ended in between */
+			judge_nothing(work);
 		} else {
 			snprintf(work->tree, sizeof(work->tree), "%s",
 				 sample->kernel_tree ? sample->kernel_tree : sample->kernel_sha256);

@@ -421,5 +421,6 @@ test_expect_success 'killed at 4 random moments, no sample is lost or asked for 
 	run=$(run_dir kills)
 	test_equal "$(calls jitter-kills)" "$(jq ".summary | .model_calls + .model_calls_unsure" "$run/results.json")" "calls in results.json"
 	python3 count.py "$run" 40
+	jq -e ".summary.samples | .answered == 80 and .judged == 80" "$run/results.json"
 '
 test_done

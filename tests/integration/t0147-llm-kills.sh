@@ -15,6 +15,6 @@ test_expect_success '100 kills of a run of 1,400 samples' '
 		100 "$seed" "$TRASH/port.jitter-kills" killed \
 		kgb-agent neg,silu -m llm --model-name m --samples 700 --set model.seed=1 --concurrency 4 --skip-verify --runs-dir killed \
 		-- kgb-agent resume --runs-dir killed
-	jq -e "[.operators[] | .samples.answered] == [700, 700]" killed/*/results.json
+	jq -e "[.operators[] | .samples | .answered, .judged] == [700, 700, 700, 700]" killed/*/results.json
 '
 test_done
