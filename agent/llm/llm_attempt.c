@@ -8,6 +8,7 @@
 
 #include "agent/attempt/attempt_facts.h"
 #include "agent/attempt/model_session.h"
+#include "agent/llm/llm_replay.h"
 #include "agent/llm/reply.h"
 #include "agent/llm/same_kernel.h"
 #include "base/codes.h"
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "methods/events.h"
 #include "methods/prompt.h"
+#include "sandbox/cassette/replay.h"
 #include "sandbox/offline/offline.h"
 #include "verify/lane/reached.h"
 
@@ -41,6 +43,7 @@ struct work {
 struct kgb_llm_attempt {
 	struct kgb_attempt_facts facts;
 	struct kgb_offline_session *offline; /* owned */
+	struct kgb_cassette *cassette; /* owned; NULL: not a replay */
 	struct kgb_round_sums sums;
 	struct kgb_model_session model;
 	char *traffic; /* owned */
@@ -102,6 +105,7 @@ static int write_sample_file(const struct kgb_llm_attempt *attempt, int number, 
 static void free_attempt(struct kgb_llm_attempt *attempt)
 {
 	kgb_offline_free(attempt->offline);
+	kgb_cassette_free(attempt->cassette);
 	kgb_attempt_facts_release(&attempt->facts);
 	kgb_buf_release(&attempt->prompt);
 	kgb_buf_release(&attempt->system_text);
@@ -163,6 +167,9 @@ static void finish(struct kgb_llm_attempt *attempt)
 		.retry = kgb_agent_end_retryable(end) &&
 			 attempt->facts.number < env->max_attempts && !attempt->reported_fatal,
 	};
+	if (env->replay && !attempt->cancelled)
+		outcome.retry = attempt->facts.number <
+				kgb_llm_recorded_attempts(env, attempt->facts.spec->name);
 	const struct kgb_budget *budget = kgb_budget_reached(&attempt->model.budget);
 	if (end != KGB_AGENT_OK) {
 		outcome.code = end == KGB_AGENT_BUDGET && budget ? kgb_budget_code(budget->reached)
@@ -324,10 +331,29 @@ static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *t
 	return false;
 }
 
+/** In a replay: the recorded verdict on the same kernel. */
+static void repeat_verdict(struct work *work)
+{
+	const struct kgb_attempt_facts *facts = &work->attempt->facts;
+	const struct kgb_sample *recorded =
+		kgb_llm_recorded(facts->env, facts->spec->name, work->number);
+	const struct kgb_sample *now = kgb_op_sample(state_of(work->attempt), work->number);
+	if (recorded && recorded->has_verdict &&
+	    kgb_str_eq(recorded->kernel_sha256, now->kernel_sha256)) {
+		struct kgb_sample sample = *recorded;
+		record_verdict(work, &sample);
+	}
+	end_work(work);
+}
+
 static void judge(struct work *work, int asked_by)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_facts *facts = &attempt->facts;
+	if (facts->env->replay) {
+		repeat_verdict(work);
+		return;
+	}
 	const struct kgb_sample *twin = judged_twin(attempt, work->tree);
 	if (twin) {
 		share_verdict(work, twin);
@@ -367,6 +393,7 @@ static void serve_twins(const struct work *judged)
 /* ---- asking ---- */
 
 static void ask(struct work *first);
+static void on_answer(void *payload, const struct kgb_answer *answer);
 
 /** What a sample was asked last. */
 static struct kgb_question question_of(const struct work *work)
@@ -545,6 +572,8 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 		end = KGB_AGENT_MODEL;
 	if (budget)
 		end = KGB_AGENT_BUDGET;
+	if (attempt->facts.env->replay) /* not in the record */
+		end = KGB_AGENT_TRANSIENT;
 	kgb_verbose("%s: sample %d is missing: %s", attempt->facts.spec->name, work->number,
 		    answer->error);
 	if (!is_hopeless(attempt->end)) {
@@ -607,7 +636,7 @@ static void on_answer(void *payload, const struct kgb_answer *answer)
 	work->ask = NULL;
 	if (is_any_there(answer))
 		take_choices(work, answer);
-	else if (!ask_without_field(work, answer))
+	else if (work->attempt->facts.env->replay || !ask_without_field(work, answer))
 		note_missing(work, answer);
 }
 
@@ -616,17 +645,31 @@ static void leave(void *payload, struct kgb_question *out)
 {
 	struct work *first = payload;
 	for (struct work *work = first; work; work = work->next) {
-		work->refused = work->attempt->facts.env->samples->sampling.refused;
+		const struct kgb_attempt_env *env = work->attempt->facts.env;
+		if (!env->replay)
+			work->refused = env->samples->sampling.refused;
 		work->asked_ms = kgb_mono_ms();
 	}
 	*out = question_of(first);
 }
 
+static void submit(struct work *first)
+{
+	const struct kgb_llm_attempt *attempt = first->attempt;
+	first->ask = kgb_ask_submit(attempt->facts.env->asker,
+				    &(struct kgb_ask_spec){.base_url = attempt->base_url,
+							   .token = attempt->facts.token,
+							   .sample = first->first,
+							   .rank = first->number,
+							   .timeout_ms = attempt->answer_ms,
+							   .question = leave,
+							   .done = on_answer,
+							   .payload = first});
+}
+
 /** Send one request for a chain of samples. */
 static void ask(struct work *first)
 {
-	struct kgb_llm_attempt *attempt = first->attempt;
-	const struct kgb_attempt_env *env = attempt->facts.env;
 	int n = 0;
 	for (struct work *work = first; work; work = work->next)
 		work->choice = n++;
@@ -634,14 +677,51 @@ static void ask(struct work *first)
 		work->first = first->number;
 		work->n_choices = n;
 	}
-	first->ask =
-		kgb_ask_submit(env->asker, &(struct kgb_ask_spec){.base_url = attempt->base_url,
-								  .token = attempt->facts.token,
-								  .rank = first->number,
-								  .timeout_ms = attempt->answer_ms,
-								  .question = leave,
-								  .done = on_answer,
-								  .payload = first});
+	submit(first);
+}
+
+/** The sample that an earlier one of the replay shares its request with, or NULL. */
+static struct work *last_of_request(struct kgb_llm_attempt *attempt, const struct work *work)
+{
+	for (int i = work->number - 1; i >= work->first && work->n_choices > 1; i--) {
+		struct work *before = &attempt->work[i - 1];
+		if (!before->is_over && before->first == work->first && before->n_choices > 1)
+			return before;
+	}
+	return NULL;
+}
+
+/** In a replay: ask for what this attempt got, with the requests that brought it. */
+static void ask_as_recorded(struct kgb_llm_attempt *attempt)
+{
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	const int n = facts->env->samples->n_samples;
+	struct work **firsts = kgb_xcalloc((size_t)n + 1, sizeof(struct work *));
+	int n_firsts = 0;
+	for (int i = 0; i < n; i++) {
+		struct work *work = &attempt->work[i];
+		const struct kgb_sample *recorded =
+			kgb_llm_recorded(facts->env, facts->spec->name, work->number);
+		if (work->is_over)
+			continue;
+		if (!recorded || recorded->attempt != facts->number) {
+			end_work(work);
+			continue;
+		}
+		work->first = kgb_llm_recorded_first(facts->env, facts->spec->name, recorded);
+		work->choice = recorded->choice > 0 ? recorded->choice - 1 : 0;
+		work->n_choices = kgb_llm_recorded_choices(recorded);
+		const struct kgb_question question = question_of(work);
+		work->refused = kgb_question_left_out(&question, recorded->sent);
+		struct work *before = last_of_request(attempt, work);
+		if (before)
+			before->next = work;
+		else
+			firsts[n_firsts++] = work;
+	}
+	for (int i = 0; i < n_firsts; i++)
+		submit(firsts[i]);
+	kgb_free(firsts);
 }
 
 /** Ask for all samples that are missing, as many in a request as the server takes. */
@@ -690,7 +770,9 @@ static void begin_work(struct kgb_llm_attempt *attempt)
 			judge(work, sample->attempt);
 		}
 	}
-	if (!plan->only_judge)
+	if (attempt->facts.env->replay)
+		ask_as_recorded(attempt);
+	else if (!plan->only_judge)
 		ask_for_missing(attempt);
 }
 
@@ -739,6 +821,7 @@ static int open_session(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	if (listen_here(&attempt->base_url, &fd, err) < 0)
 		return -1;
 	const struct kgb_model_source source = {.offline = attempt->offline,
+						.cassette = attempt->cassette,
 						.traffic_dir = attempt->traffic};
 	return kgb_model_session_open(&attempt->model, &source, fd, err);
 }
@@ -770,6 +853,18 @@ static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	return kgb_offline_load(&attempt->offline, &subject, KGB_OFFLINE_SAMPLE, err);
 }
 
+/** Of the recorded attempt with the same number; one that was killed at once has no record. */
+static int load_record(struct kgb_llm_attempt *attempt, struct kgb_err *err)
+{
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	const struct kgb_replay_source *source = facts->env->replay;
+	if (!source)
+		return 0;
+	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(facts->spec->safe_name, facts->number);
+	KGB_AUTO(free) char *traffic = kgb_xasprintf("%s/%s/traffic", source->dir, rel);
+	return kgb_cassette_load(&attempt->cassette, traffic, err);
+}
+
 static int make_parts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_facts *facts = &attempt->facts;
@@ -778,7 +873,8 @@ static int make_parts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	return kgb_rundir_make_attempt(facts->env->dir, facts->spec->safe_name, facts->number,
 				       err) < 0 ||
 			       kgb_fs_mkdirs(AT_FDCWD, samples, 0755, err) < 0 ||
-			       load_offline(attempt, err) < 0 || make_texts(attempt, err) < 0
+			       load_offline(attempt, err) < 0 || load_record(attempt, err) < 0 ||
+			       make_texts(attempt, err) < 0
 		       ? -1
 		       : 0;
 }

@@ -13,14 +13,17 @@
 #include "agent/cli/program_probe.h"
 #include "agent/cli/shared_options.h"
 #include "agent/doctor/checks.h"
+#include "agent/run/run_plan.h"
 #include "agent/run/run_specs.h"
 #include "agent/sched/sched.h"
 #include "base/codes.h"
+#include "base/formats/json.h"
 #include "base/formats/jsonw.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/fs.h"
 #include "methods/method.h"
+#include "sandbox/client/question.h"
 
 #define MAX_AT_A_TIME 4
 
@@ -31,6 +34,7 @@ struct replay {
 	struct kgb_config config; /* the recorded run's */
 	struct kgb_method method;
 	bool has_method;
+	struct kgb_sampling_plan samples; /* of a bare model */
 	struct kgb_devices devices;
 	struct kgb_ladder ladder;
 	char *cli_path, *python; /* owned */
@@ -76,6 +80,8 @@ static int open_source(struct replay *r, struct kgb_err *err)
 static bool was_attempted(const struct kgb_op_state *op, KGB_UNUSED const void *payload)
 {
 	const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(op);
+	if (op->n_samples > 0)
+		return true;
 	return attempt && attempt->ended_ms >= 0 &&
 	       !kgb_str_eq(attempt->error_code, kgb_code_name(KGB_CODE_INFRA_LOST));
 }
@@ -100,15 +106,54 @@ static void set_devices(struct replay *r)
 		 cpu ? "cpu" : "cuda:0");
 }
 
+/** The protocol of a recorded request: its path in the first record of the attempt. */
+static bool find_protocol(const struct replay *r, const char *attempt_rel, int64_t n_requests,
+			  enum kgb_protocol *out)
+{
+	for (int64_t i = 1; i <= n_requests; i++) {
+		KGB_AUTO(free)
+		char *path =
+			kgb_xasprintf("%s/traffic/%04lld.meta.json", attempt_rel, (long long)i);
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_JSON);
+		KGB_AUTO(json) cJSON *meta = NULL;
+		if (kgb_fs_read(r->source.fd, path, KGB_LIMIT_JSON, &text, NULL) < 0 ||
+		    kgb_json_parse(text.ptr, text.len, &meta, NULL) < 0)
+			continue;
+		for (int protocol = 0; protocol < KGB_N_PROTOCOLS; protocol++) {
+			*out = (enum kgb_protocol)protocol;
+			if (kgb_str_ends(kgb_json_str(meta, "path", ""), kgb_question_path(*out)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/** How the recorded run asked a bare model. */
+static int prepare_samples(struct replay *r, struct kgb_err *err)
+{
+	const bool is_offline = kgb_maker_is_offline(&r->recorded.maker);
+	for (size_t i = 0; i < r->recorded.n_ops; i++) {
+		const struct kgb_op_state *op = &r->recorded.ops[i];
+		for (size_t k = 0; k < op->n_attempts; k++) {
+			const struct kgb_totals *totals = &op->attempts[k].gateway;
+			enum kgb_protocol protocol;
+			if (!find_protocol(r, op->attempts[k].dir,
+					   totals->n_exchanges + totals->n_open, &protocol))
+				continue;
+			r->samples =
+				kgb_run_sampling(&r->config.settings.model, protocol, is_offline);
+			r->samples.n_samples = r->recorded.n_samples;
+			return 0;
+		}
+	}
+	return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no answers of a model to replay",
+			r->source.name);
+}
+
 static int prepare(struct replay *r, struct kgb_err *err)
 {
 	if (open_source(r, err) < 0)
 		return -1;
-	if (r->recorded.n_samples > 0)
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"run '%s' asked a bare model: there is no CLI to run again; "
-				"`kgb-agent --skip-gen --run %s` judges its kernels",
-				r->source.name, r->source.name);
 	if (!r->recorded.maker.method || !r->recorded.dataset || !r->recorded.maker.model)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
 				r->source.name);
@@ -118,6 +163,8 @@ static int prepare(struct replay *r, struct kgb_err *err)
 	set_devices(r);
 	if (load_specs(r, err) < 0)
 		return -1;
+	if (r->method.program.builtin)
+		return prepare_samples(r, err);
 	r->cli_path = kgb_config_program(&r->cli->config, &r->method.program);
 	r->python = kgb_config_python(&r->cli->config);
 	r->ladder = *kgb_checks_ladder(r->cli);
@@ -160,6 +207,7 @@ static int start_run(struct replay *r, struct kgb_err *err)
 		.isolation = kgb_isolation_level_name(r->ladder.level),
 		.platform = r->recorded.platform,
 		.device_count = 1,
+		.n_samples = r->samples.n_samples,
 		.skip_verify = true,
 	};
 	struct kgb_event_plan_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
@@ -191,6 +239,8 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.n_items = r->n_specs,
 		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
 		.env.devices = &r->devices,
+		.max_questions = (int)s->model.concurrency,
+		.env.samples = r->method.program.builtin ? &r->samples : NULL,
 		.skip_verify = true,
 		.status_style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
 		.gateway = {.mode = KGB_GATEWAY_REPLAY},
@@ -215,7 +265,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 
 /* What became of one operator. */
 struct comparison {
-	bool same_kernel, same_checks;
+	bool same_kernel, same_checks; /* of a bare model: samples */
 	int64_t n_checks, n_recorded_checks;
 	int64_t n_misses;
 };
@@ -252,6 +302,27 @@ static void compare_checks(const struct replay *r, const char *recorded_rel, con
 	}
 }
 
+/** Replies and kernels of a bare model's samples, and how they ended. */
+static void compare_samples(const struct replay *r, const struct kgb_op_state *recorded,
+			    const struct kgb_op_state *now, struct comparison *out)
+{
+	out->n_recorded_checks = (int64_t)recorded->n_samples;
+	out->n_checks = (int64_t)now->n_samples;
+	out->same_checks = recorded->n_samples == now->n_samples;
+	for (size_t i = 0; i < recorded->n_samples; i++) {
+		const struct kgb_sample *was = &recorded->samples[i];
+		const struct kgb_sample *is = kgb_op_sample(now, was->number);
+		KGB_AUTO(free)
+		char *rel = kgb_rundir_attempt_rel(recorded->safe_name, was->attempt);
+		KGB_AUTO(free) char *reply = kgb_xasprintf("%s/samples/%04d.md", rel, was->number);
+		if (!is || is->attempt != was->attempt || !kgb_str_eq(is->finish, was->finish) ||
+		    !kgb_str_eq(is->kernel_sha256 ? is->kernel_sha256 : "",
+				was->kernel_sha256 ? was->kernel_sha256 : "") ||
+		    !same_file(r->source.fd, reply, r->dir.fd, reply))
+			out->same_checks = false;
+	}
+}
+
 static void compare(const struct replay *r, const struct kgb_spec *spec, struct comparison *out)
 {
 	const struct kgb_op_state *op = kgb_run_state_op(kgb_run_log_state(r->log), spec->name);
@@ -263,9 +334,12 @@ static void compare(const struct replay *r, const struct kgb_spec *spec, struct 
 	char *recorded_rel =
 		kgb_rundir_attempt_rel(spec->safe_name, kgb_op_counting_attempt(recorded)->number);
 	KGB_AUTO(free) char *now_rel = kgb_rundir_attempt_rel(spec->safe_name, 1);
-	compare_checks(r, recorded_rel, now_rel, out);
-	if (op->n_attempts > 0)
-		out->n_misses = op->attempts[0].gateway.n_misses;
+	if (r->method.program.builtin)
+		compare_samples(r, recorded, op, out);
+	else
+		compare_checks(r, recorded_rel, now_rel, out);
+	for (size_t i = 0; i < op->n_attempts; i++)
+		out->n_misses += op->attempts[i].gateway.n_misses;
 }
 
 static bool is_identical(const struct comparison *c)
@@ -273,25 +347,31 @@ static bool is_identical(const struct comparison *c)
 	return c->same_kernel && c->same_checks && c->n_misses == 0;
 }
 
-static void add_text(struct kgb_buf *out, const char *name, const struct comparison *c)
+static void add_text(struct kgb_buf *out, const char *name, const struct comparison *c,
+		     const char *checks)
 {
 	kgb_buf_addf(out, "%-24s %s", name, is_identical(c) ? "identical" : "DIFFERS");
-	kgb_buf_addf(out, ": kernel %s, %lld of %lld checks %s", c->same_kernel ? "same" : "other",
-		     (long long)c->n_checks, (long long)c->n_recorded_checks,
+	kgb_buf_addf(out, ": kernel %s, %lld of %lld %s %s", c->same_kernel ? "same" : "other",
+		     (long long)c->n_checks, (long long)c->n_recorded_checks, checks,
 		     c->same_checks ? "same" : "not the same");
 	if (c->n_misses > 0)
 		kgb_buf_addf(out, ", %lld requests not in the record", (long long)c->n_misses);
 	kgb_buf_addc(out, '\n');
 }
 
-static void add_json(struct kgb_jsonw *w, const char *name, const struct comparison *c)
+static void add_json(struct kgb_jsonw *w, const char *name, const struct comparison *c,
+		     const char *checks)
 {
+	KGB_AUTO(free) char *same = kgb_xasprintf("same_%s", checks);
+	KGB_AUTO(free) char *recorded = kgb_xasprintf("recorded_%s", checks);
 	kgb_jsonw_key(w, name);
-	kgb_jsonw_put(w,
-		      "{identical: %hhd, same_kernel: %hhd, same_checks: %hhd, checks: %ld, "
-		      "recorded_checks: %ld, misses: %ld}",
-		      is_identical(c), c->same_kernel, c->same_checks, c->n_checks,
-		      c->n_recorded_checks, c->n_misses);
+	kgb_jsonw_put(w, "{identical: %hhd, same_kernel: %hhd, misses: %ld", is_identical(c),
+		      c->same_kernel, c->n_misses);
+	kgb_jsonw_key(w, same);
+	kgb_jsonw_bool(w, c->same_checks);
+	kgb_jsonw_ki64(w, checks, c->n_checks);
+	kgb_jsonw_ki64(w, recorded, c->n_recorded_checks);
+	kgb_jsonw_object_end(w);
 }
 
 static int report(const struct replay *r)
@@ -299,6 +379,7 @@ static int report(const struct replay *r)
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_jsonw w;
 	bool json = r->cli->flags.json, identical = true;
+	const char *checks = r->method.program.builtin ? "samples" : "checks";
 	kgb_jsonw_init(&w, &text, 2);
 	if (json) {
 		kgb_jsonw_put(&w, "{schema: 'kgb.replay/1', recorded: %s, replay: %s, operators: {",
@@ -309,9 +390,9 @@ static int report(const struct replay *r)
 		compare(r, &r->specs[i], &c);
 		identical = identical && is_identical(&c);
 		if (json)
-			add_json(&w, r->specs[i].name, &c);
+			add_json(&w, r->specs[i].name, &c, checks);
 		else
-			add_text(&text, r->specs[i].name, &c);
+			add_text(&text, r->specs[i].name, &c, checks);
 	}
 	if (json) {
 		kgb_jsonw_put(&w, "}, identical: %hhd}", identical);
@@ -359,7 +440,8 @@ static const struct kgb_opt options[] = {
 static const char help[] =
 	"Runs the coding CLI of an earlier run again, without a model, a judge and money: the model's answers and the\n"
 	"verdicts come from the run's record. A request that is not in it is an error that names the nearest one and the\n"
-	"difference. Without RUN: the latest. Of each operator the attempt that counts is replayed: the last that left a\n"
+	"difference. A bare model is asked nothing: the questions for its samples are made again and find their answers in the\n"
+	"record; replies, kernels and the order of attempts must be the same. Without RUN: the latest. Of each operator the attempt that counts is replayed: the last that left a\n"
 	"kernel, else the last. The replay is kept in RUN/replays/.\n"
 	"\n"
 	"examples:\n"

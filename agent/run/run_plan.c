@@ -59,6 +59,23 @@ int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err)
 	return load_specs(plan, &paths, err);
 }
 
+struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model,
+					  enum kgb_protocol protocol, bool is_offline)
+{
+	return (struct kgb_sampling_plan){
+		.protocol = protocol,
+		.sampling = {.temperature = model->temperature,
+			     .top_p = model->top_p,
+			     .max_tokens = model->max_output,
+			     /* The offline model draws by it. */
+			     .seed = model->seed < 0 && is_offline ? 0 : model->seed,
+			     .effort = model->effort},
+		.stream = model->stream,
+		.n_samples = (int)model->samples,
+		.choices = protocol == KGB_PROTOCOL_CHAT ? (int)model->choices : 1,
+	};
+}
+
 struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 {
 	static const enum kgb_protocol protocols[] = {
@@ -70,24 +87,13 @@ struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 	const struct kgb_settings_model *model = &plan->cli->config.settings.model;
 	const bool anthropic = model->server == KGB_MODEL_SERVER_AUTO &&
 			       plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
-	const enum kgb_protocol protocol =
-		anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server];
-	return (struct kgb_sampling_plan){
-		.protocol = protocol,
-		.sampling = {.temperature = model->temperature,
-			     .top_p = model->top_p,
-			     .max_tokens = model->max_output,
-			     /* The offline model draws by it. */
-			     .seed = model->seed < 0 && plan->gateway_mode == KGB_GATEWAY_OFFLINE
-					     ? 0
-					     : model->seed,
-			     .effort = model->effort},
-		.stream = model->stream,
-		.n_samples = plan->generate ? (int)model->samples
-					    : kgb_run_log_state(plan->log)->n_samples,
-		.only_judge = !plan->generate,
-		.choices = protocol == KGB_PROTOCOL_CHAT ? (int)model->choices : 1,
-	};
+	struct kgb_sampling_plan samples = kgb_run_sampling(
+		model, anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server],
+		plan->gateway_mode == KGB_GATEWAY_OFFLINE);
+	samples.only_judge = !plan->generate;
+	if (samples.only_judge)
+		samples.n_samples = kgb_run_log_state(plan->log)->n_samples;
+	return samples;
 }
 
 /** Keys of the providers whose protocols the method's program speaks, and no others. */

@@ -52,6 +52,8 @@ bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_
 bool kgb_run_plan_lacks_verdicts(const struct kgb_op_state *op);
 /** How a bare model is asked. Borrows from the settings. */
 struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan);
+struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model,
+					  enum kgb_protocol protocol, bool is_offline);
 void kgb_run_plan_release(struct kgb_run_plan *plan);
 
 /** The operators that the user named, or all of the dataset. */

@@ -240,7 +240,8 @@ static void heed_provider(struct item *item, const struct kgb_attempt_outcome *o
 	const char *remedy = kgb_breaker_note(&sched->breaker, outcome->end,
 					      totals && totals->n_exchanges > totals->n_errors);
 
-	if (!remedy || sched->halted)
+	/* A record that lacks an answer is no provider's fault. */
+	if (!remedy || sched->halted || sched->spec->env.replay)
 		return;
 	sched->halted = true;
 	(void)kgb_fail(&sched->outcome.err, KGB_ERR_UNAVAILABLE,

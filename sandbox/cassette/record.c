@@ -188,6 +188,7 @@ int kgb_exchange_record_write_request(const struct kgb_exchange_record_spec *spe
 		.path = request->path,
 		.body = request->body,
 		.body_len = request->body_len,
+		.sample = kgb_headers_find(request->headers, KGB_SAMPLE_HEADER),
 	};
 	memcpy(asked.secrets, spec->secrets, sizeof(asked.secrets));
 	bool is_json = kgb_cassette_key(&asked, key);

@@ -181,6 +181,8 @@ bool kgb_cassette_key(const struct kgb_cassette_request *request, char out[KGB_S
 	kgb_buf_addf(&text, "%s %.*s\n", request->method, (int)path_len(request->path),
 		     request->path);
 	bool is_json = clean_body(request, &text);
+	if (request->sample)
+		kgb_buf_addf(&text, "\n" KGB_SAMPLE_HEADER ": %s", request->sample);
 	kgb_sha256_hex(text.ptr, text.len, out);
 	return is_json;
 }

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "sandbox/meter/protocol.h"
 #include "sandbox/request/headers.h"
 #include "sandbox/request/scrub.h"
 
@@ -24,6 +25,7 @@ struct kgb_cassette_request {
 	const char *path; /* a query is not looked at */
 	const char *body;
 	size_t body_len;
+	const char *sample; /* its header KGB_SAMPLE_HEADER; NULL: none */
 	const char *secrets[KGB_SCRUB_MAX]; /* as in struct kgb_exchange_record_spec */
 };
 /** Whether the body is JSON. */

@@ -20,6 +20,7 @@ struct kgb_ask {
 	struct kgb_buf body;
 	struct kgb_upstream_call *call; /* NULL: it waits */
 	struct kgb_answer answer;
+	int sample;
 	int64_t rank, timeout_ms, left_ms; /* left_ms: monotonic */
 	void (*question)(void *payload, struct kgb_question *out);
 	void (*done)(void *payload, const struct kgb_answer *answer);
@@ -102,6 +103,8 @@ static struct curl_slist *make_headers(const struct kgb_ask *ask)
 	KGB_AUTO(free) char *bearer = kgb_xasprintf("Authorization: Bearer %s", ask->token);
 	struct curl_slist *headers = curl_slist_append(NULL, bearer);
 	headers = curl_slist_append(headers, "Content-Type: application/json");
+	KGB_AUTO(free) char *sample = kgb_xasprintf(KGB_SAMPLE_HEADER ": %d", ask->sample);
+	headers = curl_slist_append(headers, sample);
 	if (ask->answer.protocol == KGB_PROTOCOL_ANTHROPIC)
 		headers = curl_slist_append(headers, "anthropic-version: 2023-06-01");
 	return headers;
@@ -208,6 +211,7 @@ struct kgb_ask *kgb_ask_submit(struct kgb_asker *asker, const struct kgb_ask_spe
 				.base_url = kgb_xstrdup(spec->base_url),
 				.token = kgb_xstrdup(spec->token),
 				.body = KGB_BUF_INIT(0),
+				.sample = spec->sample,
 				.rank = spec->rank,
 				.timeout_ms = spec->timeout_ms,
 				.question = spec->question,

@@ -26,6 +26,7 @@ void kgb_asker_close(struct kgb_asker *asker, void (*done)(void *payload), void 
 struct kgb_ask_spec {
 	const char *base_url; /* "http://127.0.0.1:40123"; copied */
 	const char *token; /* of the session; copied */
+	int sample; /* a number of the question's own, by which a replay finds its answer */
 	int64_t rank; /* lower ones go first; equal ones in order of arrival */
 	int64_t timeout_ms; /* from its leaving to the end of its answer; 0: no limit */
 	/** What is asked; borrowed until the callback returns. Comes from the loop when the

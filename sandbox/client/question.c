@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/formats/json.h"
 #include "base/formats/jsonw.h"
 #include "base/mem.h"
 
@@ -136,6 +137,19 @@ void kgb_question_write_sent(const struct kgb_question *question, struct kgb_buf
 	kgb_jsonw_object(&w);
 	write_sampling(question, &w);
 	kgb_jsonw_object_end(&w);
+}
+
+unsigned kgb_question_left_out(const struct kgb_question *question, const char *sent)
+{
+	unsigned left_out = 0;
+	KGB_AUTO(json) cJSON *fields = NULL;
+	if (!sent || kgb_json_parse(sent, strlen(sent), &fields, NULL) < 0)
+		return 0;
+	for (int field = 0; field < KGB_N_SAMPLING_FIELDS; field++)
+		if (is_sent(question, (enum kgb_sampling_field)field) &&
+		    !kgb_json_get(fields, wire_names[field][question->protocol]))
+			left_out |= 1u << field;
+	return left_out;
 }
 
 enum kgb_sampling_field kgb_question_refused(const struct kgb_question *question, const char *error)

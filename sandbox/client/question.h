@@ -53,6 +53,8 @@ const char *kgb_question_path(enum kgb_protocol protocol);
 void kgb_question_write(const struct kgb_question *question, struct kgb_buf *out);
 /** The sampling fields that were sent, as JSON: {"temperature": 0.8, "max_tokens": 8192}. */
 void kgb_question_write_sent(const struct kgb_question *question, struct kgb_buf *out);
+/** Bits of the fields that the question has and a request left out whose `sent` is given. */
+unsigned kgb_question_left_out(const struct kgb_question *question, const char *sent);
 /** The field that an error text of a server complains of and that the question sends;
  * KGB_N_SAMPLING_FIELDS: none. */
 enum kgb_sampling_field kgb_question_refused(const struct kgb_question *question,

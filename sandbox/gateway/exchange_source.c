@@ -147,6 +147,7 @@ static struct kgb_cassette_request replay_request(const struct kgb_exchange *ex)
 		.path = ex->path,
 		.body = ex->body.ptr,
 		.body_len = ex->body.len,
+		.sample = kgb_headers_find(&ex->headers, KGB_SAMPLE_HEADER),
 		.secrets = {ex->session->token}, /* a replay has no other */
 	};
 }

@@ -22,4 +22,8 @@ const char *kgb_provider_key_variable(enum kgb_provider provider);
 #define KGB_PROTOCOL_BIT(protocol) (1u << (protocol))
 #define KGB_PROTOCOLS_ALL ((1u << KGB_N_PROTOCOLS) - 1)
 
+/** Header by which a client tells requests of equal bodies apart: it is part of the key by which a
+ * replay finds an answer. It does not leave the gateway. */
+#define KGB_SAMPLE_HEADER "x-kgb-sample"
+
 #endif

@@ -423,4 +423,35 @@ test_expect_success 'killed at 4 random moments, no sample is lost or asked for 
 	python3 count.py "$run" 40
 	jq -e ".summary.samples | .answered == 80 and .judged == 80" "$run/results.json"
 '
+
+# ---- replays ----
+
+# replay RUNS: the replay of the run in that folder has the same samples; times apart.
+replay() {
+	run=$(run_dir "$1")
+	kgb-agent replay --runs-dir "$1" --json >replay.json 2>replay.log || { cat replay.log replay.json && return 1; }
+	jq -e ".identical and ([.operators[] | .misses] | add) == 0 and ([.operators[] | .samples] | add) == $(wc -l <"$run/samples.jsonl")" \
+		replay.json || return 1
+	kgb-agent rebuild --runs-dir "$run/replays" || return 1
+	jq -c "del(.time, .seconds)" "$run/samples.jsonl" | sort >was
+	jq -c "del(.time, .seconds)" "$(jq -r .replay replay.json)/samples.jsonl" | sort >is
+	test_cmp was is && rm -r "$run/replays"
+}
+test_expect_success 'a replay makes the same samples from the record: judged, resumed, of several choices, without refused fields' '
+	for runs in offline trouble_runs ok-openai/runs ok-anthropic/runs ok-openai-responses/runs cut.ok-openai/runs \
+		no_temperature-anthropic/runs no_max_tokens-openai/runs n_all-openai/runs n_fewer-openai/runs n_cut.ok-openai/runs; do
+		echo "$runs"
+		replay "$runs" || exit 1
+	done
+'
+test_expect_success 'a replay names the answer that its record lacks, and an answer that was changed' '
+	run=$(run_dir ok-openai/runs)
+	rm "$(grep -l "\"x-kgb-sample\", *\"2\"" "$run"/attempts/*/001/traffic/*.request.json | sed "s/request.json/meta.json/")"
+	test_expect_code 1 kgb-agent replay --runs-dir ok-openai/runs >out 2>err
+	cat out err
+	test_grep "DIFFERS: kernel same, 3 of 4 samples not the same, 1 requests not in the record" out
+	echo x >>"$(ls "$(run_dir no_max_tokens-openai/runs)"/attempts/*/001/traffic/*.response.sse | tail -n 1)"
+	test_expect_code 1 kgb-agent replay --runs-dir no_max_tokens-openai/runs >out 2>err
+	test_grep "is not what was recorded" err
+'
 test_done

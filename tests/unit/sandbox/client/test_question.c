@@ -234,6 +234,24 @@ static void test_refusals_come_to_an_end(void **state)
 	}
 }
 
+static void test_the_fields_that_a_request_left_out_are_read_from_what_was_sent(void **state)
+{
+	(void)state;
+	for (int protocol = 0; protocol < KGB_N_PROTOCOLS; protocol++)
+		for (unsigned refused = 0; refused < 1u << KGB_N_SAMPLING_FIELDS; refused++) {
+			struct kgb_question question = {.protocol = (enum kgb_protocol)protocol,
+							.model = "m",
+							.turns = {"hi"},
+							.sampling = ALL(0)};
+			KGB_AUTO(buf) struct kgb_buf sent = KGB_BUF_INIT(0);
+			question.sampling.refused = refused;
+			kgb_question_write_sent(&question, &sent);
+			question.sampling.refused = 0;
+			assert_int_equal(kgb_question_left_out(&question, sent.ptr), refused);
+			assert_int_equal(kgb_question_left_out(&question, "no JSON"), 0);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +261,8 @@ int main(void)
 		cmocka_unit_test(test_the_field_that_a_server_complains_of_is_found),
 		cmocka_unit_test(test_fields_that_were_not_sent_are_not_refused),
 		cmocka_unit_test(test_refusals_come_to_an_end),
+		cmocka_unit_test(
+			test_the_fields_that_a_request_left_out_are_read_from_what_was_sent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,23 @@ static void key_of(const char *path, const char *body, const char *secret,
 	kgb_cassette_key(&request, out);
 }
 
+static void test_a_key_knows_the_sample_that_is_asked_for(void **state)
+{
+	(void)state;
+	char keys[3][KGB_SHA256_HEX_LEN];
+	static const char *const samples[] = {NULL, "1", "2"};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(samples); i++) {
+		const struct kgb_cassette_request request = {.method = "POST",
+							     .path = "/v1/responses",
+							     .body = "{}",
+							     .body_len = 2,
+							     .sample = samples[i]};
+		assert_true(kgb_cassette_key(&request, keys[i]));
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(keys[i], keys[k]);
+	}
+}
+
 static void test_a_key_knows_path_and_body_but_no_secret_and_no_query(void **state)
 {
 	(void)state;
@@ -282,6 +299,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_differs_between_runs_is_named_and_the_rest_is_kept),
+		cmocka_unit_test(test_a_key_knows_the_sample_that_is_asked_for),
 		cmocka_unit_test(test_a_key_knows_path_and_body_but_no_secret_and_no_query),
 		cmocka_unit_test(test_a_record_answers_as_the_api_did_in_any_order_of_keys),
 		cmocka_unit_test(
