@@ -85,11 +85,6 @@ static void step(struct kgb_attempt *attempt, enum kgb_attempt_event event)
 	attempt->phase = next;
 }
 
-const char *kgb_attempt_operator(const struct kgb_attempt *attempt)
-{
-	return attempt->facts.spec->name;
-}
-
 /** The run cannot go on: journal or disk failed. */
 static void report_fatal(struct kgb_attempt *attempt, const struct kgb_err *err)
 {

@@ -45,6 +45,5 @@ KGB_MUST_CHECK int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_
 				     void *payload, struct kgb_err *err);
 /** End it: politely (the CLI may report its usage), or at once with `now`. */
 void kgb_attempt_cancel(struct kgb_attempt *attempt, bool now);
-const char *kgb_attempt_operator(const struct kgb_attempt *attempt);
 
 #endif

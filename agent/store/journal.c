@@ -253,11 +253,6 @@ int kgb_journal_append(struct kgb_journal *journal, const char *type, const char
 	return 0;
 }
 
-int64_t kgb_journal_seq(const struct kgb_journal *journal)
-{
-	return journal->seq;
-}
-
 void kgb_journal_close(struct kgb_journal *journal)
 {
 	if (!journal)

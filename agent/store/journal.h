@@ -79,9 +79,6 @@ KGB_MUST_CHECK int kgb_journal_append(struct kgb_journal *journal, const char *t
 				      const char *data_json, enum kgb_journal_sync sync,
 				      int64_t *seq_out, int64_t *time_ms_out, struct kgb_err *err);
 
-/** Number of the last record; 0 before the first. */
-int64_t kgb_journal_seq(const struct kgb_journal *journal);
-
 void kgb_journal_close(struct kgb_journal *journal);
 
 #endif
