@@ -279,18 +279,15 @@ static void add_labels(struct analysis *a)
 	}
 }
 
-static void add_heads(const struct analysis *a, struct kgb_buf *out)
+static void add_heads(const struct analysis *a, struct kgb_strv *notes)
 {
 	for (size_t i = 0; i < a->runs->list.n; i++) {
 		const struct kgb_run_row *run = &a->runs->list.items[i];
-		kgb_buf_addf(out, "%s: %s", a->labels.items[i],
-			     run->is_offline ? KGB_MARK_OFFLINE ", " : "");
-		kgb_escape(out, run->name, strlen(run->name));
-		if (run->model && !run->is_offline) {
-			kgb_buf_adds(out, ", model ");
-			kgb_escape(out, run->model, strlen(run->model));
-		}
-		kgb_buf_addf(out, ", %s\n", run->status ? run->status : "running");
+		const bool has_model = run->model && !run->is_offline;
+		kgb_strv_addf(notes, "%s: %s%s%s%s, %s", a->labels.items[i],
+			      run->is_offline ? KGB_MARK_OFFLINE ", " : "", run->name,
+			      has_model ? ", model " : "", has_model ? run->model : "",
+			      run->status ? run->status : "running");
 	}
 }
 
@@ -299,15 +296,13 @@ static int analyze(struct kgb_cli *cli)
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
 	KGB_AUTO(strv) struct kgb_strv keys = KGB_STRV_INIT;
-	struct kgb_sheet sheet = {.schema = "kgb.analyze/1",
-				  .member = "rows",
-				  .lines = KGB_BUF_INIT(0),
-				  .table = KGB_TABLE(columns)};
+	struct kgb_sheet sheet = {
+		.schema = "kgb.analyze/1", .member = "rows", .table = KGB_TABLE(columns)};
 	struct analysis a = {.runs = &runs, .table = &sheet.table};
 	if (take_keys(cli->flags.by, &keys, &err) < 0 || kgb_runs_open(cli, &runs, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	add_labels(&a);
-	add_heads(&a, &sheet.lines);
+	add_heads(&a, &sheet.notes);
 	for (size_t r = 0; r < runs.list.n; r++)
 		add_row(&a, r, NULL, NULL);
 	for (size_t i = 0; i < keys.n; i++)

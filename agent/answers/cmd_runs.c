@@ -69,10 +69,8 @@ static int list_runs(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
-	struct kgb_sheet sheet = {.schema = "kgb.runs/1",
-				  .member = "runs",
-				  .lines = KGB_BUF_INIT(0),
-				  .table = KGB_TABLE(columns)};
+	struct kgb_sheet sheet = {
+		.schema = "kgb.runs/1", .member = "runs", .table = KGB_TABLE(columns)};
 	if (name_all(cli, &err) < 0 || kgb_runs_open(cli, &runs, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_VEC_FOREACH(run, &runs.list)

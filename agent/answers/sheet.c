@@ -25,9 +25,16 @@ static void write_json(const struct kgb_sheet *sheet, struct kgb_buf *out)
 {
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 2);
-	kgb_jsonw_put(&w, "{schema: %s", sheet->schema);
+	kgb_jsonw_put(&w, "{schema: %s, notes: [", sheet->schema);
+	for (size_t i = 0; i < sheet->notes.n; i++)
+		kgb_jsonw_str(&w, sheet->notes.items[i]);
+	kgb_jsonw_array_end(&w);
 	kgb_jsonw_key(&w, sheet->member);
 	kgb_table_json(&sheet->table, &w);
+	if (sheet->second_member) {
+		kgb_jsonw_key(&w, sheet->second_member);
+		kgb_table_json(&sheet->second, &w);
+	}
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
 }
@@ -39,27 +46,47 @@ static size_t width_of_stdout(void)
 	return columns > 0 ? columns : DEFAULT_WIDTH;
 }
 
+static void write_notes(const struct kgb_sheet *sheet, bool markdown, struct kgb_buf *out)
+{
+	for (size_t i = 0; i < sheet->notes.n; i++) {
+		kgb_buf_adds(out, markdown ? "- " : "");
+		kgb_escape(out, sheet->notes.items[i], strlen(sheet->notes.items[i]));
+		kgb_buf_addc(out, '\n');
+	}
+	if (sheet->notes.n > 0)
+		kgb_buf_addc(out, '\n');
+}
+
+static void write_table(const struct kgb_table *table, bool markdown, struct kgb_buf *out)
+{
+	if (markdown)
+		kgb_table_markdown(table, out);
+	else
+		kgb_table_text(table, width_of_stdout(), out);
+}
+
 int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet)
 {
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	const bool markdown = cli->flags.markdown;
 	if (cli->flags.json) {
 		write_json(sheet, &out);
 	} else if (cli->flags.csv) {
 		kgb_table_csv(&sheet->table, &out);
 	} else {
-		kgb_buf_add(&out, sheet->lines.ptr, sheet->lines.len);
-		if (sheet->lines.len > 0)
+		write_notes(sheet, markdown, &out);
+		write_table(&sheet->table, markdown, &out);
+		if (sheet->second_member && kgb_table_n_rows(&sheet->second) > 0) {
 			kgb_buf_addc(&out, '\n');
-		if (cli->flags.markdown)
-			kgb_table_markdown(&sheet->table, &out);
-		else
-			kgb_table_text(&sheet->table, width_of_stdout(), &out);
+			write_table(&sheet->second, markdown, &out);
+		}
 	}
 	return kgb_cli_print(&out, KGB_EXIT_OK);
 }
 
 void kgb_sheet_release(struct kgb_sheet *sheet)
 {
-	kgb_buf_release(&sheet->lines);
+	kgb_strv_release(&sheet->notes);
 	kgb_table_release(&sheet->table);
+	kgb_table_release(&sheet->second);
 }

@@ -14,12 +14,14 @@
 			   "print one table as comma-separated values"), \
 		KGB_OPTION_OF_FLAG("markdown", 0, FLAG, markdown, NULL, "print Markdown tables")
 
-/** What a command prints: lines for people, then a table. */
+/** What a command prints. */
 struct kgb_sheet {
 	const char *schema; /* "kgb.analyze/1" */
+	struct kgb_strv notes; /* lines for people before the tables, which JSON has too */
 	const char *member; /* of the JSON document, that has the rows */
-	struct kgb_buf lines; /* before the table; text and Markdown have them */
 	struct kgb_table table;
+	const char *second_member; /* NULL: there is no second table; CSV never has it */
+	struct kgb_table second;
 };
 
 /** Read the runs that the command line names. */

@@ -31,7 +31,7 @@ def operator(template, run, number, checks):
     op["tokens"]["gateway"]["total_tokens"] = 10000 + 500 * (number % 11) + 2000 * (run % 2)
     op["verify_calls"] = op["verify_calls"] * checks
     if passed:
-        speedup = round((0.4 + 0.25 * (number % 8)) * (1 + 0.1 * (run % 2) + 0.02 * (number % 3)), 4)
+        speedup = round((0.4 + 0.25 * (number % 8)) * (1 + 0.15 * (run % 2) * (number % 4 - 1)), 4)
         op.update(status="passed", reached="timed", error=None, error_code=None, speedup=speedup,
                   speedup_low=round(speedup * 0.98, 4), speedup_high=round(speedup * 1.02, 4), gpu="NVIDIA H100")
     else:
