@@ -190,7 +190,7 @@ def record(options, python, kernels, work):
     parents = Zygotes(options.judge, work, "cpu", python)
     if not parents.ready:
         return False
-    library = pathlib.Path(options.judge).resolve().parents[1] / "lib" / "kgb" / "_kgbrun.abi3.so"
+    library = pathlib.Path(options.judge).resolve().with_name("_kgbrun.abi3.so")
     argv = [python, "-I", "-B", str(pathlib.Path(__file__).with_name("recording_runner.py")), "--library", str(library),
             "--zygotes", str(work), "--records", str(options.records), *(["--approximate"] if options.approximate else [])]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runner:
