@@ -62,6 +62,10 @@ void kgb_dtype_store_i64(enum kgb_dtype dtype, void *p, int64_t value);
  * faster. */
 void kgb_dtype_load_array(enum kgb_dtype dtype, const void *p, size_t n, double *out);
 void kgb_dtype_store_array(enum kgb_dtype dtype, const double *values, size_t n, void *p);
+/** The same for float16, bfloat16 and float8_e4m3fn without the way through double: all their
+ * values are float32, and values are rounded once. */
+void kgb_dtype_load_floats(enum kgb_dtype dtype, const void *p, size_t n, float *out);
+void kgb_dtype_store_floats(enum kgb_dtype dtype, const float *values, size_t n, void *p);
 /** Round value to the dtype and back. */
 double kgb_dtype_round(enum kgb_dtype dtype, double value);
 
