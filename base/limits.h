@@ -16,6 +16,7 @@
 #define KGB_LIMIT_YAML_KEY 128 /* one key; escaped, it must fit the 1,024 that libyaml takes */
 #define KGB_LIMIT_PROMPT (2u << 20) /* one rendered prompt */
 #define KGB_LIMIT_KERNEL (256u << 10) /* one kernel.py */
+#define KGB_LIMIT_TTIR (8u << 20) /* one module of Triton's IR */
 #define KGB_LIMIT_HTTP_BODY (64u << 20) /* one request body at the gateway */
 #define KGB_LIMIT_HTTP_ANSWER (256u << 20) /* one answer of a provider, and its record */
 #define KGB_LIMIT_VERDICT (4u << 20) /* one verdict document */

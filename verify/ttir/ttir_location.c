@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <string.h>
+
+#include "verify/ttir/ttir_reader.h"
+
+#define DEPTH_MAX 16 /* locations that name locations */
+
+static bool starts(struct kgb_slice s, const char *text)
+{
+	return s.n >= strlen(text) && memcmp(s.s, text, strlen(text)) == 0;
+}
+
+static struct kgb_slice behind(struct kgb_slice s, size_t n)
+{
+	return n <= s.n ? (struct kgb_slice){s.s + n, s.n - n} : (struct kgb_slice){s.s, 0};
+}
+
+/* Digits in front; 0 without. */
+static int number(struct kgb_slice s)
+{
+	int value = 0;
+
+	for (size_t i = 0; i < s.n && i < 8 && isdigit((unsigned char)s.s[i]); i++)
+		value = value * 10 + (s.s[i] - '0');
+	return value;
+}
+
+/* The location that stands for this one, nearer to the source; empty at the end. */
+static struct kgb_slice nearer(struct kgb_slice s, const struct kgb_slice *aliases,
+			       size_t n_aliases)
+{
+	if (starts(s, "#loc")) {
+		size_t at = (size_t)number(behind(s, 4));
+		return at < n_aliases ? aliases[at] : behind(s, s.n);
+	}
+	if (starts(s, "callsite("))
+		return behind(s, 9);
+	if (starts(s, "fused[") || starts(s, "fused<")) {
+		const char *open = memchr(s.s, '[', s.n);
+		return open ? behind(s, (size_t)(open - s.s) + 1) : behind(s, s.n);
+	}
+	return behind(s, s.n);
+}
+
+/* "file":12:3 gives both; "name"(other) gives the other. */
+static struct kgb_slice quoted(struct kgb_ttir_statement *statement, struct kgb_slice s)
+{
+	const char *close = memchr(s.s + 1, '"', s.n - 1);
+	if (!close)
+		return behind(s, s.n);
+	struct kgb_slice name = {s.s + 1, (size_t)(close - s.s) - 1};
+	struct kgb_slice rest = behind(s, name.n + 2);
+
+	if (starts(rest, "("))
+		return behind(rest, 1);
+	if (!starts(rest, ":"))
+		return behind(s, s.n);
+	const char *slash = memrchr(name.s, '/', name.n);
+	if (slash)
+		name = behind(name, (size_t)(slash - name.s) + 1);
+	size_t n = name.n < sizeof(statement->kernel_file) ? name.n
+							   : sizeof(statement->kernel_file) - 1;
+	for (size_t i = 0; i < n; i++)
+		statement->kernel_file[i] = isgraph((unsigned char)name.s[i]) ? name.s[i] : '?';
+	statement->kernel_line = number(behind(rest, 1));
+	return behind(s, s.n);
+}
+
+void kgb_ttir_locate(struct kgb_ttir_statement *statement, const struct kgb_slice *aliases,
+		     size_t n_aliases)
+{
+	struct kgb_slice s = statement->location;
+
+	for (int depth = 0; depth < DEPTH_MAX && s.n > 0; depth++)
+		s = starts(s, "\"") ? quoted(statement, s) : nearer(s, aliases, n_aliases);
+}
