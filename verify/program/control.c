@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/program/control.h"
+
+/* ---- ends of regions ---- */
+
+static void check_values(struct kgb_builder *b, const uint32_t *in, uint32_t n,
+			 const uint32_t *expected, uint32_t n_expected)
+{
+	char name[KGB_TTIR_TYPE_NAME_LEN], other[KGB_TTIR_TYPE_NAME_LEN];
+
+	if (n != n_expected) {
+		kgb_builder__fail(b, "%u values where %u are expected", n, n_expected);
+		return;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		const struct kgb_ttir_type *type = kgb_builder__type(b, in[k]);
+		struct kgb_ttir_type want = *kgb_builder__type(b, expected[k]);
+		if (b->expected_end == KGB_END_MAP)
+			want.rank = 0;
+		if (!kgb_ttir_same_type(type, &want))
+			kgb_builder__fail(b, "%s where %s is expected",
+					  kgb_ttir_type_name(type, name),
+					  kgb_ttir_type_name(&want, other));
+	}
+}
+
+KGB_BUILD(kgb_yield_build)
+{
+	const uint32_t first = b->rule->what == KGB_END_CONDITION;
+
+	(void)s;
+	if (b->rule->what != b->expected_end) {
+		kgb_builder__fail(b, "it does not end this region");
+		return;
+	}
+	if (first) {
+		const struct kgb_ttir_type *condition = kgb_builder__type(b, op->in[0]);
+		if (condition->rank || condition->element != KGB_TTIR_I1)
+			kgb_builder__fail(b, "a condition of i1 expected");
+	}
+	if (!b->failed)
+		check_values(b, op->in + first, op->n_in - first, b->expected, b->n_expected);
+	kgb_builder__dense_in(b, op, first);
+}
+
+KGB_BUILD(kgb_return_build)
+{
+	const struct kgb_operation *parent = b->region->parent;
+
+	(void)s;
+	if (b->expected_end != KGB_END_RETURN || (parent && parent->run != kgb_call_run)) {
+		kgb_builder__fail(b, "it does not end a function");
+		return;
+	}
+	check_values(b, op->in, op->n_in, b->expected, b->n_expected);
+	kgb_builder__dense_in(b, op, 0);
+}
+
+KGB_RUN(kgb_end_run)
+{
+	x->last = op;
+	return 0;
+}
+
+/* ---- branches between the blocks of a region ---- */
+
+static void build_successor(struct kgb_builder *b, struct kgb_operation *op,
+			    const struct kgb_ttir_successor *successor, uint32_t index,
+			    const struct kgb_ttir_region *text)
+{
+	uint32_t to = 0;
+
+	for (to = 1; to < text->n_blocks; to++) {
+		if (kgb_slice_same(text->blocks[to].label, successor->label))
+			break;
+	}
+	if (to >= text->n_blocks) {
+		kgb_builder__fail(b, "unknown block");
+		return;
+	}
+	const struct kgb_machine_block *block = &b->region->blocks[to];
+	op->successors[index] = to;
+	op->successor_in[index] = successor->first_operand;
+	if (to <= b->region->building) {
+		b->region->has_loop = true;
+		b->program->may_wait |= b->program->has_atomic;
+	}
+	check_values(b, op->in + successor->first_operand, successor->n_operands, block->arguments,
+		     block->n_arguments);
+}
+
+KGB_BUILD(kgb_branch_build)
+{
+	const bool is_conditional = b->rule->what;
+	const enum kgb_end end = b->expected_end;
+
+	if (s->n_successors != (is_conditional ? 2 : 1)) {
+		kgb_builder__fail(b, "%u successors", s->n_successors);
+		return;
+	}
+	if (is_conditional) {
+		const struct kgb_ttir_type *condition = kgb_builder__type(b, op->in[0]);
+		if (condition->rank || condition->element != KGB_TTIR_I1)
+			kgb_builder__fail(b, "a condition of i1 expected");
+	}
+	b->expected_end = KGB_END_YIELD; /* blocks' arguments have types of their own */
+	for (uint32_t k = 0; k < s->n_successors && !b->failed; k++)
+		build_successor(b, op, &s->successors[k], k, b->text);
+	b->expected_end = end;
+	kgb_builder__dense_in(b, op, is_conditional);
+}
+
+KGB_RUN(kgb_branch_run)
+{
+	const bool second = op->what && !*x->at[op->in[0]];
+	const struct kgb_machine_block *block = &op->region->blocks[op->successors[second]];
+
+	kgb_execution__move(x, block->arguments, op->in + op->successor_in[second],
+			    block->n_arguments);
+	x->next_block = op->successors[second];
+	return 0;
+}
+
+/* ---- loops ---- */
+
+/* Values of these types that live as long as an operation. */
+static uint32_t *add_carried(struct kgb_builder *b, const struct kgb_operation *op,
+			     const struct kgb_ttir_argument *arguments, uint32_t n)
+{
+	uint32_t *values = kgb_builder__list(b, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		values[i] = kgb_builder__add_value(b, &arguments[i].type, 0);
+		if (arguments[i].type.element == KGB_TTIR_DESCRIPTOR)
+			kgb_builder__unsupported(b, "a descriptor that a loop carries");
+		if (b->failed)
+			return values;
+		b->values.items[values[i]].first = op->position;
+	}
+	return values;
+}
+
+/* Results that share the storage of what the loop carries. */
+static void add_results(struct kgb_builder *b, struct kgb_operation *op, const uint32_t *carried,
+			uint32_t n)
+{
+	uint32_t *out = kgb_builder__list(b, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct kgb_value value = *kgb_builder__value(b, carried[i]);
+		out[i] = kgb_builder__add_view(b, carried[i], &value.type, value.collapsed);
+	}
+	op->out = out;
+	op->n_out = n;
+}
+
+/* Fills expected types of a region's end with those that the statement names for its results. */
+static bool same_as_results(struct kgb_builder *b, const struct kgb_ttir_statement *s,
+			    const struct kgb_ttir_argument *arguments, uint32_t n)
+{
+	bool same = s->n_out_types == n;
+
+	for (uint32_t i = 0; same && i < n; i++)
+		same = kgb_ttir_same_type(&s->out_types[i], &arguments[i].type);
+	if (!same)
+		kgb_builder__fail(b, "its results are not what it carries");
+	return same;
+}
+
+KGB_BUILD(kgb_for_build)
+{
+	const struct kgb_ttir_block *text = s->n_regions == 1 ? &s->regions[0].blocks[0] : NULL;
+
+	if (!text || s->regions[0].n_blocks != 1 || text->n_arguments != op->n_in - 2) {
+		kgb_builder__fail(b, "one block with its arguments expected");
+		return;
+	}
+	for (uint32_t k = 0; k < 3; k++)
+		if (!kgb_ttir_same_type(kgb_builder__type(b, op->in[k]), &text->arguments[0].type))
+			kgb_builder__fail(b, "bounds of another type");
+	if (text->arguments[0].type.rank ||
+	    !kgb_ttir_is_integer((enum kgb_ttir_element)text->arguments[0].type.element))
+		kgb_builder__fail(b, "bounds that are not integers");
+	op->element = text->arguments[0].type.element;
+	op->number[0] = kgb_ttir_has_word(s, "unsigned");
+	kgb_builder__dense_in(b, op, 3);
+	if (b->failed || !same_as_results(b, s, text->arguments + 1, op->n_in - 3))
+		return;
+	kgb_builder__place(b, op);
+	const uint32_t *carried = add_carried(b, op, text->arguments, text->n_arguments);
+	if (b->failed)
+		return;
+	for (uint32_t i = 0; i < op->n_in - 3; i++)
+		if (!kgb_ttir_same_type(kgb_builder__type(b, op->in[3 + i]),
+					kgb_builder__type(b, carried[1 + i])))
+			kgb_builder__fail(b, "initial values of other types");
+	add_results(b, op, carried + 1, op->n_in - 3);
+	(void)kgb_builder__region_with_end(b, op, &s->regions[0], carried, 0, KGB_END_YIELD,
+					   carried + 1, op->n_in - 3);
+}
+
+static int out_of_fuel(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_FUEL,
+				    "more steps than allowed: an endless loop");
+}
+
+KGB_RUN(kgb_for_run)
+{
+	const struct kgb_region *region = op->regions[0];
+	const uint32_t *arguments = region->blocks[0].arguments;
+	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+	int64_t i = kgb_execution__integer(x, op->in[0]);
+	const int64_t end = kgb_execution__integer(x, op->in[1]);
+	const int64_t step = kgb_execution__integer(x, op->in[2]);
+	const uint64_t unused = 64 - 8 * size;
+	const uint64_t u_end = (uint64_t)end << unused;
+
+	if (step <= 0)
+		return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_INDEX, "step %lld",
+					    (long long)step);
+	kgb_execution__move(x, arguments + 1, op->in + 3, op->n_in - 3);
+	while (op->number[0] ? (uint64_t)i << unused < u_end : i < end) {
+		memcpy(x->at[arguments[0]], &i, size);
+		if (--x->fuel < 0)
+			return out_of_fuel(x, op);
+		if (kgb_execution__region(x, region) < 0)
+			return -1;
+		if (op->n_out)
+			kgb_execution__move(x, arguments + 1, x->last->in, op->n_out);
+		if (__builtin_add_overflow(i, step, &i))
+			break;
+	}
+	return 0;
+}
+
+KGB_BUILD(kgb_while_build)
+{
+	if (s->n_regions != 2 || s->regions[0].n_blocks != 1 || s->regions[1].n_blocks != 1) {
+		kgb_builder__fail(b, "two blocks expected");
+		return;
+	}
+	const struct kgb_ttir_block *before = &s->regions[0].blocks[0];
+	const struct kgb_ttir_block *after = &s->regions[1].blocks[0];
+	if (before->n_arguments != op->n_in ||
+	    !same_as_results(b, s, after->arguments, after->n_arguments)) {
+		kgb_builder__fail(b, "its results are not what it carries");
+		return;
+	}
+	kgb_builder__dense_in(b, op, 0);
+	kgb_builder__place(b, op);
+	const uint32_t *first = add_carried(b, op, before->arguments, before->n_arguments);
+	const uint32_t *second = add_carried(b, op, after->arguments, after->n_arguments);
+	if (b->failed)
+		return;
+	for (uint32_t i = 0; i < op->n_in; i++)
+		if (!kgb_ttir_same_type(kgb_builder__type(b, op->in[i]),
+					kgb_builder__type(b, first[i])))
+			kgb_builder__fail(b, "initial values of other types");
+	add_results(b, op, second, after->n_arguments);
+	b->n_loops++;
+	(void)kgb_builder__region_with_end(b, op, &s->regions[0], first, 0, KGB_END_CONDITION,
+					   second, after->n_arguments);
+	(void)kgb_builder__region_with_end(b, op, &s->regions[1], second, 0, KGB_END_YIELD, first,
+					   before->n_arguments);
+	b->n_loops--;
+}
+
+KGB_RUN(kgb_while_run)
+{
+	const struct kgb_machine_block *before = &op->regions[0]->blocks[0];
+	const struct kgb_machine_block *after = &op->regions[1]->blocks[0];
+
+	kgb_execution__move(x, before->arguments, op->in, before->n_arguments);
+	for (;;) {
+		if (--x->fuel < 0)
+			return out_of_fuel(x, op);
+		if (kgb_execution__region(x, op->regions[0]) < 0)
+			return -1;
+		const struct kgb_operation *condition = x->last;
+		const bool goes_on = *x->at[condition->in[0]];
+		kgb_execution__move(x, after->arguments, condition->in + 1, after->n_arguments);
+		if (!goes_on)
+			return 0;
+		if (kgb_execution__region(x, op->regions[1]) < 0)
+			return -1;
+		if (before->n_arguments)
+			kgb_execution__move(x, before->arguments, x->last->in, before->n_arguments);
+	}
+}
+
+/* ---- conditions ---- */
+
+KGB_BUILD(kgb_if_build)
+{
+	const struct kgb_ttir_type *condition = kgb_builder__type(b, op->in[0]);
+	uint32_t *out = kgb_builder__list(b, s->n_out_types);
+
+	if (condition->rank || condition->element != KGB_TTIR_I1 || s->n_regions == 0 ||
+	    (s->n_out_types && s->n_regions != 2)) {
+		kgb_builder__fail(b, "a condition of i1, and a region for each case expected");
+		return;
+	}
+	for (uint32_t i = 0; i < s->n_out_types; i++) {
+		if (s->out_types[i].element == KGB_TTIR_DESCRIPTOR)
+			kgb_builder__unsupported(b, "a descriptor that depends on a condition");
+		out[i] = kgb_builder__add_value(b, &s->out_types[i], 0);
+	}
+	op->out = out;
+	op->n_out = s->n_out_types;
+	kgb_builder__place(b, op);
+	for (uint32_t k = 0; k < s->n_regions && !b->failed; k++) {
+		if (s->regions[k].n_blocks != 1 || s->regions[k].blocks[0].n_arguments)
+			kgb_builder__fail(b, "one block without arguments expected");
+		else
+			(void)kgb_builder__region_with_end(b, op, &s->regions[k], NULL, 0,
+							   KGB_END_YIELD, out, op->n_out);
+	}
+}
+
+KGB_RUN(kgb_if_run)
+{
+	const uint32_t k = *x->at[op->in[0]] ? 0 : 1;
+
+	if (k >= op->n_regions)
+		return 0;
+	if (kgb_execution__region(x, op->regions[k]) < 0)
+		return -1;
+	if (op->n_out)
+		kgb_execution__move(x, op->out, x->last->in, op->n_out);
+	return 0;
+}
+
+/* ---- calls: a function of one block is expanded in place, another one becomes a region ---- */
+
+static const struct kgb_ttir_function *find_function(struct kgb_builder *b, struct kgb_slice name)
+{
+	for (uint32_t i = 0; i < b->module->n_functions; i++) {
+		const struct kgb_ttir_function *f = &b->module->functions[i];
+		if (kgb_slice_same(f->name, name))
+			return f;
+	}
+	kgb_builder__unsupported(b, "unknown function '%.*s'", (int)(name.n < 100 ? name.n : 100),
+				 name.s);
+	return NULL;
+}
+
+/* A function of one block: its return gives the results. */
+static void expand_call(struct kgb_builder *b, struct kgb_operation *op,
+			const struct kgb_ttir_function *f)
+{
+	const struct kgb_ttir_block *block = &f->body.blocks[0];
+	const struct kgb_ttir_statement *call = b->at;
+
+	if (block->n_statements == 0) {
+		kgb_builder__fail(b, "a function without a return");
+		return;
+	}
+	const struct kgb_ttir_statement *last = block->statements[block->n_statements - 1];
+	kgb_builder__statements(b, block, block->n_statements - 1);
+	if (b->failed)
+		return;
+	b->at = last;
+	if (!kgb_slice_is(last->name, "tt.return") || last->n_operands != f->n_results)
+		kgb_builder__fail(b, "a return of the function's results expected");
+	uint32_t *out = kgb_builder__list(b, f->n_results);
+	for (uint32_t i = 0; i < f->n_results && !b->failed; i++) {
+		out[i] = kgb_builder__find(b, last->operands[i]);
+		if (!kgb_ttir_same_type(kgb_builder__type(b, out[i]), &f->results[i]))
+			kgb_builder__fail(b, "a result of another type");
+	}
+	b->at = call;
+	op->run = NULL;
+	op->out = out;
+	op->n_out = b->failed ? 0 : f->n_results;
+}
+
+static void region_call(struct kgb_builder *b, struct kgb_operation *op,
+			const struct kgb_ttir_function *f)
+{
+	uint32_t *out = kgb_builder__list(b, f->n_results);
+
+	for (uint32_t i = 0; i < f->n_results; i++)
+		out[i] = kgb_builder__add_value(b, &f->results[i], 0);
+	op->out = out;
+	op->n_out = f->n_results;
+	kgb_builder__place(b, op);
+	if (!b->failed)
+		(void)kgb_builder__region_with_end(b, op, &f->body, op->in, 0, KGB_END_RETURN, out,
+						   f->n_results);
+}
+
+KGB_BUILD(kgb_call_build)
+{
+	const struct kgb_ttir_function *f = find_function(b, s->symbol);
+	const size_t scope = b->scope, mark = kgb_builder__mark(b);
+	const struct kgb_rule *rule = b->rule;
+
+	if (!f)
+		return;
+	bool fits = f->arguments.n_arguments == op->n_in;
+	for (uint32_t k = 0; fits && k < op->n_in; k++)
+		fits = kgb_ttir_same_type(kgb_builder__type(b, op->in[k]),
+					  &f->arguments.arguments[k].type);
+	if (!fits || ++b->n_calls > KGB_MACHINE_CALLS_MAX) {
+		kgb_builder__fail(b, fits ? "more than 32 calls in each other"
+					  : "arguments that do not fit the function");
+		return;
+	}
+	b->scope = mark;
+	for (uint32_t k = 0; k < op->n_in; k++)
+		kgb_builder__name(b, f->arguments.arguments[k].name, &op->in[k], 1);
+	if (f->body.n_blocks == 1)
+		expand_call(b, op, f);
+	else
+		region_call(b, op, f);
+	kgb_builder__forget(b, mark);
+	b->scope = scope;
+	b->rule = rule;
+	b->n_calls--;
+}
+
+KGB_RUN(kgb_call_run)
+{
+	if (kgb_execution__region(x, op->regions[0]) < 0)
+		return -1;
+	kgb_execution__move(x, op->out, x->last->in, op->n_out);
+	return 0;
+}
+
+/* ---- assertions ---- */
+
+KGB_BUILD(kgb_assert_build)
+{
+	const struct kgb_ttir_type *condition = kgb_builder__type(b, op->in[0]);
+
+	if (condition->element != KGB_TTIR_I1) {
+		kgb_builder__fail(b, "a condition of i1 expected");
+		return;
+	}
+	size_t n = s->text.n < 120 ? s->text.n : 120;
+	op->text = n ? kgb_arena_strndup(&b->program->arena, s->text.s, n) : "";
+}
+
+KGB_RUN(kgb_assert_run)
+{
+	const struct kgb_value *value = kgb_execution__value(x, op->in[0]);
+	const size_t n = value->is_wide ? x->width : value->n_stored;
+
+	for (size_t i = 0; i < n; i++)
+		if (!x->at[op->in[0]][i])
+			return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_ASSERT,
+						    "it does not hold: %s", op->text);
+	return 0;
+}
+
+KGB_BUILD(kgb_nothing_build)
+{
+	(void)b;
+	(void)s;
+	op->run = NULL;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * One thread that runs programs of a launch. Inside of the room only.
+ */
+#ifndef KGB_VERIFY_PROGRAM_EXECUTION_H
+#define KGB_VERIFY_PROGRAM_EXECUTION_H
+
+#include "verify/program/launch.h"
+#include "verify/program/memory.h"
+#include "verify/program/program.h"
+
+#define KGB_CHUNK 512 /* elements that are converted at a time, so that they stay in the cache */
+
+struct kgb_execution {
+	const struct kgb_machine_program *program;
+	const struct kgb_lanes *lanes;
+	uint8_t **at; /* where the elements of each value are */
+	uint8_t *arena; /* owned */
+	uint8_t *spare; /* owned; for values that change places */
+	size_t spare_bytes;
+	struct kgb_memory *memory; /* borrowed; shared by threads */
+	struct kgb_memory_view view; /* the part of it that was touched last */
+	uint32_t program_id[3], grid[3];
+	uint32_t serial; /* number of the program in the grid */
+	size_t width; /* combinations at a time in a combine region */
+	uint64_t random;
+	int64_t fuel;
+	uint32_t next_block; /* where the last branch goes */
+	const struct kgb_operation *last; /* that ended the region that ran last; NULL: none */
+	struct kgb_machine_fault *fault;
+};
+
+/** Notes a fault of an operation; returns -1. */
+int kgb_execution__fault(struct kgb_execution *x, const struct kgb_operation *op,
+			 enum kgb_machine_fault_kind kind, const char *fmt, ...) KGB_PRINTF(4, 5);
+/** The same with the address of an access. */
+int kgb_execution__fault_at(struct kgb_execution *x, const struct kgb_operation *op,
+			    enum kgb_machine_fault_kind kind, uint64_t address, const char *what);
+
+const struct kgb_value *kgb_execution__value(const struct kgb_execution *x, uint32_t value);
+/** Runs the operations of a region from its first block to its end. */
+KGB_MUST_CHECK int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *region);
+/** to[i] = from[i], as if at once; all lanes of both are stored. */
+void kgb_execution__move(struct kgb_execution *x, const uint32_t *to, const uint32_t *from,
+			 uint32_t n);
+/** An integer scalar, sign extended. */
+int64_t kgb_execution__integer(const struct kgb_execution *x, uint32_t value);
+
+uint64_t kgb_execution__draw(struct kgb_execution *x);
+/** n random elements; an i1 stays 0 or 1. */
+void kgb_execution__draw_lanes(struct kgb_execution *x, enum kgb_ttir_element element, void *to,
+			       size_t n);
+/** n times the element at `one`. */
+void kgb_execution__fill(void *to, const void *one, size_t size, size_t n);
+
+/** Executes an operation that stores axes which were stored once. */
+int kgb_execution__expand(struct kgb_execution *x, const struct kgb_operation *op);
+
+/** A thread's state for a program; release it. `arguments` are the values' places. */
+void kgb_execution__init(struct kgb_execution *x, const struct kgb_machine_program *program,
+			 uint8_t *const *arguments);
+void kgb_execution__release(struct kgb_execution *x);
+/** Runs the program with this number in the grid. */
+KGB_MUST_CHECK int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t seed,
+					  int64_t fuel);
+
+/** Goes through a plan: offsets of the operands in elements, for each run. */
+struct kgb_runs {
+	const struct kgb_plan *plan;
+	uint32_t at[KGB_TTIR_RANK_MAX];
+	size_t offset[3];
+	uint32_t i; /* runs done */
+};
+void kgb_runs__next(struct kgb_runs *runs);
+
+#endif

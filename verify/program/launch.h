@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A launch of a program on the CPU: its memory, arguments, grid and limits, and the fault that
+ * ended it.
+ */
+#ifndef KGB_VERIFY_PROGRAM_LAUNCH_H
+#define KGB_VERIFY_PROGRAM_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/** Memory that a launch may touch. */
+struct kgb_machine_buffer {
+	void *data; /* borrowed; aligned to 8 bytes */
+	size_t bytes;
+	uint64_t address; /* where the kernel finds it; a multiple of 8; buffers do not overlap */
+	bool is_writable;
+};
+/** An address for a launch's buffer i: far from all others, and a multiple of 2^40. */
+uint64_t kgb_machine_address(uint32_t i);
+
+#define KGB_MACHINE_DESCRIPTOR_RANK 5
+/** A tensor descriptor that the host made. */
+struct kgb_machine_descriptor {
+	uint64_t address;
+	int64_t shape[KGB_MACHINE_DESCRIPTOR_RANK];
+	int64_t strides[KGB_MACHINE_DESCRIPTOR_RANK]; /* in elements */
+	bool pads_with_nan; /* what lies outside reads NaN, not 0 */
+};
+struct kgb_machine_argument {
+	uint64_t bits; /* of a scalar, in the low bytes; of a pointer the address */
+	const struct kgb_machine_descriptor *descriptor; /* borrowed; NULL: not one */
+};
+
+/** The most that a launch can have on a GPU. */
+#define KGB_MACHINE_GRID_X_MAX 0x7fffffffu
+#define KGB_MACHINE_GRID_YZ_MAX 65535u
+#define KGB_MACHINE_FUEL (INT64_C(1) << 32) /* about two minutes of one program */
+#define KGB_MACHINE_THREADS_MAX 64
+
+struct kgb_machine_launch {
+	const struct kgb_machine_buffer *buffers; /* borrowed */
+	uint32_t n_buffers;
+	const struct kgb_machine_argument *arguments; /* borrowed */
+	uint32_t n_arguments;
+	uint32_t grid[3];
+	uint64_t seed; /* order of programs, and what undefined lanes read */
+	int n_threads; /* 0: as many as cores */
+	int64_t fuel; /* steps of each program, of about 20 ns; 0: KGB_MACHINE_FUEL */
+	bool finds_races; /* note who touches what; takes 24 bytes for each element of a buffer */
+};
+
+enum kgb_machine_fault_kind {
+	KGB_MACHINE_NO_FAULT,
+	KGB_MACHINE_FAULT_ACCESS, /* an address in no buffer */
+	KGB_MACHINE_FAULT_READ_ONLY, /* a store into a buffer that is not writable */
+	KGB_MACHINE_FAULT_ALIGNMENT, /* an address that is no multiple of the element's size */
+	KGB_MACHINE_FAULT_CLAIM, /* an argument that is less divisible than the program claims */
+	KGB_MACHINE_FAULT_RACE, /* two programs touch one element, one writes, not both atomic */
+	KGB_MACHINE_FAULT_INDEX, /* an index of gather, histogram, a descriptor or a loop */
+	KGB_MACHINE_FAULT_ASSERT, /* tt.assert */
+	KGB_MACHINE_FAULT_FUEL, /* more steps than allowed: an endless loop */
+	KGB_N_MACHINE_FAULTS,
+};
+/** "access", "race", ... */
+const char *kgb_machine_fault_name(enum kgb_machine_fault_kind kind);
+
+struct kgb_machine_fault {
+	enum kgb_machine_fault_kind kind;
+	int line; /* of the text */
+	int kernel_line; /* of the kernel's source; 0: the text has no locations */
+	char kernel_file[48]; /* name without folders */
+	uint32_t program[3]; /* program id */
+	uint64_t address; /* of an access */
+	int32_t buffer; /* that the address lies in, or the nearest below it; -1: none, or no access
+			 */
+	int64_t offset; /* bytes from the buffer's beginning */
+	char message[256]; /* one line: what happened, where */
+};
+
+#endif

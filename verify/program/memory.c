@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/program/memory.h"
+
+#include "base/mem.h"
+
+#define SHADOW_BYTES_MAX (UINT64_C(4) << 30) /* all shadows of a launch */
+#define RACE_PROGRAMS_MAX (UINT64_C(1) << 24)
+
+static int by_address(const void *a, const void *b)
+{
+	const struct kgb_memory_range *x = a, *y = b;
+
+	return (x->buffer->address > y->buffer->address) -
+	       (x->buffer->address < y->buffer->address);
+}
+
+static int check_buffers(const struct kgb_memory *memory, struct kgb_err *err)
+{
+	for (uint32_t i = 0; i < memory->n_ranges; i++) {
+		const struct kgb_machine_buffer *buffer = memory->ranges[i].buffer;
+		uint64_t end;
+		if (buffer->address % 8 || (uintptr_t)buffer->data % 8 ||
+		    (!buffer->data && buffer->bytes) ||
+		    __builtin_add_overflow(buffer->address, buffer->bytes, &end) ||
+		    buffer->address == 0)
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"buffer %u: its address or data is not aligned to 8 bytes",
+					memory->ranges[i].index);
+		if (i + 1 < memory->n_ranges && memory->ranges[i + 1].buffer->address < end)
+			return kgb_fail(err, KGB_ERR_INVALID, "buffers %u and %u overlap",
+					memory->ranges[i].index, memory->ranges[i + 1].index);
+	}
+	return 0;
+}
+
+static int add_shadows(struct kgb_memory *memory, uint64_t n_programs, uint32_t least_access,
+		       struct kgb_err *err)
+{
+	uint64_t total = 0;
+
+	while (least_access >> memory->shift > 1)
+		memory->shift++;
+	for (uint32_t i = 0; i < memory->n_ranges; i++)
+		total += (memory->ranges[i].buffer->bytes >> memory->shift) + 1;
+	if (n_programs > RACE_PROGRAMS_MAX || total > SHADOW_BYTES_MAX / sizeof(struct kgb_shadow))
+		return kgb_fail(err, KGB_ERR_LIMIT,
+				"races of %llu programs in %llu elements: too much memory",
+				(unsigned long long)n_programs, (unsigned long long)total);
+	for (uint32_t i = 0; i < memory->n_ranges; i++)
+		memory->ranges[i].shadow =
+			kgb_xcalloc((memory->ranges[i].buffer->bytes >> memory->shift) + 1,
+				    sizeof(struct kgb_shadow));
+	memory->programs = kgb_xcalloc(n_programs + 1, sizeof(*memory->programs));
+	return 0;
+}
+
+int kgb_memory__init(struct kgb_memory *memory, const struct kgb_machine_launch *launch,
+		     uint64_t n_programs, uint32_t least_access, struct kgb_err *err)
+{
+	*memory = (struct kgb_memory){.n_ranges = launch->n_buffers};
+	memory->ranges = kgb_xcalloc(launch->n_buffers + 1, sizeof(*memory->ranges));
+	for (uint32_t i = 0; i < launch->n_buffers; i++)
+		memory->ranges[i] = (struct kgb_memory_range){&launch->buffers[i], i, NULL};
+	qsort(memory->ranges, memory->n_ranges, sizeof(*memory->ranges), by_address);
+	if (check_buffers(memory, err) < 0 ||
+	    (launch->finds_races && add_shadows(memory, n_programs, least_access, err) < 0)) {
+		kgb_memory__release(memory);
+		return -1;
+	}
+	return 0;
+}
+
+void kgb_memory__release(struct kgb_memory *memory)
+{
+	for (uint32_t i = 0; i < memory->n_ranges; i++)
+		kgb_free(memory->ranges[i].shadow);
+	kgb_free(memory->ranges);
+	kgb_free(memory->programs);
+	*memory = (struct kgb_memory){0};
+}
+
+const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory, uint64_t address)
+{
+	uint32_t low = 0, high = memory->n_ranges;
+
+	while (low < high) { /* the first range behind the address */
+		uint32_t middle = low + (high - low) / 2;
+		if (memory->ranges[middle].buffer->address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &memory->ranges[low - 1] : NULL;
+}
+
+/* ---- races ---- */
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static void store(uint32_t *p, uint32_t value)
+{
+	__atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+
+/* Whether what `earlier` did at `time` was visible to `later`: it released afterwards, and the
+ * later one acquired after that. Takes any release and any acquire for a pair, so that no honest
+ * lock is a race. */
+static bool is_ordered(const struct kgb_memory *memory, uint32_t earlier, uint32_t time,
+		       uint32_t later)
+{
+	return load(&memory->programs[earlier].released) > time &&
+	       load(&memory->programs[later].acquired) > time;
+}
+
+static bool conflicts(const struct kgb_memory *memory, const struct kgb_mark *mark,
+		      uint32_t program, uint32_t *other)
+{
+	const uint32_t who = load(&mark->program);
+
+	if (who == 0 || who == program + 1 ||
+	    is_ordered(memory, who - 1, load(&mark->time), program))
+		return false;
+	*other = who - 1;
+	return true;
+}
+
+static void set_mark(struct kgb_mark *mark, uint32_t program, uint32_t time)
+{
+	store(&mark->time, time);
+	store(&mark->program, program + 1);
+}
+
+/* Atomics leave no mark: they race with what is not atomic only. */
+static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
+			enum kgb_access access, uint32_t program, uint32_t *other)
+{
+	const uint32_t now = load(&memory->time);
+
+	if (conflicts(memory, &shadow->writer, program, other))
+		return -1;
+	if (access == KGB_ACCESS_READ) {
+		struct kgb_mark *last = &shadow->readers[0];
+		if (load(&last->program) != program + 1 && load(&last->program) != 0)
+			set_mark(&shadow->readers[1], load(&last->program) - 1, load(&last->time));
+		set_mark(last, program, now);
+		return 0;
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(shadow->readers); i++)
+		if (conflicts(memory, &shadow->readers[i], program, other))
+			return -1;
+	if (access == KGB_ACCESS_WRITE)
+		set_mark(&shadow->writer, program, now);
+	return 0;
+}
+
+int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
+		     uint64_t address, uint64_t bytes, enum kgb_access access, uint32_t program,
+		     uint32_t *other)
+{
+	const uint64_t first = (address - range->buffer->address) >> memory->shift;
+	const uint64_t end = (address - range->buffer->address + bytes - 1) >> memory->shift;
+
+	for (uint64_t i = first; i <= end; i++)
+		if (note_element(memory, &range->shadow[i], access, program, other) < 0)
+			return -1;
+	return 0;
+}
+
+void kgb_memory__synchronize(struct kgb_memory *memory, uint32_t program, bool acquires,
+			     bool releases)
+{
+	struct kgb_memory_program *mine = &memory->programs[program];
+
+	if (acquires)
+		store(&mine->acquired, load(&memory->time) + 1);
+	if (releases)
+		store(&mine->released, __atomic_add_fetch(&memory->time, 1, __ATOMIC_RELAXED));
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The buffers of a launch as the machine's memory: addresses, checks, and who touched what.
+ */
+#ifndef KGB_VERIFY_PROGRAM_MEMORY_H
+#define KGB_VERIFY_PROGRAM_MEMORY_H
+
+#include "verify/program/launch.h"
+
+enum kgb_access {
+	KGB_ACCESS_READ,
+	KGB_ACCESS_WRITE,
+	KGB_ACCESS_ATOMIC, /* reads and writes */
+};
+
+/** Who touched an element, for races. A program is its number + 1, 0 none. */
+struct kgb_mark {
+	uint32_t program, time;
+};
+struct kgb_shadow {
+	struct kgb_mark writer; /* the last one, not an atomic one */
+	struct kgb_mark readers[2]; /* the last ones, two different programs */
+};
+
+struct kgb_memory_range {
+	const struct kgb_machine_buffer *buffer; /* borrowed */
+	uint32_t index; /* in the launch */
+	struct kgb_shadow *shadow; /* owned; NULL: races are not looked for */
+};
+
+/** When a program made its work visible to others, and looked at theirs: by atomics that release
+ * and acquire. Times are those of memory->time. */
+struct kgb_memory_program {
+	uint32_t released, acquired;
+};
+
+struct kgb_memory {
+	struct kgb_memory_range *ranges; /* owned; by address */
+	uint32_t n_ranges;
+	uint32_t shift; /* an element of the shadow has 2^shift bytes */
+	struct kgb_memory_program *programs; /* owned; NULL: races are not looked for */
+	uint32_t time; /* atomics that released so far */
+};
+
+/** A part of memory that accesses are compared with before anything else. */
+struct kgb_memory_view {
+	uint64_t address, bytes;
+	uint8_t *data;
+	const struct kgb_memory_range *range;
+};
+
+/** LIMIT: too much memory is needed for shadows. `least_access` is the smallest element's size. */
+KGB_MUST_CHECK int kgb_memory__init(struct kgb_memory *memory,
+				    const struct kgb_machine_launch *launch, uint64_t n_programs,
+				    uint32_t least_access, struct kgb_err *err);
+void kgb_memory__release(struct kgb_memory *memory);
+
+/** The range that has the address, or the nearest below it; NULL: there is none. */
+const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory, uint64_t address);
+
+/** Notes an access of a program to [address, address + bytes) in a range and returns -1 if it
+ * races, with the other's number in *other. */
+int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
+		     uint64_t address, uint64_t bytes, enum kgb_access access, uint32_t program,
+		     uint32_t *other);
+/** A program's atomic releases what it wrote, and acquires what others released. */
+void kgb_memory__synchronize(struct kgb_memory *memory, uint32_t program, bool acquires,
+			     bool releases);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * A checked program as the machine runs it. Inside of the room only. The program owns all of it, in
+ * one arena; nothing changes after the builder is done, so any number of threads runs it at a time.
+ */
+#ifndef KGB_VERIFY_PROGRAM_PROGRAM_H
+#define KGB_VERIFY_PROGRAM_PROGRAM_H
+
+#include "base/mem.h"
+#include "verify/lanes/lanes.h"
+#include "verify/ttir/ttir_text.h"
+
+struct kgb_execution;
+struct kgb_operation;
+
+/** Executes an operation; -1: a fault, which the execution has noted. */
+typedef int (*kgb_run_fn)(struct kgb_execution *x, const struct kgb_operation *op);
+
+/** The lanes of a value are an array in row-major order. An axis along which all lanes are the same
+ * is stored once; so a splat is one element, and a broadcast costs nothing. */
+struct kgb_value {
+	struct kgb_ttir_type type;
+	uint32_t collapsed; /* bit for each axis that is stored once; set for axes of size 1 */
+	uint32_t n_stored; /* elements; 1: the same in all lanes */
+	uint32_t root; /* the value whose storage it shares, or itself */
+	int32_t argument; /* of the kernel, or -1 */
+	bool is_constant; /* `at` is a place in the program's constants */
+	bool is_wide; /* a scalar in a combine region, with an element for each combination at a
+			 time */
+	const struct kgb_region *home; /* where a root is written first */
+	uint32_t first, last; /* operations between which a root is needed */
+	size_t bytes, at; /* of a root: in an execution's arena */
+};
+
+/** How a loop goes through operands that are stored in different ways: runs, in which each operand
+ * moves by one element or stays, and axes around them. */
+struct kgb_plan {
+	uint32_t n_runs, run; /* run: elements of the result in each */
+	unsigned moves; /* bit k: operand k moves within a run */
+	uint32_t n_axes; /* outermost first */
+	uint32_t sizes[KGB_TTIR_RANK_MAX];
+	uint32_t strides[3][KGB_TTIR_RANK_MAX]; /* of operand k, in elements */
+};
+
+struct kgb_machine_block {
+	uint32_t first; /* index of its first operation */
+	const uint32_t *arguments; /* values */
+	uint32_t n_arguments;
+	uint64_t dominators; /* bit for each block of the region */
+};
+
+struct kgb_region {
+	struct kgb_operation *parent; /* NULL: the kernel itself */
+	struct kgb_region *outer;
+	struct kgb_operation **operations;
+	struct kgb_machine_block *blocks;
+	uint32_t n_operations, cap_operations, n_blocks;
+	uint32_t building; /* the block that is being built */
+	size_t width; /* of a combine region: combinations at a time at most; 0: any other region */
+	bool has_loop; /* a branch goes backwards */
+	bool is_narrow; /* a combine region that can do only one combination at a time */
+};
+
+/** What a loop does with operands that are not of one of its types. */
+enum kgb_via {
+	KGB_VIA_NOTHING,
+	KGB_VIA_FLOAT, /* a narrow float is widened to float32, a result rounded */
+	KGB_VIA_SIGNED, /* an i1 counts as 0 or -1; the result's lowest bit counts */
+	KGB_VIA_LOW, /* the result's lowest bit counts */
+};
+
+/** What runs after an operation. */
+enum kgb_flow {
+	KGB_FLOW_NEXT,
+	KGB_FLOW_END, /* the region is done */
+	KGB_FLOW_BRANCH, /* the block that it chose */
+};
+
+struct kgb_operation {
+	const char *name; /* of its row in the table */
+	kgb_run_fn run;
+	enum kgb_flow flow;
+	const uint32_t *in, *out; /* values */
+	uint32_t n_in, n_out;
+	struct kgb_region *region; /* where it stands */
+	struct kgb_region *regions[2];
+	uint32_t n_regions;
+	uint32_t position, end; /* of itself, and of the last operation in its regions */
+	uint32_t cost; /* fuel */
+	int line, kernel_line;
+	const char *kernel_file; /* owned by the program */
+
+	/* What the operation needs besides; each family says which. */
+	const struct kgb_plan *plan;
+	kgb_lanes_fn lanes, lanes_too; /* lanes_too: a second loop, of a cast */
+	uint8_t element, to; /* enum kgb_ttir_element of operands and result */
+	uint8_t via; /* enum kgb_via */
+	bool is_wide;
+	uint32_t what; /* a variant */
+	int64_t number[4];
+	const int64_t *list;
+	const uint32_t *scratch; /* values without a name */
+	uint32_t n_scratch;
+	const char *text; /* of an assertion; owned by the program */
+	uint32_t successors[2], successor_in[2]; /* blocks, and their first operand */
+};
+
+struct kgb_machine_claim {
+	int64_t divisibility; /* of an argument, 0: none claimed */
+};
+
+struct kgb_machine_program {
+	struct kgb_arena arena;
+	const char *name;
+	struct kgb_value *values;
+	uint32_t n_values;
+	uint32_t *arguments; /* values */
+	struct kgb_machine_claim *claims; /* of the arguments */
+	uint32_t n_arguments;
+	uint32_t n_operations;
+	struct kgb_region *body;
+	uint8_t *constants;
+	size_t constant_bytes;
+	size_t arena_bytes; /* of an execution */
+	uint32_t
+		least_access; /* bytes of the smallest element that it touches in memory; 0: none */
+	bool has_atomic;
+	bool may_wait; /* a loop without a known end has an atomic or volatile access */
+};
+
+/** Gives each root a place in the arena; those that are not needed at a time share one. -1: too
+ * large.
+ */
+KGB_MUST_CHECK int kgb_program__lay_out(struct kgb_machine_program *program, struct kgb_err *err);
+
+#endif
