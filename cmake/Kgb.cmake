@@ -123,9 +123,9 @@ function(kgb_unit_test name)
 		ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=TAP;${KGB_TEST_SANITIZERS};LC_ALL=C;TZ=UTC")
 endfunction()
 
-# A unit test in Python. It exits with 77 when a package that it needs is missing.
+# A unit test in Python; further arguments are the script's. It exits with 77 when a package that it needs is missing.
 function(kgb_python_test name script)
-	add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} -I ${script})
+	add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} -I ${script} ${ARGN})
 	set_tests_properties(unit.${name} PROPERTIES LABELS "unit;quick;python" TIMEOUT 1200 SKIP_RETURN_CODE 77)
 endfunction()
 

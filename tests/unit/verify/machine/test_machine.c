@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs with control flow, shapes, memory and atomics; faults; text that is refused. */
+#include "tests/unit/verify/machine/machine_module.h"
+
+#define N 8
+
+/* Lanes i of %a as %x, addresses of %o as %qo. */
+#define LOADS                                                                   \
+	"%i = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\n" \
+	"%pa = tt.splat %a : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"          \
+	"%qa = tt.addptr %pa, %i : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n"     \
+	"%po = tt.splat %o : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"          \
+	"%qo = tt.addptr %po, %i : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n"     \
+	"%x = tt.load %qa cacheModifier = ca {isVolatile = true} : tensor<8x!tt.ptr<i32>>\n"
+#define STORE "\ntt.store %qo, %r cacheModifier = wb : tensor<8x!tt.ptr<i32>>"
+#define STORE_ONE "\ntt.store %o, %r : !tt.ptr<i32>"
+
+#define C(n) "%c" #n " = arith.constant " #n " : i32\n"
+
+static const struct {
+	const char *what;
+	const char *body; /* of a kernel (%a, %o: !tt.ptr<i32>) */
+	int32_t want[N]; /* in %o, from %a = {3, -1, 4, 1, -5, 9, 2, -6} and zeros */
+	const char *functions; /* besides the kernel */
+} programs[] = {
+	{"a list of constants",
+	 LOADS "%c = arith.constant dense<[1, -2, 3, 16, 5, 6, 7, 8]> : tensor<8xi32>\n"
+	       "%r = arith.addi %x, %c : tensor<8xi32>" STORE,
+	 {4, -3, 7, 17, 0, 15, 9, 2},
+	 NULL},
+	{"bytes of constants",
+	 LOADS
+	 "%r = arith.constant dense<\"0x0100000002000000030000000400000005000000060000000700000008000000\"> : tensor<8xi32>" STORE,
+	 {1, 2, 3, 4, 5, 6, 7, 8},
+	 NULL},
+	{"a reduction",
+	 LOADS
+	 "%r = \"tt.reduce\"(%x) <{axis = 0 : i32}> ({\n^bb0(%u: i32 loc(unknown), %v: i32):\n"
+	 "%s = arith.addi %u, %v : i32\ntt.reduce.return %s : i32\n}) : (tensor<8xi32>) -> i32" STORE_ONE,
+	 {7},
+	 NULL},
+	{"a condition in a combine region",
+	 LOADS
+	 "%r = \"tt.reduce\"(%x) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n"
+	 "%k = arith.cmpi slt, %u, %v : i32\n%s = scf.if %k -> (i32) {\nscf.yield %v : i32\n} else {\nscf.yield %u : i32\n}\n"
+	 "tt.reduce.return %s : i32\n}) : (tensor<8xi32>) -> i32" STORE_ONE,
+	 {9},
+	 NULL},
+	{"a reduction of two operands with an index",
+	 LOADS
+	 "%r:2 = \"tt.reduce\"(%x, %i) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %iu: i32, %v: i32, %iv: i32):\n"
+	 "%k = arith.cmpi sgt, %u, %v : i32\n%s = arith.select %k, %u, %v : i32\n%t = arith.select %k, %iu, %iv : i32\n"
+	 "tt.reduce.return %s, %t : i32, i32\n}) : (tensor<8xi32>, tensor<8xi32>) -> (i32, i32)\n"
+	 "tt.store %o, %r#1 : !tt.ptr<i32>",
+	 {5},
+	 NULL},
+	{"reductions along both axes",
+	 LOADS
+	 "%m = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>\n"
+	 "%s = \"tt.reduce\"(%m) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.subi %u, %v : i32\ntt.reduce.return %w : i32\n}) : (tensor<2x4xi32>) -> tensor<4xi32>\n"
+	 "%t = \"tt.reduce\"(%m) <{axis = 1 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.maxsi %u, %v : i32\ntt.reduce.return %w : i32\n}) : (tensor<2x4xi32>) -> tensor<2xi32>\n"
+	 "%e = tt.expand_dims %s {axis = 0 : i32} : tensor<4xi32> -> tensor<1x4xi32>\n"
+	 "%f = tt.expand_dims %t {axis = 1 : i32} : tensor<2xi32> -> tensor<2x1xi32>\n"
+	 "%g = tt.broadcast %e : tensor<1x4xi32> -> tensor<2x4xi32>\n%h = tt.broadcast %f : tensor<2x1xi32> -> tensor<2x4xi32>\n"
+	 "%k = arith.muli %g, %h : tensor<2x4xi32>\n%r = tt.reshape %k : tensor<2x4xi32> -> tensor<8xi32>" STORE,
+	 {32, -40, 8, 28, 72, -90, 18, 63},
+	 NULL},
+	{"a scan",
+	 LOADS
+	 "%r = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> ({\n^bb0(%u: i32, %v: i32):\n"
+	 "%s = arith.addi %u, %v : i32\ntt.scan.return %s : i32\n}) : (tensor<8xi32>) -> tensor<8xi32>" STORE,
+	 {3, 2, 6, 7, 2, 11, 13, 7},
+	 NULL},
+	{"a scan backwards that keeps the order of operands",
+	 LOADS
+	 "%r = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = true}> ({\n^bb0(%u: i32, %v: i32):\n"
+	 "%z = arith.subi %v, %v : i32\n%s = arith.addi %u, %z : i32\ntt.scan.return %s : i32\n}) : (tensor<8xi32>) -> tensor<8xi32>" STORE,
+	 {-6, -6, -6, -6, -6, -6, -6, -6},
+	 NULL},
+	{"a loop of blocks that exchanges arguments",
+	 C(0) C(1) C(
+		 10) "cf.br ^bb1(%c0, %c1 : i32, i32)\n^bb1(%n: i32, %s: i32):  // 2 preds\n%m = arith.addi %n, %c1 : i32\n"
+		     "%t = arith.addi %s, %s : i32\n%k = arith.cmpi slt, %m, %c10 : i32\n"
+		     "cf.cond_br %k, ^bb1(%m, %t : i32, i32), ^bb2(%s : i32)\n^bb2(%e: i32):\ntt.store %o, %e : !tt.ptr<i32>",
+	 {512},
+	 NULL},
+	{"an early return",
+	 C(0) "%v = tt.load %a : !tt.ptr<i32>\n%k = arith.cmpi sgt, %v, %c0 : i32\n"
+	      "cf.cond_br %k, ^bb1, ^bb2\n^bb1:\ntt.return\n^bb2:\ntt.store %o, %v : !tt.ptr<i32>",
+	 {0},
+	 NULL},
+	{"carried values that change places",
+	 C(0) C(1) C(
+		 5) "%w:2 = scf.for %n = %c0 to %c5 step %c1 iter_args(%p = %c0, %q = %c1) -> (i32, i32)  : i32 {\n"
+		    "%s = arith.addi %p, %q : i32\nscf.yield %q, %s : i32, i32\n} {tt.num_stages = 2 : i32}\ntt.store %o, %w#1 : !tt.ptr<i32>",
+	 {8},
+	 NULL},
+	{"a loop without results, and without its yield",
+	 C(0) C(1) C(
+		 5) "scf.for %n = %c0 to %c5 step %c1  : i32 {\n%p = tt.addptr %o, %n : !tt.ptr<i32>, i32\ntt.store %p, %n : !tt.ptr<i32>\n}",
+	 {0, 1, 2, 3, 4},
+	 NULL},
+	{"while",
+	 C(1) C(100) "%w = scf.while (%n = %c1) : (i32) -> (i32) {\n%k = arith.cmpi slt, %n, %c100 : i32\nscf.condition(%k) %n : i32\n} do {\n"
+		     "^bb0(%m: i32):\n%d = arith.addi %m, %m : i32\nscf.yield %d : i32\n}\ntt.store %o, %w : !tt.ptr<i32>",
+	 {128},
+	 NULL},
+	{"calls: one in place, one with blocks",
+	 C(7) "%u = tt.call @twice(%c7) : (i32) -> i32\n%v = tt.call @limited(%u) : (i32) -> i32\ntt.store %o, %v : !tt.ptr<i32>",
+	 {10},
+	 "tt.func private @twice(%x: i32) -> i32 attributes {noinline = false} {\n%y = arith.addi %x, %x : i32\ntt.return %y : i32\n}\n"
+	 "tt.func private @limited(%x: i32) -> i32 {\n%c10 = arith.constant 10 : i32\n%k = arith.cmpi sgt, %x, %c10 : i32\n"
+	 "cf.cond_br %k, ^bb1, ^bb2\n^bb1:\ntt.return %c10 : i32\n^bb2:\ntt.return %x : i32\n}\n"},
+	{"a call in a combine region",
+	 LOADS
+	 "%r = \"tt.reduce\"(%x) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n"
+	 "%s = tt.call @larger(%u, %v) : (i32, i32) -> i32\ntt.reduce.return %s : i32\n}) : (tensor<8xi32>) -> i32" STORE_ONE,
+	 {9},
+	 "tt.func private @larger(%x: i32, %y: i32) -> i32 {\n%k = arith.cmpi sgt, %x, %y : i32\n"
+	 "cf.cond_br %k, ^bb1, ^bb2\n^bb1:\ntt.return %x : i32\n^bb2:\ntt.return %y : i32\n}\n"},
+	{"transposition",
+	 LOADS
+	 "%m = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>\n"
+	 "%t = tt.trans %m {order = array<i32: 1, 0>} : tensor<2x4xi32> -> tensor<4x2xi32>\n%r = tt.reshape %t : tensor<4x2xi32> -> tensor<8xi32>" STORE,
+	 {3, -5, -1, 9, 4, 2, 1, -6},
+	 NULL},
+	{"split, join and cat",
+	 LOADS
+	 "%m = tt.reshape %x : tensor<8xi32> -> tensor<4x2xi32>\n"
+	 "%u, %v = tt.split %m : tensor<4x2xi32> -> tensor<4xi32>\n%j = tt.join %v, %u : tensor<4xi32> -> tensor<4x2xi32>\n"
+	 "%k = tt.reshape %j : tensor<4x2xi32> -> tensor<8xi32>\n%w = tt.cat %u, %v : tensor<4xi32> -> tensor<8xi32>\n"
+	 "%r = arith.subi %k, %w : tensor<8xi32>" STORE,
+	 {-4, -1, 6, 2, 10, -6, -15, 8},
+	 NULL},
+	{"gather",
+	 LOADS
+	 "%j = arith.constant dense<[7, 6, 5, 4, 3, 2, 1, 0]> : tensor<8xi32>\n"
+	 "%r = tt.gather %x[%j] {axis = 0 : i32} : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>" STORE,
+	 {-6, 2, 9, -5, 1, 4, -1, 3},
+	 NULL},
+	{"histogram with a mask",
+	 LOADS
+	 "%b = arith.constant dense<3> : tensor<8xi32>\n%m = arith.andi %x, %b : tensor<8xi32>\n"
+	 "%z = arith.constant dense<0> : tensor<8xi32>\n%k = arith.cmpi sgt, %x, %z : tensor<8xi32>\n"
+	 "%r = tt.histogram %m, %k : tensor<8xi32> -> tensor<8xi32>" STORE,
+	 {1, 2, 1, 1},
+	 NULL},
+	{"a product",
+	 LOADS
+	 "%u = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>\n%f = arith.sitofp %u : tensor<2x4xi32> to tensor<2x4xf32>\n"
+	 "%t = tt.trans %f {order = array<i32: 1, 0>} : tensor<2x4xf32> -> tensor<4x2xf32>\n%c = arith.constant dense<1.000000e+00> : tensor<2x2xf32>\n"
+	 "%d = tt.dot %f, %t, %c, inputPrecision = ieee : tensor<2x4xf32> * tensor<4x2xf32> -> tensor<2x2xf32>\n"
+	 "%e = arith.fptosi %d : tensor<2x2xf32> to tensor<2x2xi32>\n%g = tt.reshape %e : tensor<2x2xi32> -> tensor<4xi32>\n"
+	 "%r = tt.cat %g, %g : tensor<4xi32> -> tensor<8xi32>" STORE,
+	 {28, -21, -21, 147, 28, -21, -21, 147},
+	 NULL},
+	{"exchange if equal",
+	 C(0) C(7) "%v = tt.atomic_cas acq_rel, gpu, %o, %c0, %c7 : (!tt.ptr<i32>, i32, i32) -> i32\n"
+		   "%w = tt.atomic_cas acq_rel, gpu, %o, %c0, %v : (!tt.ptr<i32>, i32, i32) -> i32",
+	 {7},
+	 NULL},
+	{"atomics of lanes that meet",
+	 LOADS
+	 "%z = arith.constant dense<0> : tensor<8xi32>\n%q = tt.addptr %po, %z : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n"
+	 "%k = arith.cmpi sgt, %x, %z : tensor<8xi32>\n"
+	 "%v = tt.atomic_rmw add, relaxed, gpu, %q, %x, %k : (tensor<8x!tt.ptr<i32>>, tensor<8xi32>, tensor<8xi1>) -> tensor<8xi32>",
+	 {19},
+	 NULL},
+	{"a descriptor, across its edges",
+	 "%c8 = arith.constant 4 : i32\n%s8 = arith.constant 4 : i64\n%s1 = arith.constant 1 : i64\n"
+	 "%c2 = arith.constant 2 : i32\n%c1 = arith.constant -1 : i32\n%c0 = arith.constant 0 : i32\n"
+	 "%d = tt.make_tensor_descriptor %a, [%c2, %c8], [%s8, %s1] : <i32>, <2x4xi32>\n"
+	 "%e = tt.make_tensor_descriptor %o, [%c2, %c8], [%s8, %s1] : <i32>, <tensor<2x4xi32>>\n"
+	 "%t = tt.descriptor_load %d[%c0, %c1] : !tt.tensordesc<2x4xi32> -> tensor<2x4xi32>\n"
+	 "tt.descriptor_store %e[%c0, %c0], %t : !tt.tensordesc<2x4xi32>, tensor<2x4xi32>\n"
+	 "tt.descriptor_reduce add, %e[%c1, %c0], %t : !tt.tensordesc<2x4xi32>, tensor<2x4xi32>",
+	 {0, -2, 8, 6, 0, -5, 9, 2},
+	 NULL},
+	{"a map with a condition",
+	 LOADS
+	 "%r = \"tt.map_elementwise\"(%x) <{pack = 1 : i32}> ({\n^bb0(%u: i32):\n%c0 = arith.constant 0 : i32\n"
+	 "%k = arith.cmpi sgt, %u, %c0 : i32\n%s = scf.if %k -> (i32) {\nscf.yield %u : i32\n} else {\nscf.yield %c0 : i32\n}\n"
+	 "tt.map_elementwise.return %s : i32\n}) : (tensor<8xi32>) -> tensor<8xi32>" STORE,
+	 {3, 0, 4, 1, 0, 9, 2, 0},
+	 NULL},
+};
+
+static void test_programs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(programs); i++) {
+		KGB_AUTO(free)
+		char *kernel = module_text("%a: !tt.ptr<i32>, %o: !tt.ptr<i32>", programs[i].body);
+		kernel[strlen(kernel) - 2] = '\0'; /* the module's brace */
+		KGB_AUTO(free)
+		char *text = kgb_xasprintf("%s%s}\n", kernel,
+					   programs[i].functions ? programs[i].functions : "");
+		struct kgb_machine_program *program = parse_module(text);
+		_Alignas(16) int32_t a[N] = {3, -1, 4, 1, -5, 9, 2, -6}, o[N] = {0};
+		struct arrays arrays = {.launch = {.finds_races = true}};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		if (run_arrays(&arrays, program, &fault, &err) < 0)
+			fail_msg("%s: %s", programs[i].what, err.msg);
+		for (size_t k = 0; k < N; k++)
+			if (o[k] != programs[i].want[k])
+				fail_msg("%s: element %zu is %d, not %d", programs[i].what, k, o[k],
+					 programs[i].want[k]);
+		kgb_machine_program_free(program);
+	}
+}
+
+/* ---- faults ---- */
+
+#define SIGNATURE "%a: !tt.ptr<i32>, %o: !tt.ptr<i32>"
+static const struct {
+	const char *body;
+	enum kgb_machine_fault_kind kind;
+	const char *message; /* a part of it */
+	const char *signature; /* NULL: SIGNATURE */
+	uint32_t grid; /* programs; 0: one */
+	bool is_read_only; /* %o */
+} faults[] = {
+	{C(8) "%p = tt.addptr %a, %c8 : !tt.ptr<i32>, i32\n%v = tt.load %p : !tt.ptr<i32> loc(\"dir/kernel.py\":12:3)",
+	 KGB_MACHINE_FAULT_ACCESS,
+	 "kernel.py:12: tt.load (line 5 of the IR), program (0, 0, 0): byte 32 of buffer 0, which has 32: in no buffer",
+	 NULL, 0, false},
+	{"%c = arith.constant -1 : i32\n%p = tt.addptr %a, %c : !tt.ptr<i32>, i32\n%v = tt.load %p : !tt.ptr<i32>",
+	 KGB_MACHINE_FAULT_ACCESS, "in no buffer", NULL, 0, false},
+	{"%b = tt.bitcast %a : !tt.ptr<i32> -> !tt.ptr<i8>\n" C(
+		 2) "%p = tt.addptr %b, %c2 : !tt.ptr<i8>, i32\n%q = tt.bitcast %p : !tt.ptr<i8> -> !tt.ptr<i32>\n%v = tt.load %q : !tt.ptr<i32>",
+	 KGB_MACHINE_FAULT_ALIGNMENT, "byte 2 of buffer 0", NULL, 0, false},
+	{C(1) "tt.store %o, %c1 : !tt.ptr<i32>", KGB_MACHINE_FAULT_READ_ONLY, "read only", NULL, 0,
+	 true},
+	{"%p = tt.get_program_id x : i32\ntt.store %o, %p : !tt.ptr<i32>", KGB_MACHINE_FAULT_RACE,
+	 "byte 0 of buffer 1, which has 32: touched by program (", NULL, 2, false},
+	{"%v = tt.load %o : !tt.ptr<i32>\n%p = tt.get_program_id x : i32\n%q = tt.addptr %o, %p : !tt.ptr<i32>, i32\ntt.store %q, %v : !tt.ptr<i32>",
+	 KGB_MACHINE_FAULT_RACE, "touched by", NULL, 2, false},
+	{"%k = arith.constant false\ntt.assert %k, \"n is small\" : i1", KGB_MACHINE_FAULT_ASSERT,
+	 "it does not hold: n is small", NULL, 0, false},
+	{"%k = arith.constant false\nllvm.intr.assume %k : i1", KGB_MACHINE_FAULT_ASSERT,
+	 "it does not hold", NULL, 0, false},
+	{"%k = arith.constant true\nscf.while : () -> () {\nscf.condition(%k)\n} do {\nscf.yield\n}",
+	 KGB_MACHINE_FAULT_FUEL, "endless loop", NULL, 0, false},
+	{C(0) C(5) "scf.for %n = %c0 to %c5 step %c0  : i32 {\n}", KGB_MACHINE_FAULT_INDEX,
+	 "step 0", NULL, 0, false},
+	{LOADS
+	 "%r = tt.gather %x[%x] {axis = 0 : i32} : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>",
+	 KGB_MACHINE_FAULT_INDEX, "index", NULL, 0, false},
+	{LOADS "%r = tt.histogram %x : tensor<8xi32> -> tensor<8xi32>", KGB_MACHINE_FAULT_INDEX,
+	 "bin", NULL, 0, false},
+	{C(2) "%s3 = arith.constant 3 : i64\n%s1 = arith.constant 1 : i64\n"
+	      "%d = tt.make_tensor_descriptor %a, [%c2, %c2], [%s3, %s1] : <i32>, <2x4xi32>",
+	 KGB_MACHINE_FAULT_ALIGNMENT, "stride 3 of axis 0", NULL, 0, false},
+	{"", KGB_MACHINE_FAULT_CLAIM, "argument 1 is compiled as a multiple of 3",
+	 "%a: !tt.ptr<i32> {tt.divisibility = 16 : i32}, %o: !tt.ptr<i32> {tt.divisibility = 3 : i32}",
+	 0, false},
+};
+
+static void test_faults(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(faults); i++) {
+		KGB_AUTO(free)
+		char *text = module_text(faults[i].signature ? faults[i].signature : SIGNATURE,
+					 faults[i].body);
+		struct kgb_machine_program *program = parse_module(text);
+		_Alignas(16) int32_t a[N] = {3, -1, 4, 1, -5, 9, 2, -6}, o[N] = {0};
+		struct arrays arrays = {
+			.launch = {.finds_races = true, .fuel = 100000, .grid = {faults[i].grid}}};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		arrays.buffers[1].is_writable = !faults[i].is_read_only;
+		if (run_arrays(&arrays, program, &fault, &err) == 0)
+			fail_msg("no fault: %s", faults[i].message);
+		assert_int_equal(err.kind, KGB_ERR_FAILED);
+		assert_string_equal(kgb_machine_fault_name(fault.kind),
+				    kgb_machine_fault_name(faults[i].kind));
+		if (!strstr(fault.message, faults[i].message) ||
+		    strcmp(fault.message, err.msg) != 0)
+			fail_msg("'%s' where '%s' is expected", fault.message, faults[i].message);
+		kgb_machine_program_free(program);
+	}
+}
+
+/* A lock, and a result that only its holder touches. */
+static void test_what_a_lock_guards_is_no_race(void **state)
+{
+	static const char body[] = C(0) C(
+		1) "scf.while : () -> () {\n%v = tt.atomic_cas acq_rel, gpu, %a, %c0, %c1 : (!tt.ptr<i32>, i32, i32) -> i32\n"
+		   "%k = arith.cmpi eq, %v, %c1 : i32\nscf.condition(%k)\n} do {\nscf.yield\n}\n"
+		   "%s = tt.load %o : !tt.ptr<i32>\n%t = arith.addi %s, %c1 : i32\ntt.store %o, %t : !tt.ptr<i32>\n"
+		   "%k = arith.constant true\n%w = tt.atomic_rmw exch, acq_rel, gpu, %a, %c0, %k : (!tt.ptr<i32>, i32, i1) -> i32";
+	KGB_AUTO(free) char *text = module_text(SIGNATURE, body);
+	struct kgb_machine_program *program = parse_module(text);
+	int32_t a[2] = {0}, o[2] = {0};
+	struct arrays arrays = {.launch = {.finds_races = true, .grid = {50}, .n_threads = 2}};
+	struct kgb_machine_fault fault;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	add_array(&arrays, a, sizeof(a));
+	add_array(&arrays, o, sizeof(o));
+	if (run_arrays(&arrays, program, &fault, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(o[0], 50);
+	kgb_machine_program_free(program);
+}
+
+/* ---- order, random lanes, threads ---- */
+
+#define MANY 1000
+
+/* Each program takes a ticket, and reads a lane that is masked. */
+static void run_tickets(uint64_t seed, int n_threads, int32_t *tickets, int32_t *randoms)
+{
+	static const char body[] =
+		"%p = tt.get_program_id x : i32\n%q = tt.get_num_programs x : i32\n%f = arith.constant false\n"
+		"%c1 = arith.constant 1 : i32\n%t = arith.constant true\n"
+		"%v = tt.atomic_rmw add, relaxed, gpu, %a, %c1, %t : (!tt.ptr<i32>, i32, i1) -> i32\n"
+		"%x = tt.load %a, %f : !tt.ptr<i32>\n"
+		"%o1 = tt.addptr %o, %p : !tt.ptr<i32>, i32\ntt.store %o1, %v : !tt.ptr<i32>\n"
+		"%o2 = tt.addptr %o1, %q : !tt.ptr<i32>, i32\ntt.store %o2, %x : !tt.ptr<i32>";
+	KGB_AUTO(free) char *text = module_text(SIGNATURE, body);
+	struct kgb_machine_program *program = parse_module(text);
+	int32_t a[2] = {0}, o[2 * MANY] = {0};
+	struct arrays arrays = {
+		.launch = {
+			.grid = {MANY}, .seed = seed, .n_threads = n_threads, .finds_races = true}};
+	struct kgb_machine_fault fault;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	add_array(&arrays, a, sizeof(a));
+	add_array(&arrays, o, sizeof(o));
+	if (run_arrays(&arrays, program, &fault, &err) < 0)
+		fail_msg("%s", err.msg);
+	memcpy(tickets, o, MANY * sizeof(*o));
+	memcpy(randoms, o + MANY, MANY * sizeof(*o));
+	kgb_machine_program_free(program);
+}
+
+static void test_the_seed_draws_order_and_masked_lanes(void **state)
+{
+	int32_t tickets[3][MANY], randoms[3][MANY];
+	int same_place = 0, same_random = 0, in_order = 0;
+
+	(void)state;
+	run_tickets(1, 1, tickets[0], randoms[0]);
+	run_tickets(2, 1, tickets[1], randoms[1]);
+	run_tickets(1, 3, tickets[2], randoms[2]);
+	for (int i = 0; i < MANY; i++) {
+		same_place += tickets[0][i] == tickets[1][i];
+		same_random += randoms[0][i] == randoms[1][i];
+		in_order += tickets[0][i] == i;
+	}
+	assert_true(same_place < 50 && same_random < 5 && in_order < 50);
+	/* Threads change the order, and not what is random. */
+	assert_memory_equal(randoms[0], randoms[2], sizeof(randoms[0]));
+}
+
+static void test_launches_that_do_not_fit_are_refused(void **state)
+{
+	KGB_AUTO(free) char *text = module_text(SIGNATURE, "");
+	struct kgb_machine_program *program = parse_module(text);
+	_Alignas(16) int32_t a[N] = {0}, o[N] = {0};
+	struct kgb_machine_fault fault;
+	static const char *const messages[] = {
+		"1 arguments for a kernel that takes 2",
+		"a grid of 1 x 65536 x 1",
+		"buffers 0 and 1 overlap",
+		"not aligned to 8 bytes",
+		"argument 0: not a descriptor",
+	};
+	const struct kgb_machine_descriptor descriptor = {0};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(messages); i++) {
+		struct arrays arrays = {0};
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		arrays.launch.n_arguments = i == 0 ? 1 : 2;
+		arrays.launch.grid[1] = i == 1 ? 65536 : 1;
+		arrays.buffers[1].address =
+			i == 2 ? arrays.buffers[0].address + 8 : kgb_machine_address(1);
+		arrays.buffers[1].address += i == 3 ? 4 : 0;
+		arrays.arguments[0].descriptor = i == 4 ? &descriptor : NULL;
+		assert_int_equal(run_arrays(&arrays, program, &fault, &err), -1);
+		assert_int_equal(err.kind, KGB_ERR_INVALID);
+		assert_int_equal(fault.kind, KGB_MACHINE_NO_FAULT);
+		if (!strstr(err.msg, messages[i]))
+			fail_msg("'%s' where '%s' is expected", err.msg, messages[i]);
+	}
+	kgb_machine_program_free(program);
+}
+
+/* ---- text that is refused ---- */
+
+static const struct {
+	const char *body;
+	enum kgb_err_kind kind;
+	const char *message; /* a part of it */
+} refused[] = {
+	{"%v = tt.unknown_thing %a : i32", KGB_ERR_NOT_FOUND,
+	 "line 3: tt.unknown_thing: the machine does not execute this operation"},
+	{"%v = arith.addi %a, %b : i32", KGB_ERR_INVALID, "no value %b is known here"},
+	{"%v = arith.addi %a, %a : !tt.ptr<i32>", KGB_ERR_INVALID, "operands of !tt.ptr<i32>"},
+	{"%v = arith.addi %a : i32", KGB_ERR_INVALID, "1 operands"},
+	{"%c = arith.constant 1 : i32\n%d = arith.constant 1 : i64\n%v = arith.addi %c, %d : i32",
+	 KGB_ERR_INVALID, "line 5: arith.addi: operands of i32 and i64"},
+	{"%c = arith.constant 1.0 : i32", KGB_ERR_NOT_FOUND, "a constant that cannot be read"},
+	{"%c = arith.constant dense<[1, 2, 3]> : tensor<4xi32>", KGB_ERR_NOT_FOUND,
+	 "a constant that cannot be read"},
+	{"%c = arith.constant dense<0> : tensor<3xi32>", KGB_ERR_INVALID, "powers of two"},
+	{"%c = arith.constant dense<0> : tensor<2097152xi32>", KGB_ERR_INVALID, "powers of two"},
+	{"%c = arith.constant 1 : i7", KGB_ERR_INVALID, "unknown type 'i7'"},
+	{"%c = arith.constant 1 : i32\ntt.store %a, %a : !tt.ptr<i32>", KGB_ERR_INVALID,
+	 "values of the pointers' type"},
+	{"%r = tt.make_range {end = 8 : i32, start = 1 : i32} : tensor<8xi32>", KGB_ERR_INVALID,
+	 "a range"},
+	{"%c = arith.constant 1 : i32\n%v = arith.extsi %c : i32 to i16", KGB_ERR_INVALID,
+	 "from i32 to i16"},
+	{"%c = arith.constant 1 : i32\nscf.if %c {\n}", KGB_ERR_INVALID, "a condition of i1"},
+	{"%c = arith.constant true\n%v = scf.if %c -> (i32) {\nscf.yield %c : i1\n} else {\nscf.yield %c : i1\n}",
+	 KGB_ERR_INVALID, "i1 where i32 is expected"},
+	{"%c = arith.constant true\n%v = scf.if %c -> (i32) {\n} else {\n}", KGB_ERR_INVALID,
+	 "a region without an end"},
+	{"%c = arith.constant true\nscf.if %c {\n%d = arith.constant 1 : i32\n}\n%v = arith.addi %d, %d : i32",
+	 KGB_ERR_INVALID, "no value %d is known here"},
+	{"%c = arith.constant true\ncf.cond_br %c, ^bb1, ^bb2\n^bb1:\n%d = arith.constant 1 : i32\n%p = arith.addi %d, %d : i32\n"
+	 "cf.br ^bb3\n^bb2:\ncf.br ^bb3\n^bb3:\ntt.store %a, %p : !tt.ptr<i32>",
+	 KGB_ERR_INVALID, "no value %p is known here"},
+	{"cf.br ^bb9", KGB_ERR_INVALID, "unknown block"},
+	{"tt.return\n%c = arith.constant true", KGB_ERR_INVALID, "it is not the last of its block"},
+	{"scf.yield", KGB_ERR_INVALID, "it does not end this region"},
+	{"tt.call @missing() : () -> ()", KGB_ERR_NOT_FOUND, "unknown function 'missing'"},
+	{"tt.call @f(%a, %o) : (!tt.ptr<i32>, !tt.ptr<i32>) -> ()", KGB_ERR_INVALID,
+	 "more than 32 calls in each other"},
+	{"%v = tt.load %a {", KGB_ERR_INVALID, "line 3"},
+	{"%v = tt.extern_elementwise %a {symbol = \"__nv_nothing\"} : (f32) -> f32",
+	 KGB_ERR_NOT_FOUND, "__nv_nothing"},
+};
+
+static void test_text_that_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(refused); i++) {
+		KGB_AUTO(free) char *text = module_text(SIGNATURE, refused[i].body);
+		struct kgb_machine_program *program = NULL;
+		struct kgb_err err = KGB_ERR_INIT;
+		if (kgb_machine_program_parse(&program, text, strlen(text), &err) == 0)
+			fail_msg("not refused: %s", refused[i].body);
+		if (!strstr(err.msg, refused[i].message) || err.kind != refused[i].kind)
+			fail_msg("%s '%s' where '%s' is expected", kgb_err_kind_name(err.kind),
+				 err.msg, refused[i].message);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
+		cmocka_unit_test(test_the_seed_draws_order_and_masked_lanes),
+		cmocka_unit_test(test_launches_that_do_not_fit_are_refused),
+		cmocka_unit_test(test_text_that_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/machine/families.h"
+
+/* ---- checks ---- */
+
+/* Mask and other values of an access to memory. */
+static bool check_mask(struct kgb_builder *b, const struct kgb_operation *op, uint32_t k)
+{
+	const struct kgb_ttir_type *pointer = kgb_builder__type(b, op->in[0]);
+
+	if (k < op->n_in) {
+		const struct kgb_ttir_type *mask = kgb_builder__type(b, op->in[k]);
+		if (mask->element != KGB_TTIR_I1 || !kgb_ttir_same_shape(mask, pointer)) {
+			kgb_builder__fail(b, "a mask of the pointers' shape expected");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What the pointers of operand 0 point to. */
+static bool pointee(struct kgb_builder *b, const struct kgb_operation *op,
+		    struct kgb_ttir_type *out)
+{
+	const struct kgb_ttir_type *pointer = kgb_builder__type(b, op->in[0]);
+	char name[KGB_TTIR_TYPE_NAME_LEN];
+
+	if (pointer->element != KGB_TTIR_POINTER) {
+		kgb_builder__fail(b, "pointers expected, not %s",
+				  kgb_ttir_type_name(pointer, name));
+		return false;
+	}
+	*out = *pointer;
+	if (pointer->depth > 1) {
+		out->depth = 1;
+	} else {
+		out->element = pointer->pointee;
+		out->pointee = out->depth = 0;
+	}
+	uint32_t size = (uint32_t)kgb_ttir_pointee_size(pointer);
+	struct kgb_machine_program *program = b->program;
+	if (program->least_access == 0 || size < program->least_access)
+		program->least_access = size;
+	return true;
+}
+
+KGB_BUILD(kgb_load_build)
+{
+	struct kgb_ttir_type type;
+
+	if (!pointee(b, op, &type) || !check_mask(b, op, 1))
+		return;
+	if (op->n_in > 2 && !kgb_ttir_same_type(&type, kgb_builder__type(b, op->in[2]))) {
+		kgb_builder__fail(b, "other values of the pointers' type expected");
+		return;
+	}
+	if (b->n_loops && kgb_ttir_integer(s, "isVolatile", 0))
+		b->program->may_wait = true;
+	op->element = type.element;
+	uint32_t collapsed = kgb_builder__collapsed(b, op, op->n_in);
+	kgb_builder__plan(b, op, op->n_in, &type, collapsed);
+	(void)kgb_builder__result(b, op, &type, collapsed);
+}
+
+KGB_BUILD(kgb_store_build)
+{
+	struct kgb_ttir_type type;
+
+	(void)s;
+	if (!pointee(b, op, &type) || !check_mask(b, op, 2))
+		return;
+	if (!kgb_ttir_same_type(&type, kgb_builder__type(b, op->in[1]))) {
+		kgb_builder__fail(b, "values of the pointers' type expected");
+		return;
+	}
+	op->element = type.element;
+	kgb_builder__plan(b, op, op->n_in, &type, kgb_builder__collapsed(b, op, op->n_in));
+}
+
+/* ---- one access ---- */
+
+static bool is_visible(const struct kgb_memory_view *view, uint64_t address, size_t bytes)
+{
+	uint64_t offset = address - view->address;
+
+	return offset < view->bytes && view->bytes - offset >= bytes;
+}
+
+/* The bytes, or NULL where a part of them is not accessible. */
+static uint8_t *find(struct kgb_execution *x, uint64_t address, size_t bytes, size_t size,
+		     enum kgb_access access)
+{
+	struct kgb_memory_view *view = &x->view;
+
+	if (!is_visible(view, address, bytes)) {
+		const struct kgb_memory_range *range = kgb_memory__find(x->memory, address);
+		if (!range)
+			return NULL;
+		*view = (struct kgb_memory_view){range->buffer->address, range->buffer->bytes,
+						 range->buffer->data, range};
+		if (!is_visible(view, address, bytes))
+			return NULL;
+	}
+	if ((address & (size - 1)) != 0 ||
+	    (access != KGB_ACCESS_READ && !view->range->buffer->is_writable))
+		return NULL;
+	return view->data + (address - view->address);
+}
+
+/* Why an access is not possible. */
+static int fault(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
+		 size_t bytes, size_t size, enum kgb_access access)
+{
+	const struct kgb_memory_range *range = kgb_memory__find(x->memory, address);
+
+	if (!range || address - range->buffer->address >= range->buffer->bytes ||
+	    range->buffer->bytes - (address - range->buffer->address) < bytes)
+		return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_ACCESS, address,
+					       "in no buffer");
+	if ((address & (size - 1)) != 0)
+		return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_ALIGNMENT, address,
+					       "not aligned to its size");
+	KGB_ASSERT(access != KGB_ACCESS_READ);
+	return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_READ_ONLY, address,
+				       "written, but read only");
+}
+
+/* Looks for races, in the part that was found last. */
+static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
+		size_t bytes, enum kgb_access access)
+{
+	uint32_t other;
+
+	if (!x->memory->programs || kgb_memory__note(x->memory, x->view.range, address, bytes,
+						     access, x->serial, &other) == 0)
+		return 0;
+	const uint32_t *grid = x->grid;
+	char what[96];
+	(void)snprintf(what, sizeof(what), "touched by program (%u, %u, %u), too", other % grid[0],
+		       other / grid[0] % grid[1], other / grid[0] / grid[1]);
+	return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address, what);
+}
+
+uint8_t *kgb_access__check(struct kgb_execution *x, const struct kgb_operation *op,
+			   uint64_t address, size_t bytes, size_t size, enum kgb_access access)
+{
+	uint8_t *data = find(x, address, bytes, size, access);
+
+	if (!data)
+		(void)fault(x, op, address, bytes, size, access);
+	return data && note(x, op, address, bytes, access) == 0 ? data : NULL;
+}
+
+/* ---- lanes of an access ---- */
+
+/* A run of pointers, with their mask and values: each moves with the lanes or is the same. */
+struct lanes {
+	const uint64_t *pointers;
+	const uint8_t *mask; /* NULL: all lanes */
+	uint8_t *values; /* loaded, or to be stored */
+	bool pointers_move, mask_moves, values_move;
+	size_t size; /* of an element */
+	size_t n;
+};
+
+enum coverage {
+	COVERS_NONE,
+	COVERS_SOME,
+	COVERS_ALL,
+};
+
+static enum coverage covered(const uint8_t *mask, size_t n)
+{
+	uint8_t all = 1, any = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		all &= mask[i];
+		any |= mask[i];
+	}
+	return all ? COVERS_ALL : any ? COVERS_SOME : COVERS_NONE;
+}
+
+/* Which lanes a mask allows; where it allows the first ones only, *n becomes their number. */
+static enum coverage cut(const struct lanes *lanes, size_t *n)
+{
+	if (!lanes->mask)
+		return COVERS_ALL;
+	if (!lanes->mask_moves)
+		return lanes->mask[0] ? COVERS_ALL : COVERS_NONE;
+	enum coverage coverage = covered(lanes->mask, *n);
+	if (coverage != COVERS_SOME)
+		return coverage;
+	size_t last = *n;
+	while (!lanes->mask[last - 1])
+		last--;
+	if (covered(lanes->mask, last) == COVERS_SOME)
+		return COVERS_SOME;
+	*n = last;
+	return COVERS_ALL;
+}
+
+/* One copy for each size: then the compiler uses a register. */
+static void move_element(void *to, const void *from, size_t size)
+{
+	(void)(size == 1   ? memcpy(to, from, 1)
+	       : size == 2 ? memcpy(to, from, 2)
+	       : size == 4 ? memcpy(to, from, 4)
+			   : memcpy(to, from, 8));
+}
+
+/* Each lane for itself. */
+static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
+		      const struct lanes *lanes, bool is_store, size_t n)
+{
+	const enum kgb_access access = is_store ? KGB_ACCESS_WRITE : KGB_ACCESS_READ;
+
+	for (size_t i = 0; i < n; i++) {
+		if (lanes->mask && !lanes->mask[lanes->mask_moves ? i : 0])
+			continue;
+		uint64_t address = lanes->pointers[lanes->pointers_move ? i : 0];
+		uint8_t *value = lanes->values + (lanes->values_move ? i * lanes->size : 0);
+		void *memory = kgb_access__check(x, op, address, lanes->size, lanes->size, access);
+		if (!memory)
+			return -1;
+		if (is_store)
+			move_element(memory, value, lanes->size);
+		else
+			move_element(value, memory, lanes->size);
+	}
+	return 0;
+}
+
+/* Lanes that lie behind each other at once; returns whether they do, and are accessible. */
+static bool move_together(struct kgb_execution *x, const struct lanes *lanes, bool is_store,
+			  size_t n)
+{
+	if (!lanes->pointers_move || x->memory->programs ||
+	    !x->lanes->is_contiguous(lanes->pointers, lanes->size, n))
+		return false;
+	uint8_t *memory = find(x, lanes->pointers[0], n * lanes->size, lanes->size,
+			       is_store ? KGB_ACCESS_WRITE : KGB_ACCESS_READ);
+	if (!memory)
+		return false;
+	if (!is_store)
+		memcpy(lanes->values, memory, n * lanes->size);
+	else if (lanes->values_move)
+		memcpy(memory, lanes->values, n * lanes->size);
+	else
+		kgb_execution__fill(memory, lanes->values, lanes->size, n);
+	return true;
+}
+
+/* The lanes of a chunk: the whole of a run, cut where a mask ends. */
+static int move_chunk(struct kgb_execution *x, const struct kgb_operation *op,
+		      const struct lanes *lanes, bool is_store, enum coverage coverage, size_t n)
+{
+	if (coverage == COVERS_ALL && n && move_together(x, lanes, is_store, n))
+		return 0;
+	return move_lanes(x, op, lanes, is_store, n);
+}
+
+/* ---- loads ---- */
+
+/* What lanes read that the mask excludes. */
+static void fill_masked(struct kgb_execution *x, const struct kgb_operation *op,
+			const struct lanes *lanes, const uint8_t *other, bool other_moves)
+{
+	if (!other)
+		kgb_execution__draw_lanes(x, (enum kgb_ttir_element)op->element, lanes->values,
+					  lanes->n);
+	else if (other_moves)
+		memcpy(lanes->values, other, lanes->n * lanes->size);
+	else
+		kgb_execution__fill(lanes->values, other, lanes->size, lanes->n);
+}
+
+static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
+		    const uint8_t *const *operands, unsigned moves, uint8_t *d, size_t n)
+{
+	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+
+	for (size_t i = 0; i < n; i += KGB_CHUNK) {
+		struct lanes lanes = {.pointers = (const void *)operands[0],
+				      .mask = operands[1],
+				      .values = d + i * size,
+				      .pointers_move = moves & 1,
+				      .mask_moves = moves >> 1 & 1,
+				      .values_move = true,
+				      .size = size,
+				      .n = n - i < KGB_CHUNK ? n - i : KGB_CHUNK};
+		const bool other_moves = moves >> 2 & 1;
+		const uint8_t *other = operands[2];
+		if (lanes.pointers_move)
+			lanes.pointers += i;
+		if (lanes.mask && lanes.mask_moves)
+			lanes.mask += i;
+		if (other && other_moves)
+			other += i * size;
+		size_t some = lanes.n;
+		enum coverage coverage = cut(&lanes, &some);
+		if (coverage != COVERS_ALL || some < lanes.n)
+			fill_masked(x, op, &lanes, other, other_moves);
+		if (coverage != COVERS_NONE && move_chunk(x, op, &lanes, false, coverage, some) < 0)
+			return -1;
+		if (op->element == KGB_TTIR_I1) /* memory may hold other bytes */
+			for (size_t k = 0; k < lanes.n; k++)
+				lanes.values[k] &= 1;
+	}
+	return 0;
+}
+
+KGB_RUN(kgb_load_run)
+{
+	const struct kgb_plan *plan = op->plan;
+	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+	const size_t sizes[3] = {sizeof(uint64_t), 1, size};
+	const size_t n = op->is_wide ? x->width : plan->run;
+	struct kgb_runs runs = {.plan = plan};
+	uint8_t *d = x->at[op->out[0]];
+
+	for (; runs.i < plan->n_runs; kgb_runs__next(&runs), d += n * size) {
+		const uint8_t *operands[3] = {NULL, NULL, NULL};
+		for (uint32_t k = 0; k < 3 && k < op->n_in; k++)
+			operands[k] = x->at[op->in[k]] + runs.offset[k] * sizes[k];
+		if (load_run(x, op, operands, plan->moves, d, n) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- stores ---- */
+
+static int store_run(struct kgb_execution *x, const struct kgb_operation *op, struct lanes lanes)
+{
+	const size_t n = lanes.n;
+
+	for (size_t i = 0; i < n; i += KGB_CHUNK) {
+		size_t some = n - i < KGB_CHUNK ? n - i : KGB_CHUNK;
+		enum coverage coverage = cut(&lanes, &some);
+		if (coverage != COVERS_NONE && move_chunk(x, op, &lanes, true, coverage, some) < 0)
+			return -1;
+		if (lanes.pointers_move)
+			lanes.pointers += KGB_CHUNK;
+		if (lanes.values_move)
+			lanes.values += KGB_CHUNK * lanes.size;
+		if (lanes.mask && lanes.mask_moves)
+			lanes.mask += KGB_CHUNK;
+	}
+	return 0;
+}
+
+KGB_RUN(kgb_store_run)
+{
+	const struct kgb_plan *plan = op->plan;
+	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+	struct kgb_runs runs = {.plan = plan};
+
+	for (; runs.i < plan->n_runs; kgb_runs__next(&runs)) {
+		struct lanes lanes = {.pointers = (const uint64_t *)(const void *)x->at[op->in[0]] +
+						  runs.offset[0],
+				      .values = x->at[op->in[1]] + runs.offset[1] * size,
+				      .mask = op->n_in > 2 ? x->at[op->in[2]] + runs.offset[2]
+							   : NULL,
+				      .pointers_move = plan->moves & 1,
+				      .values_move = plan->moves >> 1 & 1,
+				      .mask_moves = plan->moves >> 2 & 1,
+				      .size = size,
+				      .n = op->is_wide ? x->width : plan->run};
+		if (store_run(x, op, lanes) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/machine/families.h"
+
+#define OPERANDS_MAX 16
+
+/* ---- checks ---- */
+
+/* Values for the arguments of a combine region: `times` for each operand. */
+static const uint32_t *add_arguments(struct kgb_builder *b, const struct kgb_operation *op,
+				     const struct kgb_ttir_region *text, uint32_t times,
+				     size_t width)
+{
+	const struct kgb_ttir_block *block = &text->blocks[0];
+	uint32_t *arguments = kgb_builder__list(b, (size_t)op->n_in * times);
+
+	if (block->n_arguments != op->n_in * times) {
+		kgb_builder__fail(b, "%u arguments of its region", block->n_arguments);
+		return NULL;
+	}
+	for (uint32_t k = 0; k < block->n_arguments; k++) {
+		const struct kgb_ttir_type *operand = kgb_builder__type(b, op->in[k % op->n_in]);
+		struct kgb_ttir_type type = *operand;
+		type.rank = 0;
+		if (!kgb_ttir_same_type(&type, &block->arguments[k].type)) {
+			kgb_builder__fail(b, "argument %u of its region has another type", k);
+			return NULL;
+		}
+		arguments[k] = kgb_builder__add_value(b, &type, 0);
+		if (b->failed)
+			return NULL;
+		struct kgb_value *value = &b->values.items[arguments[k]];
+		value->is_wide = true;
+		value->bytes = width * kgb_ttir_element_size((enum kgb_ttir_element)type.element);
+		value->first = op->position;
+	}
+	return arguments;
+}
+
+/* Operands of one shape, stored densely. */
+static bool check_shapes(struct kgb_builder *b, struct kgb_operation *op,
+			 const struct kgb_ttir_statement *s)
+{
+	const struct kgb_ttir_type first = *kgb_builder__type(b, op->in[0]);
+
+	if (s->n_regions != 1 || op->n_in > OPERANDS_MAX || first.rank == 0) {
+		kgb_builder__fail(b, "blocks and one region expected");
+		return false;
+	}
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		const struct kgb_ttir_type *type = kgb_builder__type(b, op->in[k]);
+		if (!kgb_ttir_same_shape(type, &first) || type->element == KGB_TTIR_DESCRIPTOR) {
+			kgb_builder__fail(b, "operands of different shapes");
+			return false;
+		}
+	}
+	kgb_builder__dense_in(b, op, 0);
+	return !b->failed;
+}
+
+/* number: elements along the axis, within one of them, and around. */
+static bool set_axis(struct kgb_builder *b, struct kgb_operation *op,
+		     const struct kgb_ttir_statement *s)
+{
+	const struct kgb_ttir_type *type = kgb_builder__type(b, op->in[0]);
+	const int64_t axis = kgb_ttir_integer(s, "axis", -1);
+
+	if (axis < 0 || axis >= type->rank) {
+		kgb_builder__fail(b, "axis %lld", (long long)axis);
+		return false;
+	}
+	op->number[0] = type->shape[axis];
+	op->number[1] = op->number[2] = 1;
+	for (int i = (int)axis + 1; i < type->rank; i++)
+		op->number[1] *= type->shape[i];
+	for (int i = 0; i < axis; i++)
+		op->number[2] *= type->shape[i];
+	return true;
+}
+
+/* A region that is a single loop on its two arguments, and combines as they come. */
+static void find_loop(struct kgb_operation *op)
+{
+	const struct kgb_region *region = op->regions[0];
+	const uint32_t *arguments = region->blocks[0].arguments;
+
+	if (region->n_operations != 2 || op->n_in != 1)
+		return;
+	const struct kgb_operation *inner = region->operations[0];
+	if (inner->run == kgb_elementwise_run && inner->n_in == 2 &&
+	    inner->via == KGB_VIA_NOTHING && inner->lanes != kgb_lanes_choose()->advance[3] &&
+	    inner->in[0] == arguments[0] && inner->in[1] == arguments[1] &&
+	    region->operations[1]->in[0] == inner->out[0])
+		op->lanes = inner->lanes;
+}
+
+static void build_region(struct kgb_builder *b, struct kgb_operation *op,
+			 const struct kgb_ttir_statement *s, size_t width, enum kgb_end end)
+{
+	const uint32_t times = end == KGB_END_MAP ? 1 : 2;
+	uint32_t scratch[OPERANDS_MAX] = {0};
+
+	for (uint32_t k = 0; k < op->n_in; k++)
+		scratch[k] = kgb_builder__add_scratch(
+			b, (enum kgb_ttir_element)kgb_builder__type(b, op->in[k])->element, width);
+	kgb_builder__set_scratch(b, op, op->n_in, scratch);
+	kgb_builder__place(b, op);
+	if (b->failed)
+		return;
+	const uint32_t *arguments = add_arguments(b, op, &s->regions[0], times, width);
+	/* What it yields has the types of the arguments; of a map, those of the results. */
+	if (arguments)
+		(void)kgb_builder__region_with_end(b, op, &s->regions[0], arguments, width, end,
+						   end == KGB_END_MAP ? op->out : arguments,
+						   end == KGB_END_MAP ? op->n_out : op->n_in);
+	if (!b->failed)
+		find_loop(op);
+}
+
+KGB_BUILD(kgb_reduce_build)
+{
+	const int64_t axis = kgb_ttir_integer(s, "axis", -1);
+	uint32_t out[OPERANDS_MAX];
+
+	if (!check_shapes(b, op, s) || !set_axis(b, op, s))
+		return;
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		struct kgb_ttir_type type = *kgb_builder__type(b, op->in[k]);
+		memmove(type.shape + axis, type.shape + axis + 1,
+			(type.rank - (size_t)axis - 1) * sizeof(*type.shape));
+		type.shape[--type.rank] = 0;
+		out[k] = kgb_builder__add_value(b, &type, 0);
+	}
+	kgb_builder__set_out(b, op, op->n_in, out);
+	size_t lanes = kgb_ttir_lanes(kgb_builder__type(b, op->in[0]));
+	op->cost += (uint32_t)(lanes / 16);
+	build_region(b, op, s, lanes > 1 ? lanes / 2 : 1, KGB_END_REDUCE);
+}
+
+KGB_BUILD(kgb_scan_build)
+{
+	uint32_t out[OPERANDS_MAX];
+
+	if (!check_shapes(b, op, s) || !set_axis(b, op, s))
+		return;
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		const struct kgb_ttir_type type = *kgb_builder__type(b, op->in[k]);
+		out[k] = kgb_builder__add_value(b, &type, 0);
+	}
+	kgb_builder__set_out(b, op, op->n_in, out);
+	op->number[3] = kgb_ttir_integer(s, "reverse", 0);
+	size_t lanes = kgb_ttir_lanes(kgb_builder__type(b, op->in[0]));
+	op->cost += (uint32_t)(lanes / 4);
+	build_region(b, op, s, lanes, KGB_END_SCAN);
+}
+
+/* A region for each lane of blocks. */
+KGB_BUILD(kgb_map_build)
+{
+	uint32_t out[OPERANDS_MAX];
+
+	if (!check_shapes(b, op, s))
+		return;
+	if (kgb_ttir_integer(s, "pack", 1) != 1 || s->n_out_types > OPERANDS_MAX) {
+		kgb_builder__unsupported(b, "several lanes in one call");
+		return;
+	}
+	for (uint32_t k = 0; k < s->n_out_types; k++) {
+		if (!kgb_ttir_same_shape(&s->out_types[k], kgb_builder__type(b, op->in[0])))
+			kgb_builder__fail(b, "results of another shape");
+		out[k] = kgb_builder__add_value(b, &s->out_types[k], 0);
+	}
+	kgb_builder__set_out(b, op, s->n_out_types, out);
+	size_t lanes = kgb_ttir_lanes(kgb_builder__type(b, op->in[0]));
+	op->cost += (uint32_t)(lanes / 16);
+	build_region(b, op, s, lanes, KGB_END_MAP);
+}
+
+/* ---- the region on many combinations ---- */
+
+static size_t size_of(const struct kgb_execution *x, uint32_t value)
+{
+	return kgb_ttir_element_size(
+		(enum kgb_ttir_element)kgb_execution__value(x, value)->type.element);
+}
+
+/* What the region yielded, for n combinations. */
+static void take(struct kgb_execution *x, uint32_t from, size_t n, uint8_t *to)
+{
+	const size_t size = size_of(x, from);
+
+	if (kgb_execution__value(x, from)->is_wide)
+		memcpy(to, x->at[from], n * size);
+	else
+		kgb_execution__fill(to, x->at[from], size, n);
+}
+
+static int run_narrow(struct kgb_execution *x, const struct kgb_operation *op, size_t n,
+		      uint8_t *const *to)
+{
+	const struct kgb_region *region = op->regions[0];
+	const struct kgb_machine_block *block = &region->blocks[0];
+
+	x->width = 1;
+	for (size_t i = 0; i < n; i++) {
+		/* The first element of an argument is the one that the region reads. */
+		for (uint32_t k = 0; i > 0 && k < block->n_arguments; k++) {
+			uint8_t *argument = x->at[block->arguments[k]];
+			const size_t size = size_of(x, block->arguments[k]);
+			memcpy(argument, argument + i * size, size);
+		}
+		if (kgb_execution__region(x, region) < 0)
+			return -1;
+		for (uint32_t k = 0; k < x->last->n_in; k++)
+			take(x, x->last->in[k], 1, to[k] + i * size_of(x, x->last->in[k]));
+	}
+	return 0;
+}
+
+/* The first n elements of the region's arguments -> n of each result. */
+static int run_combinations(struct kgb_execution *x, const struct kgb_operation *op, size_t n,
+			    uint8_t *const *to)
+{
+	const struct kgb_region *region = op->regions[0];
+	const size_t outer_width = x->width;
+	int rc;
+
+	x->fuel -= (int64_t)(n / 64 * region->n_operations);
+	if (region->is_narrow) {
+		rc = run_narrow(x, op, n, to);
+	} else {
+		x->width = n;
+		rc = kgb_execution__region(x, region);
+		for (uint32_t k = 0; rc == 0 && k < x->last->n_in; k++)
+			take(x, x->last->in[k], n, to[k]);
+	}
+	x->width = outer_width;
+	return rc;
+}
+
+/* ---- reductions: halves of the axis with each other, until one element is left ---- */
+
+/* Rows of `from` elements apart, the part of `count` elements at `first` of each. */
+static void collect(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, size_t first,
+		    size_t count, size_t size)
+{
+	for (size_t r = 0; r < rows; r++)
+		memcpy(to + r * count * size, from + (r * apart + first) * size, count * size);
+}
+
+static int reduce_step(struct kgb_execution *x, const struct kgb_operation *op,
+		       const uint8_t *const *from, uint8_t *const *to, size_t axis)
+{
+	const size_t inner = (size_t)op->number[1], rows = (size_t)op->number[2];
+	const size_t half = axis / 2 * inner;
+	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
+
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		const size_t size = size_of(x, op->in[k]);
+		if (op->lanes) {
+			for (size_t r = 0; r < rows; r++) {
+				const uint8_t *row = from[k] + r * 2 * half * size;
+				op->lanes(x->at[arguments[0]] + r * half * size, row,
+					  row + half * size, NULL, 3, half);
+			}
+			memcpy(to[k], x->at[arguments[0]], rows * half * size);
+			return 0;
+		}
+		collect(x->at[arguments[k]], from[k], rows, 2 * half, 0, half, size);
+		collect(x->at[arguments[op->n_in + k]], from[k], rows, 2 * half, half, half, size);
+	}
+	return run_combinations(x, op, rows * half, to);
+}
+
+KGB_RUN(kgb_reduce_run)
+{
+	const uint8_t *from[OPERANDS_MAX] = {NULL};
+	uint8_t *to[OPERANDS_MAX] = {NULL};
+	size_t axis = (size_t)op->number[0];
+	const size_t n = (size_t)(op->number[1] * op->number[2]);
+
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		from[k] = x->at[op->in[k]];
+		to[k] = x->at[op->scratch[k]];
+	}
+	for (; axis > 1; axis /= 2) {
+		if (reduce_step(x, op, from, to, axis) < 0)
+			return -1;
+		for (uint32_t k = 0; k < op->n_in; k++)
+			from[k] = to[k];
+	}
+	for (uint32_t k = 0; k < op->n_in; k++)
+		memcpy(x->at[op->out[k]], from[k], n * size_of(x, op->in[k]));
+	return 0;
+}
+
+/* ---- scans: each element with the one at distance 1, 2, 4, ... ---- */
+
+/* The elements of the axis in the opposite order, or as they are. */
+static void copy_axis(const struct kgb_operation *op, uint8_t *to, const uint8_t *from, size_t size)
+{
+	const size_t axis = (size_t)op->number[0], rows = (size_t)op->number[2];
+	const size_t bytes = (size_t)op->number[1] * size;
+
+	for (size_t r = 0; r < rows; r++)
+		for (size_t i = 0; i < axis; i++)
+			memcpy(to + (r * axis + i) * bytes,
+			       from + (r * axis + (op->number[3] ? axis - 1 - i : i)) * bytes,
+			       bytes);
+}
+
+static int scan_step(struct kgb_execution *x, const struct kgb_operation *op, uint8_t *const *at,
+		     uint8_t *const *results, size_t distance)
+{
+	const size_t axis = (size_t)op->number[0], inner = (size_t)op->number[1];
+	const size_t rows = (size_t)op->number[2], row = axis * inner;
+	const size_t shift = distance * inner, count = row - shift;
+	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
+
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		const size_t size = size_of(x, op->in[k]);
+		collect(x->at[arguments[k]], at[k], rows, row, 0, count, size);
+		collect(x->at[arguments[op->n_in + k]], at[k], rows, row, shift, count, size);
+	}
+	if (op->lanes)
+		op->lanes(results[0], x->at[arguments[0]], x->at[arguments[1]], NULL, 3,
+			  rows * count);
+	else if (run_combinations(x, op, rows * count, results) < 0)
+		return -1;
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		const size_t size = size_of(x, op->in[k]);
+		for (size_t r = 0; r < rows; r++)
+			memcpy(at[k] + (r * row + shift) * size, results[k] + r * count * size,
+			       count * size);
+	}
+	return 0;
+}
+
+KGB_RUN(kgb_scan_run)
+{
+	uint8_t *at[OPERANDS_MAX] = {NULL}, *results[OPERANDS_MAX] = {NULL};
+	const size_t axis = (size_t)op->number[0];
+	const size_t n = (size_t)(op->number[0] * op->number[1] * op->number[2]);
+
+	for (uint32_t k = 0; k < op->n_in; k++) {
+		at[k] = x->at[op->out[k]];
+		results[k] = x->at[op->scratch[k]];
+		copy_axis(op, at[k], x->at[op->in[k]], size_of(x, op->in[k]));
+	}
+	for (size_t distance = 1; distance < axis; distance *= 2)
+		if (scan_step(x, op, at, results, distance) < 0)
+			return -1;
+	for (uint32_t k = 0; op->number[3] && k < op->n_in; k++) {
+		const size_t size = size_of(x, op->in[k]);
+		memcpy(results[k], at[k], n * size);
+		copy_axis(op, at[k], results[k], size);
+	}
+	return 0;
+}
+
+KGB_RUN(kgb_map_run)
+{
+	const size_t n = kgb_ttir_lanes(&kgb_execution__value(x, op->in[0])->type);
+	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
+	uint8_t *to[OPERANDS_MAX] = {NULL};
+
+	for (uint32_t k = 0; k < op->n_in; k++)
+		memcpy(x->at[arguments[k]], x->at[op->in[k]], n * size_of(x, op->in[k]));
+	for (uint32_t k = 0; k < op->n_out; k++)
+		to[k] = x->at[op->out[k]];
+	return run_combinations(x, op, n, to);
+}
