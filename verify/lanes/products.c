@@ -77,7 +77,7 @@ void KGB_LANES_NAMED(kgb_product_i8)(int32_t *c, const int8_t *a, const int8_t *
 {
 	for (size_t i = 0; i < m; i++) {
 		for (size_t p = 0; p < k; p++) {
-			const int32_t x = a[i * k + p];
+			const int32_t x = (int32_t)a[i * k + p];
 			for (size_t j = 0; j < n; j++) {
 				uint32_t sum =
 					(uint32_t)c[i * n + j] + (uint32_t)(x * b[p * n + j]);

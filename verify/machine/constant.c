@@ -15,7 +15,7 @@ static bool parse_bits(const char *text, uint64_t *out)
 	uint64_t bits = 0;
 	size_t n = 0;
 
-	for (; isxdigit((unsigned char)text[n]) && n < 17; n++) {
+	for (; n < 17 && isxdigit((unsigned char)text[n]); n++) {
 		int digit = isdigit((unsigned char)text[n]) ? text[n] - '0'
 							    : (text[n] | 0x20) - 'a' + 10;
 		bits = bits << 4 | (uint64_t)digit;

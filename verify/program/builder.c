@@ -552,8 +552,8 @@ static bool continues(uint32_t strides[3][KGB_TTIR_RANK_MAX], int axis, const ui
 static void make_plan(struct kgb_plan *plan, const struct kgb_value *const *operands,
 		      uint32_t n_operands, const struct kgb_ttir_type *type, uint32_t collapsed)
 {
-	uint32_t strides[3][KGB_TTIR_RANK_MAX] = {{0}}, sizes[KGB_TTIR_RANK_MAX];
-	uint32_t inner[KGB_TTIR_RANK_MAX][3], n = 0;
+	uint32_t strides[3][KGB_TTIR_RANK_MAX] = {{0}}, sizes[KGB_TTIR_RANK_MAX] = {0};
+	uint32_t inner[KGB_TTIR_RANK_MAX][3] = {{0}}, n = 0;
 
 	for (uint32_t k = 0; k < n_operands; k++)
 		strides_of(operands[k], strides[k]);

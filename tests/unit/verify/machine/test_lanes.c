@@ -122,7 +122,8 @@ static bool same(const uint64_t *a, const uint64_t *b, int type)
 	if (type == KGB_LANES_F64 && x != x && y != y)
 		return true;
 	for (int i = 0; type == KGB_LANES_F32 && i < 2; i++)
-		if (memcmp(&u[i], &v[i], sizeof(float)) != 0 && (u[i] == u[i] || v[i] == v[i]))
+		if (((const uint32_t *)a)[i] != ((const uint32_t *)b)[i] &&
+		    (u[i] == u[i] || v[i] == v[i]))
 			return false;
 	return type == KGB_LANES_F32 || *a == *b;
 }
