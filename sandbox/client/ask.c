@@ -261,6 +261,11 @@ int kgb_asker_new(struct kgb_asker **out, uv_loop_t *loop, int most_open, struct
 	return 0;
 }
 
+struct kgb_upstream *kgb_asker_upstream(const struct kgb_asker *asker)
+{
+	return asker->upstream;
+}
+
 static void on_upstream_closed(void *payload)
 {
 	struct kgb_asker *asker = payload;

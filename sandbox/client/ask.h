@@ -23,6 +23,9 @@ KGB_MUST_CHECK int kgb_asker_new(struct kgb_asker **out, uv_loop_t *loop, int mo
 /** There must be no question left. Frees it and calls done from the loop. */
 void kgb_asker_close(struct kgb_asker *asker, void (*done)(void *payload), void *payload);
 
+/** The connections of the queue, for calls of other kinds. */
+struct kgb_upstream *kgb_asker_upstream(const struct kgb_asker *asker);
+
 struct kgb_ask_spec {
 	const char *base_url; /* "http://127.0.0.1:40123"; copied */
 	const char *token; /* of the session; copied */

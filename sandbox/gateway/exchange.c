@@ -170,7 +170,7 @@ static void settle(struct kgb_exchange *ex)
 		if (ex->summary.repeated)
 			totals->n_repeated++;
 	}
-	if (session->dir_fd >= 0)
+	if (session->dir_fd >= 0 && !kgb_http_is_poll(ex->method, ex->path))
 		finish_record(ex);
 	else
 		on_recorded(&ex->work, 0);
@@ -298,7 +298,7 @@ static void account(struct kgb_exchange *ex)
 		return;
 	const char *id = session->spec.counts_each_answer ? "" : ex->meter.message_id;
 	if (kgb_ledger_report(&session->ledger, ex->number, id, ex->meter.model, &ex->meter.usage,
-			      ex->meter.surcharged))
+			      ex->meter.surcharged ? KGB_TARIFF_UNKNOWN : KGB_TARIFF_LIST))
 		ex->summary.repeated = true;
 	if (!session->closing && session->spec.callbacks.on_usage)
 		session->spec.callbacks.on_usage(session->spec.payload, &session->ledger.totals);
@@ -314,7 +314,9 @@ void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
 	/* The client first, our own books after. */
 	kgb_exchange__wake(ex);
 	kgb_exchange_record_response(&ex->record, ex->meter.streamed, bytes, len);
-	kgb_meter_feed(&ex->meter, bytes, len);
+	/* Those of a batch are read line by line (batched.h). */
+	if (ex->endpoint != KGB_ENDPOINT_BATCH)
+		kgb_meter_feed(&ex->meter, bytes, len);
 	account(ex);
 	kgb_session__activity(ex->session);
 }
@@ -395,9 +397,10 @@ void kgb_exchange__end(struct kgb_exchange *ex, const char *error)
 
 static struct kgb_exchange_record_spec record_spec(const struct kgb_exchange *ex)
 {
+	const bool is_poll = kgb_http_is_poll(ex->method, ex->path);
 	const struct kgb_account *accounts = ex->session->gw->accounts.by_provider;
 	return (struct kgb_exchange_record_spec){
-		.dir_fd = ex->session->dir_fd,
+		.dir_fd = is_poll ? -1 : ex->session->dir_fd,
 		.number = ex->number,
 		.secrets = {ex->session->token, accounts[KGB_PROVIDER_ANTHROPIC].api_key,
 			    accounts[KGB_PROVIDER_OPENAI].api_key},
@@ -457,7 +460,7 @@ static void prepare(uv_work_t *work)
 	bool failed = false;
 	if (ex->wants_sha256)
 		kgb_sha256_hex(ex->body.ptr, ex->body.len, ex->sha256);
-	if (ex->endpoint != KGB_ENDPOINT_MODELS)
+	if (ex->endpoint != KGB_ENDPOINT_MODELS && ex->endpoint != KGB_ENDPOINT_BATCH)
 		failed = kgb_rewrite_request(&spec, ex->body.ptr, ex->body.len, &ex->rewritten,
 					     &ex->prepare_err) < 0;
 	if (!failed)

@@ -25,13 +25,18 @@ static const struct kgb_price *asked_price(const struct kgb_exchange *ex)
 	return kgb_prices_find(ex->session->gw->prices, ex->rewritten.model, kgb_wall_ms());
 }
 
+int64_t kgb_exchange__most_input(size_t body_len)
+{
+	return (int64_t)body_len / BYTES_PER_TOKEN + ADDED_TOKENS;
+}
+
 static void estimate(struct kgb_exchange *ex)
 {
 	int64_t output = ex->rewritten.max_output_tokens;
 	if (output < 0)
 		output = DEFAULT_OUTPUT_TOKENS;
 	output *= ex->rewritten.n_choices;
-	ex->reserved_input = (int64_t)ex->body.len / BYTES_PER_TOKEN + ADDED_TOKENS +
+	ex->reserved_input = kgb_exchange__most_input(ex->body.len) +
 			     (int64_t)ex->rewritten.n_images * IMAGE_TOKENS;
 	ex->reservation.tokens = ex->reserved_input + output;
 	/* Nobody is paid for what is not sent. */
@@ -53,7 +58,7 @@ static void start(struct kgb_exchange *ex)
 	kgb_exchange__start_source(ex);
 }
 
-static void tell_charged(struct kgb_session *session)
+void kgb_session__tell_charged(struct kgb_session *session)
 {
 	struct kgb_totals *totals = &session->ledger.totals;
 	const struct kgb_budget *b = session->spec.budget;
@@ -105,7 +110,7 @@ static bool try(struct kgb_exchange *ex)
 	case KGB_BUDGET_GRANTED:
 		stop_waiting(ex);
 		ex->has_reserved = true;
-		tell_charged(session);
+		kgb_session__tell_charged(session);
 		start(ex);
 		return true;
 	}
@@ -115,8 +120,7 @@ static bool try(struct kgb_exchange *ex)
 void kgb_exchange__admit(struct kgb_exchange *ex)
 {
 	/* Counting tokens and listing models are free. */
-	bool free_of_charge =
-		ex->endpoint == KGB_ENDPOINT_COUNT_TOKENS || ex->endpoint == KGB_ENDPOINT_MODELS;
+	bool free_of_charge = !kgb_http_is_generation(ex->endpoint);
 	if (!ex->session->spec.budget || free_of_charge) {
 		start(ex);
 		return;
@@ -128,7 +132,7 @@ void kgb_exchange__admit(struct kgb_exchange *ex)
 
 /* Something was settled: who waits may go now, or never. Each answer may settle in turn, so the
  * list is looked through anew after each. */
-static void admit_waiting(struct kgb_gateway *gw)
+void kgb_gateway__admit_waiting(struct kgb_gateway *gw)
 {
 	struct kgb_exchange *ex = TAILQ_FIRST(&gw->waiting);
 	while (ex)
@@ -188,10 +192,10 @@ void kgb_exchange__charge(struct kgb_exchange *ex)
 	ex->has_reserved = false;
 	struct kgb_charge charge = taken(ex);
 	kgb_budget_settle(session->spec.budget, &ex->reservation, &charge);
-	tell_charged(session);
+	kgb_session__tell_charged(session);
 	if (!session->closing && session->spec.callbacks.on_usage)
 		session->spec.callbacks.on_usage(session->spec.payload, totals);
-	admit_waiting(session->gw);
+	kgb_gateway__admit_waiting(session->gw);
 }
 
 void kgb_exchange__stop(struct kgb_exchange *ex)

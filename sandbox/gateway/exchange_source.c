@@ -83,7 +83,10 @@ static void start_relay(struct kgb_exchange *ex)
 		.accounts = &gw->accounts,
 		.provider = kgb_protocol_provider(ex->protocol),
 		.method = ex->method,
-		.path = kgb_http_upstream_path(ex->endpoint),
+		.path = ex->endpoint == KGB_ENDPOINT_BATCH ? ex->path
+							   : kgb_http_upstream_path(ex->endpoint),
+		/* Repeated, it might buy a batch twice: its sender looks whether there is one. */
+		.once = ex->endpoint == KGB_ENDPOINT_BATCH && kgb_str_eq(ex->method, "POST"),
 		.query = query ? query : "",
 		.headers = &ex->headers,
 		.keeps_betas = gw->allow_provider_tools,

@@ -16,6 +16,9 @@
  *   POST [prefix]/v1/messages/count_tokens    relayed, recorded, not billed
  *   GET  [prefix]/v1/models                   relayed
  *   HEAD / and HEAD /api/hello                answered here
+ *   /v1/files, /v1/batches, /v1/messages/batches   relayed where the session has batches, recorded
+ *                                             but for questions how far a batch is; never repeated
+ *                                             here; what they cost is counted by batched.h
  *   POST /kgb/v1/verify                       handed to on_verify
  * Everything else is 404, and so are protocols that the session does not speak; a wrong token is
  * 401 with "x-should-retry: false". Both are counted as probes. Requests are changed on their way
@@ -125,6 +128,8 @@ struct kgb_session_spec {
 	struct kgb_budget *budget; /* the attempt's; borrowed until done; NULL: none */
 	unsigned protocols; /* KGB_PROTOCOL_BITs that it answers; 0: all */
 	bool counts_each_answer; /* also those that repeat the id of an earlier message */
+	bool batches; /* relay the providers' batch interfaces: whoever uses them counts what they
+			 take (batched.h) */
 	int64_t max_exchanges; /* 0: none; more are refused without going upstream */
 	struct kgb_session_callbacks callbacks;
 	void *payload;

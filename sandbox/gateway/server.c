@@ -55,6 +55,9 @@ static enum kgb_protocol protocol_of(const struct kgb_exchange *ex)
 	unsigned protocols = ex->session->spec.protocols;
 	bool anthropic = protocols & KGB_PROTOCOL_BIT(KGB_PROTOCOL_ANTHROPIC);
 	bool others = protocols & ~KGB_PROTOCOL_BIT(KGB_PROTOCOL_ANTHROPIC);
+	if (ex->endpoint == KGB_ENDPOINT_BATCH)
+		return kgb_str_starts(ex->path, "/v1/messages/") ? KGB_PROTOCOL_ANTHROPIC
+								 : KGB_PROTOCOL_CHAT;
 	if (ex->endpoint != KGB_ENDPOINT_MODELS)
 		return kgb_http_protocol(ex->endpoint);
 	if (!others || (anthropic && header(ex, "x-api-key")))
@@ -74,6 +77,8 @@ static void on_request_head(struct kgb_exchange *ex, const char *path, const cha
 	const struct kgb_session *session = ex->session;
 	bool speaks = session->spec.protocols & KGB_PROTOCOL_BIT(ex->protocol);
 	if (!speaks && kgb_http_upstream_path(ex->endpoint))
+		ex->endpoint = KGB_ENDPOINT_NONE;
+	if (ex->endpoint == KGB_ENDPOINT_BATCH && !session->spec.batches)
 		ex->endpoint = KGB_ENDPOINT_NONE;
 	if (ex->endpoint == KGB_ENDPOINT_VERIFY && !session->spec.callbacks.on_verify)
 		ex->endpoint = KGB_ENDPOINT_NONE;

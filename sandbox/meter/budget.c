@@ -101,6 +101,17 @@ enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget,
 	return KGB_BUDGET_GRANTED;
 }
 
+void kgb_budget_reopen(struct kgb_budget *budget, const struct kgb_charge *reservation)
+{
+	const int64_t nanos = reservation->nanos > 0 ? reservation->nanos : 0;
+	for (struct kgb_budget *b = budget; b; b = b->parent) {
+		kgb_charge_add(&b->reserved, reservation);
+		b->spent.tokens -= b->spent.tokens < reservation->tokens ? b->spent.tokens
+									 : reservation->tokens;
+		b->spent.nanos -= b->spent.nanos < nanos ? b->spent.nanos : nanos;
+	}
+}
+
 void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reserved,
 		       const struct kgb_charge *spent)
 {

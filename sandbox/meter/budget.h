@@ -54,6 +54,9 @@ enum kgb_budget_answer {
 enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget,
 					  const struct kgb_charge *reservation,
 					  struct kgb_err *why);
+/** What an earlier process had reserved is open again. It counts as spent in the budgets that know
+ * of that process, and moves to what is reserved; no limit refuses what is bought already. */
+void kgb_budget_reopen(struct kgb_budget *budget, const struct kgb_charge *reservation);
 /** What was reserved is over; `spent` is what it came to. */
 void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reserved,
 		       const struct kgb_charge *spent);

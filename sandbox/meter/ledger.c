@@ -21,6 +21,13 @@ struct kgb_ledger_entry {
 	int64_t first_wall_ms; /* the day's prices hold */
 };
 
+int64_t kgb_tariff_nanos(enum kgb_tariff tariff, int64_t nanos)
+{
+	if (tariff == KGB_TARIFF_UNKNOWN || nanos < 0)
+		return -1;
+	return tariff == KGB_TARIFF_BATCH ? nanos / 2 + nanos % 2 : nanos;
+}
+
 void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices)
 {
 	*ledger = (struct kgb_ledger){.prices = prices};
@@ -95,7 +102,7 @@ static struct kgb_ledger_entry *insert(struct kgb_ledger *ledger, size_t at, con
 }
 
 bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
-		       const struct kgb_usage *usage, bool surcharged)
+		       const struct kgb_usage *usage, enum kgb_tariff tariff)
 {
 	char own[40];
 	if (!*id) {
@@ -127,10 +134,9 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 	move_usage(&totals->usage, &entry->usage, &now);
 	move_usage(&totals->models[entry->row].usage, &entry->usage, &now);
 	entry->usage = now;
-	int64_t nanos = -1;
-	if (!surcharged)
-		nanos = kgb_price_nanos(
-			kgb_prices_find(ledger->prices, model, entry->first_wall_ms), &now);
+	const struct kgb_price *price =
+		kgb_prices_find(ledger->prices, model, entry->first_wall_ms);
+	const int64_t nanos = kgb_tariff_nanos(tariff, kgb_price_nanos(price, &now));
 	move_cost(totals, entry->nanos, nanos);
 	entry->nanos = nanos;
 	return repeated;

@@ -12,6 +12,15 @@
 #include "sandbox/meter/prices.h"
 #include "sandbox/meter/usage.h"
 
+/** By which prices a message is counted. */
+enum kgb_tariff {
+	KGB_TARIFF_LIST,
+	KGB_TARIFF_UNKNOWN, /* dearer than the table says, or nobody can tell */
+	KGB_TARIFF_BATCH, /* half of the list's, as both providers have it (November 2026) */
+};
+/** A price of the list by the tariff, rounded up; -1: not known. */
+int64_t kgb_tariff_nanos(enum kgb_tariff tariff, int64_t nanos);
+
 struct kgb_ledger {
 	struct kgb_ledger_entry *entries; /* owned; sorted by id */
 	size_t n;
@@ -22,10 +31,10 @@ struct kgb_ledger {
 
 void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices);
 /** Count what exchange `number` reports of message `id` ("": the exchange is its own message). A
- * later report of the same exchange replaces its earlier one. The price of a `surcharged` message
- * is unknown. Returns whether another exchange had reported that id before. */
+ * later report of the same exchange replaces its earlier one. Returns whether another exchange had
+ * reported that id before. */
 bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
-		       const struct kgb_usage *usage, bool surcharged);
+		       const struct kgb_usage *usage, enum kgb_tariff tariff);
 void kgb_ledger_release(struct kgb_ledger *ledger);
 
 #endif

@@ -88,7 +88,7 @@ static void take_surcharges(struct kgb_meter *meter, const cJSON *usage)
 	const cJSON *count;
 	if (meter->protocol != KGB_PROTOCOL_ANTHROPIC)
 		return;
-	if (is_unusual(usage, "service_tier", "standard", "standard") ||
+	if (is_unusual(usage, "service_tier", "standard", meter->batched ? "batch" : "standard") ||
 	    is_unusual(usage, "inference_geo", "global", "not_available") ||
 	    is_unusual(usage, "speed", "standard", "standard") ||
 	    kgb_json_i64(usage, "cache_creation.ephemeral_1h_input_tokens", 0) > 0)

@@ -29,6 +29,7 @@
 struct kgb_meter {
 	enum kgb_protocol protocol;
 	bool streamed;
+	bool batched; /* set after init: the answer is one of a batch, whose price is known */
 	struct kgb_sse sse; /* streamed */
 	struct kgb_buf json; /* in one piece */
 	struct kgb_usage usage;

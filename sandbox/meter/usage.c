@@ -20,6 +20,7 @@ const struct kgb_row kgb_totals_rows[] = {
 	TOTAL(n_incomplete, "incomplete"),
 	TOTAL(n_repeated, "repeated"),
 	TOTAL(n_open, "open"),
+	TOTAL(n_batched, "batched"),
 	TOTAL(n_verify, "verify_calls"),
 	TOTAL(n_probes, "probes"),
 	TOTAL(busy_ms, "busy_ms"),

@@ -54,6 +54,7 @@ struct kgb_totals {
 	int64_t n_incomplete; /* answered with 2xx, but some count never came */
 	int64_t n_repeated; /* answers whose message id had been counted already */
 	int64_t n_open; /* still running */
+	int64_t n_batched; /* of n_exchanges, by way of a provider's batch, at half the price */
 	int64_t n_verify; /* calls of /kgb/v1/verify */
 	int64_t n_probes; /* requests with a bad token or an endpoint that is not offered */
 	int64_t busy_ms; /* sum over exchanges of request received -> answer complete */

@@ -33,7 +33,7 @@ static void judge_fault(struct kgb_relay *relay, const struct kgb_retry_fault *f
 	kgb_retry_decide(&relay->spec.accounts->retry, fault, relay->n_tries,
 			 kgb_mono_ms() - relay->spec.started_ms, (double)dice / 4294967296.0,
 			 &relay->decision);
-	if (!is_wanted(relay))
+	if (relay->spec.once || !is_wanted(relay))
 		relay->decision.again = false;
 }
 
@@ -286,6 +286,7 @@ static void start_call(void *payload)
 		.idle_timeout_ms = spec->accounts->idle_timeout_ms,
 		.on_leave = on_leave,
 		.on_left = on_left,
+		.once = spec->once,
 		.on_head = on_head,
 		.on_data = on_data,
 		.on_done = on_done,

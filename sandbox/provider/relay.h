@@ -50,6 +50,7 @@ struct kgb_relay_spec {
 	const char *method, *path; /* `path` at the provider */
 	const char *query; /* with its '?'; "": none */
 	const struct kgb_headers *headers; /* the client's */
+	bool once; /* it is never sent again */
 	bool keeps_betas; /* those too that change the price */
 	const struct kgb_buf *body;
 	struct kgb_headers *reply; /* the headers of the client's answer */

@@ -409,6 +409,7 @@ static bool set_options(struct kgb_upstream_call *call)
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->error);
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, spec->once ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)spec->connect_timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
 	ok = ok && curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected) == CURLE_OK;

@@ -40,6 +40,8 @@ struct kgb_upstream_spec {
 	struct curl_slist *take_headers; /* owned by the call from now on */
 	const char *body; /* borrowed until on_done or cancel */
 	size_t body_len;
+	bool once; /* on a connection of its own: libcurl sends a request again, without a word,
+		      when a connection that it had used before is closed instead of answered */
 	int64_t connect_timeout_ms;
 	int64_t idle_timeout_ms; /* nothing comes for so long: TIMEOUT */
 	/** The request is about to be written to a connection; libcurl writes it again to another

@@ -8,8 +8,59 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+/** Calls of the batch interfaces of OpenAI and Anthropic; '*' is one id. */
+static const struct {
+	const char *method, *path;
+	bool is_poll;
+} batch_calls[] = {
+	{"POST", "/v1/files", false},
+	{"GET", "/v1/files/*/content", false},
+	{"POST", "/v1/batches", false},
+	{"GET", "/v1/batches", false},
+	{"GET", "/v1/batches/*", true},
+	{"POST", "/v1/messages/batches", false},
+	{"GET", "/v1/messages/batches", false},
+	{"GET", "/v1/messages/batches/*", true},
+	{"GET", "/v1/messages/batches/*/results", false},
+};
+
+/** An id holds nothing that could lead elsewhere. */
+static bool matches(const char *pattern, const char *path)
+{
+	for (; *pattern; pattern++) {
+		if (*pattern == '*') {
+			const size_t len =
+				strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					     "0123456789-_");
+			if (len == 0)
+				return false;
+			path += len;
+		} else if (*path++ != *pattern) {
+			return false;
+		}
+	}
+	return *path == '\0';
+}
+
+static size_t find_batch_call(const char *method, const char *path)
+{
+	size_t i = 0;
+	while (i < KGB_ARRAY_LEN(batch_calls) &&
+	       (strcmp(method, batch_calls[i].method) != 0 || !matches(batch_calls[i].path, path)))
+		i++;
+	return i;
+}
+
+bool kgb_http_is_poll(const char *method, const char *path)
+{
+	const size_t i = find_batch_call(method, path);
+	return i < KGB_ARRAY_LEN(batch_calls) && batch_calls[i].is_poll;
+}
+
 enum kgb_endpoint kgb_http_endpoint(const char *method, const char *path)
 {
+	if (find_batch_call(method, path) < KGB_ARRAY_LEN(batch_calls))
+		return KGB_ENDPOINT_BATCH;
 	static const struct {
 		const char *method;
 		const char *path;
@@ -46,6 +97,7 @@ const char *kgb_http_upstream_path(enum kgb_endpoint endpoint)
 		[KGB_ENDPOINT_NONE] = NULL,
 		[KGB_ENDPOINT_HELLO] = NULL,
 		[KGB_ENDPOINT_VERIFY] = NULL,
+		[KGB_ENDPOINT_BATCH] = NULL, /* as asked */
 	};
 	return paths[endpoint];
 }

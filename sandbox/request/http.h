@@ -20,11 +20,14 @@ enum kgb_endpoint {
 	KGB_ENDPOINT_MODELS,
 	KGB_ENDPOINT_HELLO, /* liveness checks of CLIs, answered without a token */
 	KGB_ENDPOINT_VERIFY,
+	KGB_ENDPOINT_BATCH, /* files and batches of requests, of either provider */
 };
 /** `path` is without the query. */
 enum kgb_endpoint kgb_http_endpoint(const char *method, const char *path);
 /** Path at the upstream ("/v1/messages"), or NULL for endpoints that are answered here. */
 const char *kgb_http_upstream_path(enum kgb_endpoint endpoint);
+/** A call of KGB_ENDPOINT_BATCH that asks how far a batch is, over and over. */
+bool kgb_http_is_poll(const char *method, const char *path);
 
 /** Whether one of the two headers (NULL: absent) carries the token. Takes equally long for every
  * wrong token of that length. */

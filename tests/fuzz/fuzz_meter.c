@@ -26,7 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kgb_meter whole, cut;
 	feed(&whole, data[0], bytes, len, len + 1);
 	feed(&cut, data[0], bytes, len, (size_t)data[1] + 1);
-	KGB_ASSERT(kgb_usage_equal(&whole.usage, &cut.usage) && whole.surcharged == cut.surcharged);
+	KGB_ASSERT(kgb_usage_equal(&whole.usage, &cut.usage) && whole.surcharged == cut.surcharged
+			   ? KGB_TARIFF_UNKNOWN
+			   : KGB_TARIFF_LIST);
 	KGB_ASSERT(whole.stopped == cut.stopped && whole.errored == cut.errored &&
 		   whole.n_bad == cut.n_bad);
 	KGB_ASSERT(strcmp(whole.message_id, cut.message_id) == 0 &&
@@ -36,8 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kgb_ledger ledger;
 	kgb_ledger_init(&ledger, NULL);
 	kgb_ledger_report(&ledger, 1, whole.message_id, whole.model, &whole.usage,
-			  whole.surcharged);
-	kgb_ledger_report(&ledger, 2, cut.message_id, cut.model, &cut.usage, cut.surcharged);
+			  whole.surcharged ? KGB_TARIFF_UNKNOWN : KGB_TARIFF_LIST);
+	kgb_ledger_report(&ledger, 2, cut.message_id, cut.model, &cut.usage,
+			  cut.surcharged ? KGB_TARIFF_UNKNOWN : KGB_TARIFF_LIST);
 	KGB_ASSERT(ledger.totals.usage.output >= 0);
 	kgb_ledger_release(&ledger);
 	kgb_meter_release(&whole);

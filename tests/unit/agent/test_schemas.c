@@ -122,7 +122,7 @@ static void test_schemas_and_tables_agree(void **state)
 		 "operator attempt verdict gateway cli"},
 		{"journal", "round_finished", "properties.gateway", kgb_usage_rows, ""},
 		{"journal", "round_finished", "properties.cli", kgb_usage_rows, ""},
-		{"journal", "sample", "", kgb_sample__rows, "operator attempt"},
+		{"journal", "sample", "", kgb_sample__rows, "operator attempt gateway"},
 		{"journal", "sample_judged", "", kgb_sample_verdict__rows, "operator sample"},
 		{"journal", "attempt_finished", "", kgb_attempt_finished__rows,
 		 "operator attempt end gateway cli sandbox"},

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "sandbox/meter/budget.h"
+#include "sandbox/meter/ledger.h"
 #include "sandbox/meter/prices.h"
 #include "sandbox/request/rewrite_request.h"
 
@@ -261,6 +262,47 @@ static void test_dollars_are_refused_when_the_price_is_not_known(void **state)
 	paid.reached = KGB_BUDGET_NONE;
 	assert_int_equal(kgb_budget_reserve(&paid, &dear, &why), KGB_BUDGET_REFUSED);
 	assert_string_equal(kgb_budget_code(paid.reached), "budget.usd");
+}
+
+static void test_a_request_in_a_batch_costs_half_rounded_up(void **state)
+{
+	(void)state;
+	static const struct {
+		enum kgb_tariff tariff;
+		int64_t list, nanos;
+	} cases[] = {
+		{KGB_TARIFF_LIST, 7, 7},
+		{KGB_TARIFF_BATCH, 8, 4},
+		{KGB_TARIFF_BATCH, 7, 4},
+		{KGB_TARIFF_BATCH, 0, 0},
+		{KGB_TARIFF_BATCH, -1, -1},
+		{KGB_TARIFF_UNKNOWN, 7, -1},
+		{KGB_TARIFF_BATCH, INT64_MAX, INT64_MAX / 2 + 1},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
+		assert_int_equal(kgb_tariff_nanos(cases[i].tariff, cases[i].list), cases[i].nanos);
+}
+
+/* The run and the operator count what an earlier process had reserved as spent; its attempt's
+ * budget is gone. */
+static void test_what_an_earlier_process_reserved_is_open_again(void **state)
+{
+	(void)state;
+	static const struct kgb_charge most = {.tokens = 100, .nanos = 7};
+	struct kgb_budget run = {.level = "run", .limit = {.tokens = 150}, .spent = {130, 9}};
+	struct kgb_budget attempt = {.level = "attempt", .parent = &run};
+	kgb_budget_reopen(&attempt, &most);
+	assert_int_equal(run.spent.tokens, 30);
+	assert_int_equal(run.spent.nanos, 2);
+	assert_int_equal(run.reserved.tokens, 100);
+	assert_int_equal(attempt.spent.tokens, 0);
+	assert_int_equal(attempt.reserved.tokens, 100);
+	kgb_budget_settle(&attempt, &most, &(struct kgb_charge){.tokens = 10, .nanos = 1});
+	assert_int_equal(run.spent.tokens, 40);
+	assert_int_equal(run.spent.nanos, 3);
+	assert_int_equal(run.reserved.tokens, 0);
+	assert_int_equal(attempt.spent.tokens, 10);
+	assert_int_equal(attempt.reserved.nanos, 0);
 }
 
 static void test_the_warning_names_the_fullest_budget(void **state)
@@ -609,6 +651,8 @@ int main(void)
 		cmocka_unit_test(test_a_wish_is_reserved_in_every_budget_or_in_none),
 		cmocka_unit_test(test_what_is_reserved_never_wraps_around),
 		cmocka_unit_test(test_dollars_are_refused_when_the_price_is_not_known),
+		cmocka_unit_test(test_a_request_in_a_batch_costs_half_rounded_up),
+		cmocka_unit_test(test_what_an_earlier_process_reserved_is_open_again),
 		cmocka_unit_test(test_the_warning_names_the_fullest_budget),
 		cmocka_unit_test(test_64_callers_at_once_never_overshoot),
 		cmocka_unit_test(test_a_refusal_is_an_error_of_the_protocol_that_ends_the_client),

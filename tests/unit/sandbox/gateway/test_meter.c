@@ -226,7 +226,8 @@ static void test_what_has_another_price_is_noticed(void **state)
 static void report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
 		   struct kgb_usage usage, bool repeated)
 {
-	assert_int_equal(kgb_ledger_report(ledger, number, id, model, &usage, false), repeated);
+	assert_int_equal(kgb_ledger_report(ledger, number, id, model, &usage, KGB_TARIFF_LIST),
+			 repeated);
 }
 
 static void test_later_reports_of_an_exchange_replace_its_earlier_ones(void **state)

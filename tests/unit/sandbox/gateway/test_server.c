@@ -50,7 +50,13 @@ static void test_only_the_listed_endpoints_exist(void **state)
 		{"DELETE", "/v1/models", 404},
 		{"POST", "/v1/messagesx", 404},
 		{"POST", "/v1/complete", 404},
+		/* Nothing meters what a CLI would buy in a batch. */
 		{"POST", "/v1/files", 404},
+		{"GET", "/v1/files/f-1/content", 404},
+		{"POST", "/v1/batches", 404},
+		{"GET", "/v1/batches/b-1", 404},
+		{"POST", "/v1/messages/batches", 404},
+		{"GET", "/v1/messages/batches/b-1/results", 404},
 		{"GET", "/v1/models/m-1", 404},
 		{"GET", "/v1/organizations", 404},
 		{"POST", "/x/kgb/v1/verify", 404},
