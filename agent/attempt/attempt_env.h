@@ -30,6 +30,8 @@ struct kgb_sampling_plan {
 	struct kgb_sampling sampling; /* `refused` grows as the server refuses fields */
 	bool stream;
 	int n_samples; /* of each operator */
+	bool batch; /* by way of the provider's batches */
+	int64_t batch_poll_ms;
 	int choices; /* samples that one request asks for; 1 once the server has refused more */
 	bool only_judge; /* nothing is asked: those without a verdict are judged */
 };

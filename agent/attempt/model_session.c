@@ -101,6 +101,7 @@ int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_mod
 		 * answer twice. */
 		.counts_each_answer = method->program.builtin,
 		.protocols = kgb_program_protocols(&method->program),
+		.batches = method->program.builtin,
 		.max_exchanges =
 			max_requests > 0 ? max_requests - model->sums->totals.n_exchanges : 0,
 		.cassette = source->cassette,

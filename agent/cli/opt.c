@@ -68,14 +68,15 @@ static const struct kgb_opt *find_anywhere(const struct kgb_syntax *syntax, cons
 	return NULL;
 }
 
-/** Options that override a setting keep their text only: the settings' own table checks it. */
+/** Options that override a setting keep their text only, a flag "true": the settings' own table
+ * checks it. */
 static void store(struct parse *p, const struct kgb_opt *option, const char *shown,
 		  const char *text)
 {
 	void *slot = (char *)p->values + option->offset;
 	kgb_strv_add(&p->out->set_names, shown);
 	kgb_strv_add(&p->out->set_keys, option->setting ? option->setting : "");
-	kgb_strv_add(&p->out->set_texts, text ? text : "");
+	kgb_strv_add(&p->out->set_texts, text ? text : option->setting ? "true" : "");
 	if (option->setting)
 		return;
 	switch (option->type) {

@@ -57,7 +57,8 @@ struct kgb_cmdline {
 	struct kgb_strv positional;
 	struct kgb_strv set_names; /* "--method" for each option given, in order (for origins) */
 	struct kgb_strv set_keys; /* its setting, "" when none */
-	struct kgb_strv set_texts; /* its value as typed, "" for flags */
+	struct kgb_strv
+		set_texts; /* its value as typed; of a flag "true" for its setting, else "" */
 };
 #define KGB_CMDLINE_INIT \
 	{                \

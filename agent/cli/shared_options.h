@@ -68,6 +68,10 @@
 				      "the same as --samples"),                                    \
 		KGB_OPTION_OF_SETTING("choices", 0, "model.choices", "N",                          \
 				      "samples that one request asks for (OpenAI's n)"),           \
+		{.name = "batch",                                                                  \
+		 .type = KGB_OPT_FLAG,                                                             \
+		 .setting = "model.batch",                                                         \
+		 .doc = "ask a bare model by way of the provider's batches, for half the price"},  \
 		KGB_OPTION_OF_SETTING("concurrency", 0, "model.concurrency", "N",                  \
 				      "questions to a bare model at the same time"),               \
 		KGB_OPTION_OF_SETTING("temperature", 0, "model.temperature", "T",                  \

@@ -94,6 +94,8 @@ struct kgb_settings {
 		int server; /* enum kgb_model_server */
 		int64_t samples;
 		int64_t choices; /* samples of one request */
+		bool batch; /* by way of the provider's batches */
+		int64_t batch_poll; /* ms */
 		int64_t concurrency; /* questions to a bare model at the same time */
 		double temperature, top_p; /* -1: the provider's default */
 		int64_t max_output; /* tokens of one answer */

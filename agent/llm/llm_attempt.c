@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/llm/llm_attempt.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "agent/attempt/attempt_facts.h"
 #include "agent/attempt/model_session.h"
+#include "agent/llm/llm_batch.h"
+#include "agent/llm/llm_listen.h"
 #include "agent/llm/llm_replay.h"
+#include "agent/llm/op_samples.h"
+#include "agent/llm/refusals.h"
 #include "agent/llm/reply.h"
 #include "agent/llm/same_kernel.h"
+#include "agent/llm/share.h"
 #include "base/codes.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -35,6 +37,7 @@ struct work {
 	int first, choice,
 		n_choices; /* its last request: number of its first sample, and its place */
 	struct kgb_ask *ask;
+	bool is_batched; /* a batch is to bring it */
 	struct kgb_job *job;
 	char tree[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
 	bool is_over;
@@ -50,6 +53,7 @@ struct kgb_llm_attempt {
 	struct kgb_buf prompt, system_text;
 	char prompt_sha256[KGB_SHA256_HEX_LEN];
 	char *base_url; /* owned; of the session */
+	struct kgb_llm_batches *batches; /* owned; NULL: there are none */
 	struct work *work; /* one for each sample of the plan */
 	int n_open; /* of these, under way */
 	uv_timer_t limit; /* of the operator's or the run's time */
@@ -111,27 +115,9 @@ static void free_attempt(struct kgb_llm_attempt *attempt)
 	kgb_buf_release(&attempt->system_text);
 	kgb_free(attempt->traffic);
 	kgb_free(attempt->base_url);
+	kgb_llm_batches_free(attempt->batches);
 	kgb_free(attempt->work);
 	kgb_free(attempt);
-}
-
-/** The sample whose kernel stands for the operator: the fastest that is right, else the one that
- * got farthest, else the first with a kernel. */
-static const struct kgb_sample *best_sample(const struct kgb_op_state *op)
-{
-	const struct kgb_sample *best = NULL;
-	double best_score = -1;
-	for (size_t i = 0; i < op->n_samples; i++) {
-		const struct kgb_sample *sample = &op->samples[i];
-		const double score = kgb_str_eq(sample->status, "passed")
-					     ? (double)KGB_N_REACHED + sample->speedup
-					     : (double)kgb_reached_find(sample->reached);
-		if (!sample->kernel_sha256 || score <= best_score)
-			continue;
-		best = sample;
-		best_score = score;
-	}
-	return best;
 }
 
 /** Put the best kernel where the final verification takes it from. */
@@ -152,7 +138,7 @@ static void finish(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_attempt_env *env = attempt->facts.env;
 	const struct kgb_op_state *op = state_of(attempt);
-	const struct kgb_sample *best = best_sample(op);
+	const struct kgb_sample *best = kgb_best_sample(op);
 	struct kgb_err err = KGB_ERR_INIT;
 	if (best && harvest(attempt, best, &err) < 0) {
 		report_fatal(attempt, &err);
@@ -241,10 +227,24 @@ static void end_chain(struct work *first)
 	}
 }
 
+/** Leave the batches at the provider: a later attempt goes on with them. */
+static void leave_batches(struct kgb_llm_attempt *attempt)
+{
+	if (attempt->batches)
+		kgb_llm_batches_leave(attempt->batches);
+	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
+		if (attempt->work[i].is_batched) {
+			attempt->work[i].is_batched = false;
+			end_work(&attempt->work[i]);
+		}
+}
+
 /** Ask for nothing more. Without `now`, questions that have left get their answers, because they
  * are paid for. */
 static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 {
+	if (now)
+		leave_batches(attempt);
 	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
 		struct work *work = &attempt->work[i];
 		if (!work->ask || (kgb_ask_is_open(work->ask) && !now))
@@ -313,16 +313,6 @@ static void on_judged(void *payload, const struct kgb_job_result *result)
 	end_work(work);
 }
 
-/** A sample of the same kernel that has a verdict, or NULL. */
-static const struct kgb_sample *judged_twin(const struct kgb_llm_attempt *attempt, const char *tree)
-{
-	const struct kgb_op_state *op = state_of(attempt);
-	for (size_t i = 0; i < op->n_samples; i++)
-		if (op->samples[i].has_verdict && kgb_str_eq(op->samples[i].kernel_tree, tree))
-			return &op->samples[i];
-	return NULL;
-}
-
 static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *tree)
 {
 	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
@@ -354,7 +344,7 @@ static void judge(struct work *work, int asked_by)
 		repeat_verdict(work);
 		return;
 	}
-	const struct kgb_sample *twin = judged_twin(attempt, work->tree);
+	const struct kgb_sample *twin = kgb_judged_twin(state_of(attempt), work->tree);
 	if (twin) {
 		share_verdict(work, twin);
 		return;
@@ -413,34 +403,6 @@ static struct kgb_question question_of(const struct work *work)
 	return question;
 }
 
-/** One of the choices that came with an answer. They share its tokens evenly. */
-struct share {
-	const struct kgb_meter *meter;
-	int place, n; /* from 0; of them */
-};
-
-/** Its part of a count; the parts add up to the count. */
-static int64_t share_of(int64_t count, const struct share *share)
-{
-	return count < 0 ? -1
-			 : count * (share->place + 1) / share->n - count * share->place / share->n;
-}
-
-/** What a sample took, as the gateway counts it. */
-static void count_cost(const struct kgb_attempt_env *env, const struct share *share,
-		       struct kgb_sample *sample)
-{
-	const struct kgb_meter *meter = share->meter;
-	const struct kgb_usage *all = &meter->usage;
-	const bool is_priced = env->gateway_mode == KGB_GATEWAY_LIVE && !meter->surcharged;
-	const struct kgb_price *price =
-		is_priced ? kgb_prices_find(env->prices, meter->model, kgb_wall_ms()) : NULL;
-#define SHARE(field, name) sample->usage.field = share_of(all->field, share);
-	KGB_USAGE_COUNTS(SHARE)
-#undef SHARE
-	sample->cost_nanos = share_of(kgb_price_nanos(price, all), share);
-}
-
 /** The verdict on an answer without a kernel. */
 static void judge_nothing(struct work *work)
 {
@@ -453,7 +415,7 @@ static void judge_nothing(struct work *work)
 
 /** Record an answer and its kernel, and have it judged. */
 static int take_answer(struct work *work, const struct kgb_choice *answer,
-		       const struct share *share, struct kgb_err *err)
+		       const struct kgb_share *share, struct kgb_err *err)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
@@ -490,9 +452,16 @@ static int take_answer(struct work *work, const struct kgb_choice *answer,
 		.kernel_source = kernel ? source : NULL,
 		.kernel_tree = kernel ? work->tree : NULL,
 	};
-	count_cost(env, share, &sample);
-	kgb_model_session_flush(&attempt->model); /* its tokens; the sample syncs both */
-	if (kgb_event_sample(env->log, attempt->facts.spec->name, &sample, err) < 0)
+	kgb_share_count(env, share, &sample);
+	/* What it took is on disk with it: the sample syncs both. */
+	const bool is_batched = work->is_batched;
+	work->is_batched = false;
+	if (is_batched)
+		attempt->model.usage_changed = false;
+	else
+		kgb_model_session_flush(&attempt->model);
+	if (kgb_event_sample(env->log, attempt->facts.spec->name, &sample,
+			     is_batched ? &attempt->sums.totals : NULL, err) < 0)
 		return -1;
 	if (kernel) {
 		judge(work, attempt->facts.number);
@@ -512,43 +481,26 @@ static void ask_one_by_one(struct work *first)
 	}
 }
 
-static void warn_of_choices(struct kgb_sampling_plan *plan, const char *why)
-{
-	/* Requests that left before get the same. */
-	if (plan->choices > 1)
-		kgb_warn("the server does not give several choices (n) for a request; samples are "
-			 "asked for one by one from now on: %s",
-			 why);
-	plan->choices = 1;
-}
-
 /** Without what the server does not take. True: the question is asked again. */
 static bool ask_without_field(struct work *work, const struct kgb_answer *answer)
 {
 	struct kgb_sampling_plan *plan = work->attempt->facts.env->samples;
-	const struct kgb_question question = question_of(work);
-	const enum kgb_sampling_field field = kgb_question_refused(&question, answer->error);
 	if (work->n_choices > 1 && answer->is_misnumbered) {
-		warn_of_choices(plan, answer->error);
+		kgb_refuse_choices(plan, answer->error);
 		ask_one_by_one(work);
 		return true;
 	}
-	/* FastAPI's servers answer a wrong field with 422. */
-	if (answer->status != 400 && answer->status != 422)
+	if (!kgb_refusal_is_of_fields(answer))
 		return false;
-	if (field == KGB_N_SAMPLING_FIELDS) {
+	const struct kgb_question question = question_of(work);
+	if (!kgb_refuse_field(plan, &question, answer)) {
 		/* Servers have many words for it. */
 		if (work->n_choices == 1)
 			return false;
-		warn_of_choices(plan, answer->error);
+		kgb_refuse_choices(plan, answer->error);
 		ask_one_by_one(work);
 		return true;
 	}
-	/* Questions that left before the first refusal get one as well. */
-	if (!(plan->sampling.refused & (1u << field)))
-		kgb_warn("the server refuses %s; it is left out from now on: %s",
-			 kgb_sampling_field_name(field), answer->error);
-	plan->sampling.refused |= 1u << field;
 	ask(work);
 	return true;
 }
@@ -570,7 +522,7 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 	/* LiteLLM's proxy has status 400 for it. */
 	if (answer->status == 400 && strstr(answer->error, "Invalid model name"))
 		end = KGB_AGENT_MODEL;
-	if (budget)
+	if (budget || answer->status == KGB_LLM_NO_BUDGET)
 		end = KGB_AGENT_BUDGET;
 	if (attempt->facts.env->replay) /* not in the record */
 		end = KGB_AGENT_TRANSIENT;
@@ -599,12 +551,12 @@ static void take_choices(struct work *first, const struct kgb_answer *answer)
 		n_begun += answer->choices[i].text.len > 0 || answer->choices[i].thinking.len > 0;
 	}
 	if (answer->n_choices > 1 && n_begun <= 1 && !answer->is_misnumbered)
-		warn_of_choices(attempt->facts.env->samples, "it answers with one");
+		kgb_refuse_choices(attempt->facts.env->samples, "it answers with one");
 	if (n_there < answer->n_choices || answer->is_misnumbered)
 		kgb_verbose("%s: %d of %d choices came for sample %d and the next ones%s",
 			    attempt->facts.spec->name, n_there, answer->n_choices, first->number,
 			    answer->is_misnumbered ? "; their indices are not distinct" : "");
-	struct share share = {.meter = &answer->meter, .n = n_there};
+	struct kgb_share share = {.meter = &answer->meter, .n = n_there};
 	for (struct work *work = first, *next; work; work = next) {
 		const struct kgb_choice *choice = &answer->choices[work->choice];
 		struct kgb_err err = KGB_ERR_INIT;
@@ -622,19 +574,11 @@ static void take_choices(struct work *first, const struct kgb_answer *answer)
 	}
 }
 
-static bool is_any_there(const struct kgb_answer *answer)
-{
-	for (int i = 0; i < answer->n_choices; i++)
-		if (answer->choices[i].finish != KGB_ANSWER_BROKEN)
-			return true;
-	return false;
-}
-
 static void on_answer(void *payload, const struct kgb_answer *answer)
 {
 	struct work *work = payload;
 	work->ask = NULL;
-	if (is_any_there(answer))
+	if (kgb_answer_any(answer))
 		take_choices(work, answer);
 	else if (work->attempt->facts.env->replay || !ask_without_field(work, answer))
 		note_missing(work, answer);
@@ -724,6 +668,95 @@ static void ask_as_recorded(struct kgb_llm_attempt *attempt)
 	kgb_free(firsts);
 }
 
+/* ---- batches ---- */
+
+static struct work *work_of(struct kgb_llm_attempt *attempt, int number)
+{
+	return number <= attempt->facts.env->samples->n_samples ? &attempt->work[number - 1] : NULL;
+}
+
+static struct kgb_question batch_question(void *payload, int number)
+{
+	struct kgb_llm_attempt *attempt = payload;
+	const struct work work = {.attempt = attempt,
+				  .number = number,
+				  .first = number,
+				  .n_choices = 1,
+				  .refused = attempt->facts.env->samples->sampling.refused};
+	struct kgb_question question = question_of(&work);
+	question.stream = false;
+	return question;
+}
+
+static void on_batch_answer(void *payload, int number, const struct kgb_answer *answer)
+{
+	const struct kgb_share share = {.meter = &answer->meter, .n = 1};
+	struct kgb_llm_attempt *attempt = payload;
+	struct work *work = work_of(attempt, number);
+	struct kgb_err err = KGB_ERR_INIT;
+	if (work && work->is_batched && take_answer(work, answer->choices, &share, &err) < 0) {
+		report_fatal(attempt, &err);
+		end_work(work);
+	}
+}
+
+static void on_batch_missing(void *payload, int number, int status, const char *why)
+{
+	struct work *work = work_of(payload, number);
+	if (!work || !work->is_batched)
+		return;
+	struct kgb_answer answer = {.protocol = work->attempt->facts.env->samples->protocol,
+				    .status = status};
+	snprintf(answer.error, sizeof(answer.error), "%s", why);
+	work->is_batched = false;
+	const struct kgb_question question = question_of(work);
+	if (kgb_refuse_field(work->attempt->facts.env->samples, &question, &answer))
+		answer.status = 200; /* the next attempt leaves it out */
+	note_missing(work, &answer);
+}
+
+static void on_batch_fatal(void *payload, const struct kgb_err *err)
+{
+	report_fatal(payload, err);
+	drop_questions(payload, true);
+}
+
+/** Go on with the batches of earlier attempts, and with --batch ask for all others in new ones. */
+static void begin_batches(struct kgb_llm_attempt *attempt)
+{
+	const struct kgb_sampling_plan *plan = attempt->facts.env->samples;
+	const struct kgb_llm_batches_spec spec = {.facts = &attempt->facts,
+						  .model = &attempt->model,
+						  .base_url = attempt->base_url,
+						  .question = batch_question,
+						  .on_answer = on_batch_answer,
+						  .on_missing = on_batch_missing,
+						  .on_fatal = on_batch_fatal,
+						  .payload = attempt};
+	if (!plan->batch && state_of(attempt)->n_batches == 0)
+		return;
+	attempt->batches = kgb_llm_batches_new(&spec);
+	kgb_llm_batches_adopt(attempt->batches);
+	int *numbers = kgb_xcalloc((size_t)plan->n_samples, sizeof(*numbers));
+	size_t n = 0;
+	for (int i = 0; i < plan->n_samples; i++) {
+		struct work *work = &attempt->work[i];
+		if (kgb_op_sample(state_of(attempt), work->number))
+			continue;
+		const bool is_there = kgb_llm_batches_has(attempt->batches, work->number);
+		work->is_batched = is_there || plan->batch;
+		work->first = work->number;
+		work->n_choices = 1;
+		work->refused = plan->sampling.refused;
+		work->asked_ms = kgb_mono_ms();
+		if (work->is_batched && !is_there)
+			numbers[n++] = work->number;
+	}
+	if (!attempt->reported_fatal)
+		kgb_llm_batches_ask(attempt->batches, numbers, n);
+	kgb_free(numbers);
+}
+
 /** Ask for all samples that are missing, as many in a request as the server takes. */
 static void ask_for_missing(struct kgb_llm_attempt *attempt)
 {
@@ -732,7 +765,8 @@ static void ask_for_missing(struct kgb_llm_attempt *attempt)
 	int n = 0;
 	for (int i = 0; i < plan->n_samples; i++) {
 		struct work *work = &attempt->work[i];
-		if (kgb_op_sample(state_of(attempt), work->number))
+		if (work->is_over || work->is_batched ||
+		    kgb_op_sample(state_of(attempt), work->number))
 			continue;
 		if (first)
 			last->next = work;
@@ -770,10 +804,14 @@ static void begin_work(struct kgb_llm_attempt *attempt)
 			judge(work, sample->attempt);
 		}
 	}
-	if (attempt->facts.env->replay)
+	if (plan->only_judge)
+		return;
+	if (attempt->facts.env->replay) {
 		ask_as_recorded(attempt);
-	else if (!plan->only_judge)
-		ask_for_missing(attempt);
+		return;
+	}
+	begin_batches(attempt);
+	ask_for_missing(attempt);
 }
 
 /* ---- the beginning ---- */
@@ -798,27 +836,12 @@ void kgb_llm_attempt_cancel(struct kgb_llm_attempt *attempt)
 	drop_questions(attempt, true);
 }
 
-/** A socket on the loopback interface; the session asks each client for its token. */
-static int listen_here(char **out_url, int *out_fd, struct kgb_err *err)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(address);
-	KGB_AUTO(fd) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, SOMAXCONN) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-		return kgb_fail_errno(err, errno, "listen on 127.0.0.1");
-	*out_url = kgb_xasprintf("http://127.0.0.1:%d", ntohs(address.sin_port));
-	*out_fd = kgb_take_fd(&fd);
-	return 0;
-}
-
 static int open_session(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	int fd = -1;
 	if (attempt->facts.env->samples->only_judge)
 		return 0;
-	if (listen_here(&attempt->base_url, &fd, err) < 0)
+	if (kgb_llm_listen(&attempt->base_url, &fd, err) < 0)
 		return -1;
 	const struct kgb_model_source source = {.offline = attempt->offline,
 						.cassette = attempt->cassette,

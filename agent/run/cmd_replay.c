@@ -93,6 +93,13 @@ static int load_specs(struct replay *r, struct kgb_err *err)
 	if (rc == 0 && r->n_specs == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
 				r->source.name);
+	for (size_t i = 0; i < r->recorded.n_ops; i++)
+		if (r->recorded.ops[i].n_batches > 0)
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"run '%s' asked by way of batches, whose record has no request "
+				"for each answer: it cannot be replayed",
+				r->source.name);
 	return rc;
 }
 

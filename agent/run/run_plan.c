@@ -70,7 +70,9 @@ struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model
 			     /* The offline model draws by it. */
 			     .seed = model->seed < 0 && is_offline ? 0 : model->seed,
 			     .effort = model->effort},
-		.stream = model->stream,
+		.stream = model->stream && !model->batch,
+		.batch = model->batch,
+		.batch_poll_ms = model->batch_poll,
 		.n_samples = (int)model->samples,
 		.choices = protocol == KGB_PROTOCOL_CHAT ? (int)model->choices : 1,
 	};
@@ -192,6 +194,27 @@ static void note_idle_settings(const struct kgb_run_plan *plan)
 	}
 }
 
+/** --batch needs a provider that has batches, and one question in each of its requests. */
+static int check_batch(const struct kgb_run_plan *plan, bool offline, struct kgb_err *err)
+{
+	const struct kgb_settings_model *model = &plan->cli->config.settings.model;
+	if (!model->batch || !plan->method.program.builtin)
+		return 0;
+	if (offline)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--batch (model.batch) needs a provider, and the offline model has no "
+			"batches: set %s or leave out --batch",
+			wanted_keys(plan));
+	if (model->choices > 1)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--batch (model.batch) and --choices %d (model.choices) exclude each "
+			"other: a request of a batch asks for one sample; leave one out",
+			(int)model->choices);
+	return 0;
+}
+
 static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
@@ -201,6 +224,8 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 				"gateway.mode is live but %s needs a key that is not there: set %s",
 				plan->method.program.title, wanted_keys(plan));
 	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->endpoint;
+	if (check_batch(plan, offline, err) < 0)
+		return -1;
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
 	if (!needs_model(plan))
 		return 0;

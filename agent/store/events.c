@@ -176,12 +176,36 @@ int kgb_event_round_finished(struct kgb_run_log *log, const char *operator, int 
 }
 
 int kgb_event_sample(struct kgb_run_log *log, const char *operator,
-		     const struct kgb_sample * sample, struct kgb_err *err)
+		     const struct kgb_sample * sample, const struct kgb_totals *totals,
+		     struct kgb_err *err)
 {
 	struct draft draft;
 	draft_begin(&draft, "sample");
 	kgb_jsonw_put(&draft.w, "operator: %s, attempt: %d", operator, sample->attempt);
 	kgb_rows_write(&draft.w, kgb_sample__rows, sample);
+	if (totals) {
+		kgb_jsonw_key(&draft.w, "gateway");
+		kgb_totals_write(&draft.w, totals);
+	}
+	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
+}
+
+int kgb_event_batch(struct kgb_run_log *log, const char *operator,
+		    const struct kgb_batch_record * batch, const struct kgb_totals *totals,
+		    struct kgb_err *err)
+{
+	struct draft draft;
+	draft_begin(&draft, "batch");
+	kgb_jsonw_put(&draft.w,
+		      "operator: %s, attempt: %d, key: %s, id: %s, state: %s, price_factor: 0.5, "
+		      "most_tokens: %ld, most_nanos: %+ld, samples: [",
+		      operator, batch->attempt, batch->key, batch->id, batch->state,
+		      batch->most.tokens, batch->most.nanos);
+	for (size_t i = 0; i < batch->n; i++)
+		kgb_jsonw_i64(&draft.w, batch->numbers[i]);
+	kgb_jsonw_put(&draft.w, "]");
+	kgb_jsonw_key(&draft.w, "gateway");
+	kgb_totals_write(&draft.w, totals);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 

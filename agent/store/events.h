@@ -85,9 +85,15 @@ KGB_MUST_CHECK int kgb_event_verify_call(struct kgb_run_log *log, const char *op
 KGB_MUST_CHECK int kgb_event_round_finished(struct kgb_run_log *log, const char *operator,
 					    int attempt, const struct kgb_round *round,
 					    struct kgb_err *err);
-/** A bare model has answered. The time is the record's; what a verdict says is not written. */
+/** A bare model has answered. The time is the record's; what a verdict says is not written.
+ * `totals` of the attempt, in the same record, may be NULL. */
 KGB_MUST_CHECK int kgb_event_sample(struct kgb_run_log *log, const char *operator,
-				    const struct kgb_sample * sample, struct kgb_err *err);
+				    const struct kgb_sample * sample,
+				    const struct kgb_totals *totals, struct kgb_err *err);
+/** A batch has come to `batch->state`, with the totals of its attempt then. */
+KGB_MUST_CHECK int kgb_event_batch(struct kgb_run_log *log, const char *operator,
+				   const struct kgb_batch_record * batch,
+				   const struct kgb_totals *totals, struct kgb_err *err);
 /** The verdict on an answer: status, code, reached and speedup of `sample`. */
 KGB_MUST_CHECK int kgb_event_sample_judged(struct kgb_run_log *log, const char *operator,
 					   const struct kgb_sample * sample, struct kgb_err *err);

@@ -349,6 +349,15 @@ struct kgb_sample *kgb_op_sample(const struct kgb_op_state *op, int number)
 	return NULL;
 }
 
+static int fold_usage(struct folding *f)
+{
+	if (!f->arena)
+		return 0;
+	kgb_totals_read(kgb_json_get(f->data, "gateway"), &f->attempt->gateway);
+	f->attempt->has_gateway = true;
+	return 0;
+}
+
 static int fold_sample(struct folding *f)
 {
 	const int number = (int)kgb_json_i64(f->data, "sample", 0);
@@ -361,7 +370,75 @@ static int fold_sample(struct folding *f)
 	struct kgb_sample *sample = &f->op->samples[f->op->n_samples++];
 	*sample = (struct kgb_sample){.attempt = f->attempt->number, .time_ms = f->time_ms};
 	kgb_rows_read(f->data, kgb_sample__rows, f->arena, sample);
+	if (kgb_json_get(f->data, "gateway"))
+		return fold_usage(f);
 	return 0;
+}
+
+size_t kgb_op_n_outstanding(const struct kgb_op_state *op, const struct kgb_batch_record *batch)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < batch->n; i++)
+		n += !kgb_op_sample(op, batch->numbers[i]);
+	return n;
+}
+
+/** The attempt goes on with a batch of an earlier one, whose open requests move to it. */
+static void take_over(const struct folding *f, struct kgb_batch_record *batch)
+{
+	const int64_t n = (int64_t)kgb_op_n_outstanding(f->op, batch);
+	const int64_t nanos = batch->most.nanos > 0 ? batch->most.nanos : 0;
+	for (size_t i = 0; i < f->op->n_attempts; i++) {
+		struct kgb_totals *totals = &f->op->attempts[i].gateway;
+		if (f->op->attempts[i].number != batch->attempt)
+			continue;
+		totals->n_open -= n;
+		totals->charged_tokens -= n * batch->most.tokens;
+		totals->charged_nanos -= n * nanos;
+	}
+	batch->attempt = f->attempt->number;
+}
+
+static void read_batch(const struct folding *f, struct kgb_batch_record *batch)
+{
+	const cJSON *number = NULL, *numbers = kgb_json_get(f->data, "samples");
+	const size_t n = (size_t)cJSON_GetArraySize(numbers);
+	int *copy = kgb_arena_array(f->arena, n > 0 ? n : 1, sizeof(*copy));
+	batch->n = 0;
+	cJSON_ArrayForEach(number, numbers)
+		copy[batch->n++] = number->valueint;
+	batch->numbers = copy;
+	batch->id = text_of(f, "id");
+	batch->state = text_of(f, "state");
+	batch->most = (struct kgb_charge){.tokens = kgb_json_i64(f->data, "most_tokens", 0),
+					  .nanos = kgb_json_i64(f->data, "most_nanos", -1)};
+}
+
+static int fold_batch(struct folding *f)
+{
+	struct kgb_batch_record *batch = NULL;
+	const char *key = kgb_json_str(f->data, "key", NULL);
+	if (!key || !cJSON_IsArray(kgb_json_get(f->data, "samples")) ||
+	    !kgb_json_str(f->data, "state", NULL))
+		return kgb_fail(f->err, KGB_ERR_INVALID, "a batch of '%s' is not described",
+				f->op->name);
+	if (!f->arena)
+		return 0;
+	for (size_t i = 0; i < f->op->n_batches; i++)
+		if (kgb_str_eq(f->op->batches[i].key, key))
+			batch = &f->op->batches[i];
+	if (!batch) {
+		f->op->batches =
+			grow(f->arena, f->op->batches, f->op->n_batches, sizeof(*f->op->batches));
+		batch = &f->op->batches[f->op->n_batches++];
+		*batch = (struct kgb_batch_record){.key = kgb_arena_strdup(f->arena, key),
+						   .attempt = f->attempt->number,
+						   .left_ms = f->time_ms};
+	} else if (batch->attempt != f->attempt->number) {
+		take_over(f, batch);
+	}
+	read_batch(f, batch);
+	return fold_usage(f);
 }
 
 static int fold_sample_judged(struct folding *f)
@@ -375,15 +452,6 @@ static int fold_sample_judged(struct folding *f)
 		return 0;
 	kgb_rows_read(f->data, kgb_sample_verdict__rows, f->arena, sample);
 	sample->has_verdict = true;
-	return 0;
-}
-
-static int fold_usage(struct folding *f)
-{
-	if (!f->arena)
-		return 0;
-	kgb_totals_read(kgb_json_get(f->data, "gateway"), &f->attempt->gateway);
-	f->attempt->has_gateway = true;
 	return 0;
 }
 
@@ -532,6 +600,7 @@ static const struct {
 	{"verify_call", find_attempt, fold_verify_call},
 	{"round_finished", find_attempt, fold_round_finished},
 	{"sample", find_attempt, fold_sample},
+	{"batch", find_attempt, fold_batch},
 	{"sample_judged", find_op, fold_sample_judged},
 	{"usage", find_attempt, fold_usage},
 	{"attempt_finished", find_attempt, fold_attempt_finished},

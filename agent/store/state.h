@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/store/batch.h"
 #include "agent/store/journal.h"
 #include "agent/store/sample.h"
 #include "base/mem.h"
@@ -165,6 +166,8 @@ struct kgb_op_state {
 	size_t n_calls;
 	struct kgb_sample *samples; /* of a bare model, in order of their answers */
 	size_t n_samples;
+	struct kgb_batch_record *batches; /* of its samples, in order of their leaving */
+	size_t n_batches;
 	bool code_generated;
 	const char
 		*kernel_sha256; /* of kernels/<safe_name>.py when it was last judged or written */
@@ -253,8 +256,7 @@ bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b);
  * NULL, when they differ (resume --force). */
 struct kgb_maker kgb_run_maker(const struct kgb_run_state *state);
 
-/** The maker of the operator's kernel: of its last attempt that left one, else of its last; fields
- * are NULL without attempts. */
+/** Of its last attempt that left a kernel, else of its last; fields are NULL without attempts. */
 struct kgb_maker kgb_op_maker(const struct kgb_op_state *op);
 /** Its model is the built-in script. */
 bool kgb_maker_is_offline(const struct kgb_maker *maker);
@@ -282,8 +284,7 @@ void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nan
 /** Milliseconds of all ended attempts. */
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
 
-/** Geometric mean of the speedups of the operators that passed and have one, and how many these
- * are; 0 when none. */
+/** Geometric mean of the speedups of operators that passed, and how many have one; 0: none. */
 double kgb_run_speedup(const struct kgb_run_state *state, size_t *n);
 
 struct kgb_run_counts {

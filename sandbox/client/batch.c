@@ -43,6 +43,7 @@ struct kgb_batch {
 	struct kgb_batch_state state;
 	struct kgb_strv candidates; /* ids that may be its own */
 	bool is_known; /* state.id is its own */
+	bool is_left; /* its owner wants no callback any more */
 };
 
 static bool is_anthropic(const struct kgb_batch *batch)
@@ -66,15 +67,25 @@ static void on_closed(uv_handle_t *handle)
 	kgb_free(batch);
 }
 
-void kgb_batch_leave(struct kgb_batch *batch)
+static void on_leave(uv_timer_t *timer)
 {
+	struct kgb_batch *batch = timer->data;
 	if (batch->call)
 		kgb_upstream_cancel(KGB_TAKE(batch->call));
-	uv_close((uv_handle_t *)&batch->timer, on_closed);
+	uv_close((uv_handle_t *)timer, on_closed);
+}
+
+/* From the loop: the call's own callbacks may be on the stack. */
+void kgb_batch_leave(struct kgb_batch *batch)
+{
+	batch->is_left = true;
+	uv_timer_start(&batch->timer, on_leave, 0, 0);
 }
 
 static void end(struct kgb_batch *batch, enum kgb_batch_end kind, const char *why)
 {
+	if (batch->is_left)
+		return;
 	batch->spec.callbacks->on_end(batch->spec.payload, kind, batch->status, why);
 	kgb_batch_leave(batch);
 }
@@ -88,6 +99,8 @@ static void on_timer(uv_timer_t *timer)
 static void wait_for(struct kgb_batch *batch, enum step step, int64_t ms)
 {
 	batch->step = step;
+	if (batch->is_left)
+		return;
 	uv_timer_start(&batch->timer, on_timer, (uint64_t)(ms > 0 ? ms : 0), 0);
 }
 
@@ -116,7 +129,7 @@ static void on_line(void *payload, const char *text, size_t len)
 	struct kgb_batch *batch = payload;
 	struct kgb_batch_line line;
 	struct kgb_answer answer;
-	if (len == 0)
+	if (len == 0 || batch->is_left)
 		return;
 	kgb_batch_read_line(batch->spec.protocol, batch->key, text, len, &line);
 	batch->n_bad += line.number == 0;
@@ -126,11 +139,12 @@ static void on_line(void *payload, const char *text, size_t len)
 		batch->n_seen++;
 		know(batch);
 		kgb_answer_init(&answer, batch->spec.protocol, 1);
+		answer.max_tokens = batch->spec.max_tokens;
 		kgb_answer_head(&answer, line.status, "application/json");
+		answer.meter.batched = true;
 		kgb_answer_feed(&answer, line.body.ptr, line.body.len);
 		kgb_answer_end(&answer, line.body.len > 0 ? NULL : line.error);
-		batch->spec.callbacks->on_result(batch->spec.payload, line.number, &answer,
-						 &line.body);
+		batch->spec.callbacks->on_result(batch->spec.payload, line.number, &answer);
 		kgb_answer_release(&answer);
 	}
 	kgb_batch_line_release(&line);
@@ -339,6 +353,8 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	struct kgb_batch *batch = payload;
 	KGB_AUTO(json) cJSON *node = NULL;
 	batch->call = NULL;
+	if (batch->is_left)
+		return;
 	if (err)
 		batch->status = 0;
 	else if (has_lines(batch))
@@ -423,6 +439,8 @@ static struct curl_slist *make_headers(const struct kgb_batch *batch)
 
 static void begin(struct kgb_batch *batch, enum step step)
 {
+	if (batch->is_left)
+		return;
 	batch->step = step;
 	batch->status = 0;
 	kgb_buf_clear(&batch->reply);

@@ -27,10 +27,9 @@ enum kgb_batch_end {
 struct kgb_batch_callbacks {
 	/** The batch has this id. Comes before any result. */
 	void (*on_id)(void *payload, const char *id);
-	/** A result, once for each number. `body` is the answer on the wire; empty: there was none,
-	 * and the answer says why. Both live until the callback returns. */
-	void (*on_result)(void *payload, int number, const struct kgb_answer *answer,
-			  const struct kgb_buf *body);
+	/** A result, once for each number; without an answer the error says why. It lives until the
+	 * callback returns. */
+	void (*on_result)(void *payload, int number, const struct kgb_answer *answer);
 	/** Comes once; the batch is gone then. `status` is of HTTP; `why` may be empty. */
 	void (*on_end)(void *payload, enum kgb_batch_end end, int status, const char *why);
 	/** Whether an id is that of a batch that is not this one. */
@@ -45,6 +44,7 @@ struct kgb_batch_spec {
 	const char *key; /* copied */
 	struct kgb_batch_body *take_body; /* taken over; its requests make the batch */
 	int max_number; /* of its requests */
+	int64_t max_tokens; /* that each asks for */
 	const char *id; /* NULL: not known */
 	bool may_exist; /* an earlier process may have made it */
 	int64_t left_ms; /* wall clock: when it left, if it did */

@@ -51,52 +51,46 @@ void kgb_batched_reopen(struct kgb_session *session, const struct kgb_charge *mo
 
 /** Count an answer, and what it took. */
 static struct kgb_charge count_answer(struct kgb_session *session, const struct kgb_charge *most,
-				      enum kgb_protocol protocol, const char *body, size_t len)
+				      const struct kgb_meter *meter)
 {
 	struct kgb_totals *totals = &session->ledger.totals;
-	struct kgb_meter meter;
-	kgb_meter_init(&meter, protocol, NULL);
-	meter.batched = true;
-	kgb_meter_feed(&meter, body, len);
-	kgb_meter_finish(&meter);
-	const enum kgb_tariff tariff = meter.surcharged ? KGB_TARIFF_UNKNOWN : KGB_TARIFF_BATCH;
+	const enum kgb_tariff tariff = meter->surcharged ? KGB_TARIFF_UNKNOWN : KGB_TARIFF_BATCH;
 	/* Numbers of their own, below those of exchanges. */
-	const bool repeated =
-		kgb_ledger_report(&session->ledger, -totals->n_batched, meter.message_id,
-				  meter.model, &meter.usage, tariff);
+	const char *id = session->spec.counts_each_answer ? "" : meter->message_id;
+	const bool repeated = kgb_ledger_report(&session->ledger, -totals->n_batched, id,
+						meter->model, &meter->usage, tariff);
 	totals->n_repeated += repeated;
-	totals->n_incomplete += !kgb_usage_complete(&meter.usage);
+	totals->n_incomplete += !kgb_usage_complete(&meter->usage);
 	struct kgb_charge charge = *most;
 	if (repeated) {
 		charge = (struct kgb_charge){0};
-	} else if (kgb_usage_complete(&meter.usage)) {
+	} else if (kgb_usage_complete(&meter->usage)) {
 		const struct kgb_price *price =
-			kgb_prices_find(session->gw->prices, meter.model, kgb_wall_ms());
+			kgb_prices_find(session->gw->prices, meter->model, kgb_wall_ms());
 		const int64_t nanos =
-			kgb_tariff_nanos(tariff, kgb_price_nanos(price, &meter.usage));
-		charge.tokens = kgb_usage_total(&meter.usage);
+			kgb_tariff_nanos(tariff, kgb_price_nanos(price, &meter->usage));
+		charge.tokens = kgb_usage_total(&meter->usage);
 		charge.nanos = nanos >= 0 ? nanos : most->nanos;
 	}
-	kgb_meter_release(&meter);
 	return charge;
 }
 
 void kgb_batched_settle(struct kgb_session *session, const struct kgb_charge *most,
-			enum kgb_batched_end end, enum kgb_protocol protocol, const char *body,
-			size_t len)
+			enum kgb_batched_end end, const struct kgb_meter *meter)
 {
 	struct kgb_totals *totals = &session->ledger.totals;
 	struct kgb_charge charge = {0};
 	totals->n_open--;
 	if (end != KGB_BATCHED_UNSENT) {
 		totals->n_exchanges++;
+		totals->n_calls++;
 		totals->n_batched++;
 		totals->n_errors += end != KGB_BATCHED_ANSWERED;
 	}
 	if (end == KGB_BATCHED_LOST)
 		charge = *most;
 	else if (end == KGB_BATCHED_ANSWERED)
-		charge = count_answer(session, most, protocol, body, len);
+		charge = count_answer(session, most, meter);
 	if (session->spec.budget)
 		kgb_budget_settle(session->spec.budget, most, &charge);
 	tell(session);

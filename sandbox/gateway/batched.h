@@ -8,6 +8,7 @@
 #define KGB_SANDBOX_GATEWAY_BATCHED_H
 
 #include "sandbox/gateway/gateway.h"
+#include "sandbox/meter/meter.h"
 
 /** The most that one request can take. `output`: tokens that its answer may have. */
 struct kgb_charge kgb_batched_most(const struct kgb_session *session, const char *model,
@@ -24,9 +25,8 @@ enum kgb_batched_end {
 	KGB_BATCHED_LOST, /* perhaps answered and billed: counts as the most */
 	KGB_BATCHED_ANSWERED,
 };
-/** A request is over. `body` is its answer in one piece, of KGB_BATCHED_ANSWERED alone. */
+/** A request is over. `meter` has read its answer; of KGB_BATCHED_ANSWERED alone. */
 void kgb_batched_settle(struct kgb_session *session, const struct kgb_charge *most,
-			enum kgb_batched_end end, enum kgb_protocol protocol, const char *body,
-			size_t len);
+			enum kgb_batched_end end, const struct kgb_meter *meter);
 
 #endif

@@ -13,6 +13,8 @@ all answers); or in one piece: half_json, html, empty, error_200 and two_choices
 and html_502. Protocols: messages, chat, responses. Chat Completions with n choices: all others answer with one; n_all interleaves
 all, the last index first, n_fewer leaves out two, n_same has one index for all, n_cut cuts the connection after the first choice.
 
+Batches: fake_batches.py.
+
 A GET is a question for a model's description and does not count. It gets the status N at an address get_N; get_unknown has no such
 model; get_silent sends no answer; all others do not know the question (404).
 """
@@ -27,6 +29,8 @@ import random
 import sys
 import threading
 import time
+
+import fake_batches
 
 
 def sse(name, **data):
@@ -168,6 +172,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.recv(1)
 
     def do_GET(self):
+        if fake_batches.is_batch_path(self.path):
+            fake_batches.get(self)
+            return
         day, _, model = self.path[1:].partition("/v1/models")
         if day == "get_silent":
             self.wait_for_end()
@@ -194,6 +201,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if fake_batches.is_batch_path(self.path):
+            fake_batches.post(self, body)
+            return
         behaviour = self.behave(body)
         if behaviour.isdigit():
             self.fail(int(behaviour))

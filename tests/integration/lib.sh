@@ -74,7 +74,7 @@ test_matched= # a case that --case selects has come
 umask 022
 test_n=0
 test_n_failed=0
-test_background= # a process that ends with the test
+test_background= # processes that end with the test
 test_is_done=
 TRASH=$(mktemp -d "$KGB_TEST_TMPDIR/kgb-${0##*/}-XXXXXX") || exit 70
 HOME=$TRASH/home
@@ -87,7 +87,8 @@ cd "$TRASH" || exit 70
 
 test_cleanup() {
 	test_status=$?
-	[ -z "$test_background" ] || kill "$test_background"
+	# shellcheck disable=SC2086 # a list
+	[ -z "$test_background" ] || kill $test_background
 	cd / || exit 70
 	if [ -n "$test_keep" ]; then
 		printf '# kept %s\n' "$TRASH"
@@ -108,7 +109,7 @@ trap 'exit 143' TERM
 # test_start_api: a model's API (fake_api.py), until the test ends. Its address is $api/BEHAVIOUR.
 test_start_api() {
 	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/fake_api.py" "$TRASH/port" &
-	test_background=$!
+	test_background="$test_background $!"
 	test_wait_for 100 test -s "$TRASH/port"
 	api=http://127.0.0.1:$(cat "$TRASH/port")
 	export api

@@ -23,6 +23,7 @@ install_litellm() {
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 # LiteLLM streams a mock answer in Chat Completions only. Model `streamed` sends it through the proxy once more, as that of a
 # provider that has no other protocol, so that LiteLLM translates the stream to Messages and Responses.
+test_start_api
 cat >proxy.yaml <<END
 model_list:
   - model_name: whole
@@ -36,13 +37,15 @@ model_list:
     litellm_params: {<<: *mock, model: anthropic/claude-3-haiku-20240307}
   - model_name: limited
     litellm_params: {<<: *mock, mock_response: litellm.RateLimitError}
+files_settings: # files and batches go to this provider
+  - {custom_llm_provider: openai, api_base: "$api/batch/litellm/v1", api_key: none}
 general_settings:
   dangerously_permit_weak_or_unset_master_key: true
 END
-LITELLM_LOCAL_MODEL_COST_MAP=True "$litellm/bin/litellm" --config proxy.yaml --host 127.0.0.1 --port "$port" \
+OPENAI_API_KEY=none OPENAI_API_BASE=$api/batch/litellm/v1 LITELLM_LOCAL_MODEL_COST_MAP=True "$litellm/bin/litellm" --config proxy.yaml --host 127.0.0.1 --port "$port" \
 	--telemetry False >proxy.log 2>&1 &
 # shellcheck disable=SC2034 # lib.sh ends it
-test_background=$!
+test_background="$test_background $!"
 is_up() { python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/health/liveliness')" 2>/dev/null; }
 test_wait_for 120 is_up || test_skip_all "the proxy does not start: $(tail -n 1 proxy.log)"
 
@@ -90,6 +93,12 @@ test_expect_success 'fields that LiteLLM refuses for a model are left out' '
 	test_grep "the server refuses seed; it is left out from now on: litellm.UnsupportedParamsError" old/log
 	test_grep "the server refuses reasoning_effort" old/log
 	jq -s -e "all(.sent | keys == [\"max_tokens\"])" "$(run_dir old)/samples.jsonl"
+'
+test_expect_success 'a batch passes through LiteLLM, which reads upload, batch and results' '
+	ask batch --server-type openai --model-name m --batch --set model.batch_poll=300ms
+	of_run batch ".attempts[0].end == \"agent.ok\" and .samples.answered == 4 and .model_requests == 4
+		and .attempts[0].charged_tokens == 420"
+	test_equal 1 "$(grep -c "^batch 4" "$TRASH/port.batch-litellm")" batches
 '
 test_expect_success 'a limit of requests is waited for, and then the samples are missing' '
 	ask limited --server-type openai --model-name limited

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* glibc's names of the parameters are reserved. NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+/* glibc's names of the parameters are reserved.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
 		   void *(*start)(void *), void *restrict arg)
 {

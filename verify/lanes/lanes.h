@@ -145,7 +145,8 @@ enum kgb_lanes_type {
 	X(CMPF_UNO, 2, uint8_t, (x != x) | (y != y))                                     \
 	X(CMPF_TRUE, 2, uint8_t, 1 | (x == y))                                           \
 	X(TO_I32, 1, int32_t, SATURATED(x, int32_t, INT32_MIN, INT32_MAX, 0x1p31))       \
-	X(TO_I64, 1, int64_t, x != x ? INT64_MIN : SATURATED(x, int64_t, INT64_MIN, INT64_MAX, 0x1p63))       \
+	X(TO_I64, 1, int64_t,                                                            \
+	  x != x ? INT64_MIN : SATURATED(x, int64_t, INT64_MIN, INT64_MAX, 0x1p63))      \
 	X(TO_U32, 1, uint32_t, !(x > 0) ? 0 : x >= (T)0x1p32 ? UINT32_MAX : (uint32_t)x) \
 	X(TO_U64, 1, uint64_t, !(x > 0) ? 0 : x >= (T)0x1p64 ? UINT64_MAX : (uint64_t)x)
 
