@@ -28,6 +28,7 @@ static const struct kgb_opt run_options[] = {
 	 .arg = "N",
 	 .doc = "how many"},
 	{.name = "wait", .type = KGB_OPT_STR, .offset = AT(wait), .arg = "TIME", .doc = "how long"},
+	{.name = "again", .type = KGB_OPT_FLAG, .setting = "run.again", .doc = "once more"},
 	{.name = "timeout", .type = KGB_OPT_STR, .setting = "a", .arg = "TIME", .doc = "of a run"},
 	{0},
 };
@@ -207,6 +208,17 @@ static void test_one_name_may_mean_two_settings(void **state)
 	release(&p);
 }
 
+static void test_a_flag_may_be_a_setting(void **state)
+{
+	(void)state;
+	struct parsed p;
+	parse(&p, "add --again");
+	assert_int_equal(p.rc, 0);
+	assert_string_equal(p.line.set_keys.items[0], "run.again");
+	assert_string_equal(p.line.set_texts.items[0], "true");
+	release(&p);
+}
+
 static void test_repeated_options_collect_and_empty_values_stay(void **state)
 {
 	(void)state;
@@ -263,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_word_that_is_no_option_selects_the_subcommand),
 		cmocka_unit_test(test_what_is_wrong_is_said_with_the_nearest_name),
 		cmocka_unit_test(test_one_name_may_mean_two_settings),
+		cmocka_unit_test(test_a_flag_may_be_a_setting),
 		cmocka_unit_test(test_repeated_options_collect_and_empty_values_stay),
 		cmocka_unit_test(test_help_lists_exactly_the_options_of_a_subcommand),
 		cmocka_unit_test(test_the_man_page_escapes_what_roff_would_read),
