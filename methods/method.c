@@ -54,6 +54,9 @@ static const struct kgb_field method_fields[] = {
 	FIELD(cli, STR, .required = true, .doc = "Program that runs: one of methods/data/program/"),
 	FIELD(model, STR, .required = true, .doc = "Model asked for when none is configured"),
 	FIELD(system_text, STR, .doc = "File with the system text for a bare model"),
+	FIELD(examples, STR, .doc = "File with examples for a bare model"),
+	FIELD(reflection, STR,
+	      .doc = "Template of what a bare model is told of its last answer in later rounds"),
 	FIELD(verify_tool, BOOL, .def = "false", .doc = "Whether kgb-verify is offered inside"),
 	FIELD(verify_timing, BOOL, .def = "false",
 	      .doc = "Whether it also times a kernel that passes, where there is a GPU"),
@@ -125,6 +128,12 @@ static int check_file(const struct kgb_method *method, const struct kgb_yaml *do
 		return 0;
 	return kgb_yaml_fail(doc, kgb_json_get(doc->root, key), err, "%s: there is no file '%s'",
 			     key, path);
+}
+
+static int check_optional_file(const struct kgb_method *method, const struct kgb_yaml *doc,
+			       const char *key, const char *file, struct kgb_err *err)
+{
+	return file ? check_file(method, doc, key, file, err) : 0;
 }
 
 static int check_loop(const struct kgb_method *method, const struct kgb_yaml *doc,
@@ -200,8 +209,9 @@ int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *o
 	    kgb_decode(method_fields, &doc, doc.root, &method, &method.arena, err) < 0 ||
 	    check(&method, name, path, err) < 0 ||
 	    check_file(&method, &doc, "instructions", method.instructions, err) < 0 ||
-	    (method.system_text &&
-	     check_file(&method, &doc, "system_text", method.system_text, err) < 0) ||
+	    check_optional_file(&method, &doc, "system_text", method.system_text, err) < 0 ||
+	    check_optional_file(&method, &doc, "examples", method.examples, err) < 0 ||
+	    check_optional_file(&method, &doc, "reflection", method.reflection, err) < 0 ||
 	    check_loop(&method, &doc, data_dir, err) < 0)
 		goto failed;
 	if (kgb_program_load(data_dir, method.cli, &method.arena, &method.program, err) < 0) {

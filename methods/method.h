@@ -63,7 +63,8 @@ struct kgb_method {
 	const char *cli; /* which program runs: "claude" */
 	struct kgb_program program; /* that one */
 	const char *model; /* default model */
-	const char *system_text; /* of a bare model: file name; NULL: none */
+	/* Of a bare model: file names; NULL: none. See chat_prompt.h. */
+	const char *system_text, *examples, *reflection;
 	bool verify_tool; /* kgb-verify is in the sandbox and answers */
 	bool verify_timing; /* and on a GPU it times a kernel that passes */
 	int session; /* enum kgb_method_session */

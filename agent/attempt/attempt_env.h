@@ -13,6 +13,7 @@
 #include "agent/store/rundir.h"
 #include "agent/watch/attempt_limits.h"
 #include "agent/watch/processes.h"
+#include "methods/chat_prompt.h"
 #include "methods/method.h"
 #include "sandbox/client/ask.h"
 #include "sandbox/gateway/gateway.h"
@@ -34,6 +35,8 @@ struct kgb_sampling_plan {
 	int64_t batch_poll_ms;
 	int choices; /* samples that one request asks for; 1 once the server has refused more */
 	bool only_judge; /* nothing is asked: those without a verdict are judged */
+	int n_rounds; /* of each sample at most: 1 without reflection */
+	const struct kgb_chat_texts *texts; /* borrowed */
 };
 
 /** What all attempts of a run share; borrowed, outlives them. The schedule fills in the members

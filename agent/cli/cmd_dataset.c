@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
+#include "methods/chat_prompt.h"
 #include "methods/method.h"
 #include "methods/prompt.h"
 #include "verify/spec/spec.h"
@@ -223,7 +224,33 @@ static int table(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *na
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
-/** Prints an agent's task for each operator, by the method and for the device of the settings. */
+/** Append what a bare model is sent about an operator. */
+static int add_chat_prompt(const struct kgb_cli *cli, const struct kgb_method *method,
+			   const struct kgb_spec *spec, const char *platform, struct kgb_buf *out,
+			   struct kgb_err *err)
+{
+	const struct kgb_settings_prompt *prompt = &cli->config.settings.prompt;
+	const char *const files[KGB_N_CHAT_TEXTS] = {prompt->system_text, prompt->examples,
+						     prompt->reflection};
+	struct kgb_chat_texts texts;
+	struct kgb_chat_prompt chat;
+	if (kgb_chat_texts_read(&texts, method, files, err) < 0)
+		return -1;
+	const int rc =
+		kgb_chat_prompt_render(&chat, cli->data_dir, method, &texts, spec, platform, err);
+	if (rc == 0) {
+		kgb_buf_addf(out, "=== system ===\n%s\n=== user ===\n%s", chat.system_text.ptr,
+			     chat.task.ptr);
+		if (cli->config.settings.model.reflection)
+			kgb_buf_addf(out, "\n=== assistant, then user, in each later round ===\n%s",
+				     texts.texts[KGB_CHAT_REFLECTION].ptr);
+		kgb_chat_prompt_release(&chat);
+	}
+	kgb_chat_texts_release(&texts);
+	return rc;
+}
+
+/** Prints the task of each operator, by the method and for the device of the settings. */
 static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *names,
 		       const struct kgb_strv *paths)
 {
@@ -242,7 +269,9 @@ static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_st
 		rc = kgb_spec_load(paths->items[i], &spec, &err);
 		if (rc < 0)
 			break;
-		rc = kgb_prompt_render(cli->data_dir, &method, &spec, &vars, &text, &err);
+		rc = method.program.builtin
+			     ? add_chat_prompt(cli, &method, &spec, vars.platform, &text, &err)
+			     : kgb_prompt_render(cli->data_dir, &method, &spec, &vars, &text, &err);
 		kgb_spec_release(&spec);
 	}
 	kgb_method_release(&method);
@@ -301,12 +330,14 @@ static const char help[] =
 	"lint renders every prompt and asks the reference for every case of every operator (or of those named): schemas\n"
 	"agree with torch's, what is right is accepted, what is wrong is not, all arguments matter\n"
 	"(docs/operator-spec.md). A result on the CPU is kept until its inputs change. With --json one line for each\n"
-	"operator. table prints docs/operators.md; prompt prints the task of an agent (of --method, on --device).\n"
+	"operator. table prints docs/operators.md; prompt prints the task of an agent (of --method, on --device), of\n"
+	"a bare model (-m llm) all that it is sent.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent dataset lint --dataset KernelGenBench-vllm\n"
 	"  kgb-agent dataset lint add mm --device cuda\n"
 	"  kgb-agent dataset table >docs/operators.md\n"
+	"  kgb-agent dataset prompt add -m llm --set prompt.examples=FILE\n"
 	"\n"
 	"exit status: 0 all is well, 1 not, 2 usage, 4 the lint could not be run here\n";
 

@@ -64,8 +64,13 @@
 		"protocol of a bare model's server: anthropic, openai, openai-responses, auto"),   \
 		KGB_OPTION_OF_SETTING("samples", 0, "model.samples", "N",                          \
 				      "answers of a bare model for each operator"),                \
-		KGB_OPTION_OF_SETTING("max-rounds", 0, "model.samples", "N",                       \
-				      "the same as --samples"),                                    \
+		{.name = "reflection",                                                             \
+		 .type = KGB_OPT_FLAG,                                                             \
+		 .setting = "model.reflection",                                                    \
+		 .doc = "show a bare model the verdict on its kernel and ask again"},              \
+		KGB_OPTION_OF_SETTING(                                                             \
+			"max-rounds", 0, "model.max_rounds", "N",                                  \
+			"rounds with --reflection at most; without, the same as --samples"),       \
 		KGB_OPTION_OF_SETTING("choices", 0, "model.choices", "N",                          \
 				      "samples that one request asks for (OpenAI's n)"),           \
 		{.name = "batch",                                                                  \

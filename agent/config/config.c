@@ -135,8 +135,12 @@ static const struct kgb_field model_table[] = {
 		.doc = "Model that the coding CLI requests (--model); empty: the method's model."),
 	SETTING(model, server, ENUM, .names = model_servers, .def = "auto",
 		.doc = "Protocol of a bare model's server (--server-type). auto: anthropic when ANTHROPIC_API_KEY is set, else openai."),
-	SETTING(model, samples, I64, .min = 1, .max = 10000, .def = "1",
-		.doc = "Independent answers of a bare model for each operator (--samples, --max-rounds)."),
+	SETTING(model, samples, I64, .min = 1, .max = KGB_SAMPLES_MAX, .def = "1",
+		.doc = "Independent answers of a bare model for each operator, with reflection independent chains of rounds (--samples)."),
+	SETTING(model, reflection, BOOL, .def = "false",
+		.doc = "Show a bare model the verdict on its last kernel, and ask again (--reflection)."),
+	SETTING(model, max_rounds, I64, .min = 0, .max = KGB_SAMPLES_MAX, .def = "0",
+		.doc = "Rounds of a chain with reflection at most, 5 if 0; without reflection another name of samples, and the larger number counts (--max-rounds)."),
 	SETTING(model, choices, I64, .min = 1, .max = 128, .def = "1",
 		.doc = "Samples of one operator that one request asks for, n of Chat Completions (--choices); a server that gives one only is asked for each."),
 	SETTING(model, batch, BOOL, .def = "false",
@@ -152,11 +156,22 @@ static const struct kgb_field model_table[] = {
 	SETTING(model, max_output, I64, .min = 1, .max = 1000000, .def = "16384",
 		.doc = "Tokens of one answer of a bare model at most (--max-output)."),
 	SETTING(model, seed, I64, .min = -1, .max = 2000000000, .def = "-1",
-		.doc = "Seed of a bare model's samples where the server takes one: sample N gets seed + N - 1; -1: none is sent."),
+		.doc = "Seed of a bare model's samples where the server takes one: sample N gets seed + N - 1, and 10000 more in each further round; -1: none is sent."),
 	SETTING(model, effort, STR, .def = "\"\"",
 		.doc = "Effort of reasoning of a bare model (--reasoning-effort), such as low; empty: not sent."),
 	SETTING(model, stream, BOOL, .def = "true",
 		.doc = "Whether a bare model streams its answers."),
+	KGB_FIELD_END,
+};
+
+static const struct kgb_field prompt_table[] = {
+	KGB_FIELD_ROW_AS(STR, kgb_settings_prompt, "system", system_text,
+			 "File with the system text of a bare model; empty: the method's.",
+			 .def = "\"\""),
+	SETTING(prompt, examples, STR, .def = "\"\"",
+		.doc = "File with examples that follow the system text; empty: the method's, which has none, because each task has a complete example."),
+	SETTING(prompt, reflection, STR, .def = "\"\"",
+		.doc = "File with what a later round says about the last answer; {{verdict}}, {{kernel}}, {{round}}, {{rounds}} and {{operator}} are filled in; empty: the method's."),
 	KGB_FIELD_END,
 };
 
@@ -202,6 +217,7 @@ const struct kgb_field kgb_settings_table[] = {
 		"Limits of tokens, dollars and time. The gateway checks them before a request leaves, for every CLI."),
 	SECTION(sandbox, "The sandbox of an agent."),
 	SECTION(model, "The language model."),
+	SECTION(prompt, "The texts of a bare model, in place of the method's. A run keeps copies."),
 	SECTION(gateway, "The gateway between sandbox and model."),
 	KGB_FIELD_END,
 };
@@ -315,6 +331,13 @@ static void check(const struct kgb_config *config, struct kgb_faults *faults)
 	check_texts(config, kgb_settings_table, s, &key, faults);
 	const char *const urls[] = {"gateway.upstream_url", s->gateway.upstream_url,
 				    "gateway.openai_url", s->gateway.openai_url};
+	if (s->model.reflection && s->model.max_rounds > KGB_ROUNDS_MAX) {
+		struct kgb_err err = KGB_ERR_INIT;
+		(void)kgb_fail(&err, KGB_ERR_INVALID,
+			       "%s: model.max_rounds: with reflection %d rounds are the most",
+			       kgb_config_origin(config, "model.max_rounds"), KGB_ROUNDS_MAX);
+		KGB_VEC_ADD(&faults->list, err);
+	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(urls); i += 2) {
 		struct kgb_err err = KGB_ERR_INIT;
 		if (!urls[i + 1] || !*urls[i + 1] || kgb_str_starts(urls[i + 1], "https://") ||
@@ -611,6 +634,13 @@ void kgb_config_release(struct kgb_config *config)
 void kgb_auto_config(struct kgb_config *config)
 {
 	kgb_config_release(config);
+}
+
+void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds)
+{
+	const int64_t rounds = model->max_rounds;
+	*n_samples = (int)(!model->reflection && rounds > model->samples ? rounds : model->samples);
+	*n_rounds = !model->reflection ? 0 : rounds > 0 ? (int)rounds : KGB_DEFAULT_ROUNDS;
 }
 
 /* A path from the settings, or what setup fetched. */

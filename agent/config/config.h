@@ -93,6 +93,8 @@ struct kgb_settings {
 		const char *name; /* "": the method's */
 		int server; /* enum kgb_model_server */
 		int64_t samples;
+		bool reflection; /* samples are chains of rounds */
+		int64_t max_rounds; /* 0: not given; see kgb_config_samples */
 		int64_t choices; /* samples of one request */
 		bool batch; /* by way of the provider's batches */
 		int64_t batch_poll; /* ms */
@@ -103,6 +105,10 @@ struct kgb_settings {
 		const char *effort; /* "": not sent */
 		bool stream;
 	} model;
+	/* Files of a bare model's texts (methods/chat_prompt.h); "": the method's. */
+	struct kgb_settings_prompt {
+		const char *system_text, *examples, *reflection;
+	} prompt;
 	struct kgb_settings_gateway {
 		int mode; /* enum kgb_gateway_choice */
 		const char *upstream_url;
@@ -165,6 +171,15 @@ char *kgb_config_python(const struct kgb_config *config);
 /** What the settings say of every verification: its limits; the rest are defaults. */
 void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_request *request,
 			      struct kgb_arena *arena);
+/** Rounds of a sample that is a chain of rounds, when the user names no number. */
+#define KGB_DEFAULT_ROUNDS 5
+/** Most rounds of a chain. */
+#define KGB_ROUNDS_MAX 100
+/** Most samples of an operator. */
+#define KGB_SAMPLES_MAX 10000
+/** How many samples of each operator a bare model is asked for, and how many rounds each has: 0
+ * without reflection, when model.max_rounds is another name of model.samples. */
+void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds);
 /** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
  * NULL when the user has to name it and has not. */
 char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);

@@ -3,10 +3,11 @@
 
 #include <fcntl.h>
 
-#include "agent/attempt/attempt_facts.h"
-#include "agent/attempt/model_session.h"
+#include "agent/config/config.h"
+#include "agent/llm/feedback.h"
 #include "agent/llm/llm_batch.h"
 #include "agent/llm/llm_listen.h"
+#include "agent/llm/llm_parts.h"
 #include "agent/llm/llm_replay.h"
 #include "agent/llm/op_samples.h"
 #include "agent/llm/refusals.h"
@@ -14,65 +15,22 @@
 #include "agent/llm/same_kernel.h"
 #include "agent/llm/share.h"
 #include "base/codes.h"
-#include "base/hash.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/time.h"
 #include "methods/events.h"
-#include "methods/prompt.h"
 #include "sandbox/cassette/replay.h"
-#include "sandbox/offline/offline.h"
 #include "verify/lane/reached.h"
 
-/** One sample under way: asked for, or being judged. Samples of one request are chained in the
- * order of its choices; the first one has the ask. */
-struct work {
-	struct kgb_llm_attempt *attempt;
-	int number;
-	int64_t asked_ms; /* monotonic */
-	unsigned refused; /* sampling fields that its last question left out */
-	struct work *next; /* in the same request */
-	int first, choice,
-		n_choices; /* its last request: number of its first sample, and its place */
-	struct kgb_ask *ask;
-	bool is_batched; /* a batch is to bring it */
-	struct kgb_job *job;
-	char tree[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
-	bool is_over;
-};
-
-struct kgb_llm_attempt {
-	struct kgb_attempt_facts facts;
-	struct kgb_offline_session *offline; /* owned */
-	struct kgb_cassette *cassette; /* owned; NULL: not a replay */
-	struct kgb_round_sums sums;
-	struct kgb_model_session model;
-	char *traffic; /* owned */
-	struct kgb_buf prompt, system_text;
-	char prompt_sha256[KGB_SHA256_HEX_LEN];
-	char *base_url; /* owned; of the session */
-	struct kgb_llm_batches *batches; /* owned; NULL: there are none */
-	struct work *work; /* one for each sample of the plan */
-	int n_open; /* of these, under way */
-	uv_timer_t limit; /* of the operator's or the run's time */
-	int64_t answer_ms; /* of each question, to the end of its answer */
-	int64_t timeout_ms; /* of the attempt; 0: none */
-	enum kgb_agent_end end; /* the worst that happened; OK: every sample is there */
-	char why[256];
-	bool is_ending, cancelled, timed_out, reported_fatal, warned_of_budget;
-	kgb_llm_attempt_done_fn done;
-	void *payload;
-};
-
-static const struct kgb_op_state *state_of(const struct kgb_llm_attempt *attempt)
+const struct kgb_op_state *kgb_llm__state_of(const struct kgb_llm_attempt *attempt)
 {
 	return kgb_run_state_op(kgb_run_log_state(attempt->facts.env->log),
 				attempt->facts.spec->name);
 }
 
-static void report_fatal(struct kgb_llm_attempt *attempt, const struct kgb_err *err)
+void kgb_llm__report_fatal(struct kgb_llm_attempt *attempt, const struct kgb_err *err)
 {
 	if (attempt->reported_fatal)
 		return;
@@ -80,41 +38,62 @@ static void report_fatal(struct kgb_llm_attempt *attempt, const struct kgb_err *
 	attempt->facts.env->on_fatal(attempt->facts.env->payload, err);
 }
 
-static void check(struct kgb_llm_attempt *attempt, int rc, const struct kgb_err *err)
+void kgb_llm__check(struct kgb_llm_attempt *attempt, int rc, const struct kgb_err *err)
 {
 	if (rc < 0)
-		report_fatal(attempt, err);
+		kgb_llm__report_fatal(attempt, err);
 }
 
-/** Path of a sample's file below the folder of the attempt that asked for it; malloc'ed. */
-static char *sample_path(const struct kgb_llm_attempt *attempt, int asked_by, int number,
-			 const char *suffix)
+/** Path of the files of a sample without suffix, below the folder of the attempt that asked for it;
+ * malloc'ed. */
+static char *sample_stem(const struct kgb_llm_attempt *attempt, int asked_by, int number, int round)
 {
 	KGB_AUTO(free)
 	char *rel = kgb_rundir_attempt_rel(attempt->facts.spec->safe_name, asked_by);
-	return kgb_xasprintf("%s/%s/samples/%04d.%s", attempt->facts.env->dir->path, rel, number,
-			     suffix);
+	KGB_AUTO(free) char *later = round > 1 ? kgb_xasprintf("-%d", round) : kgb_xstrdup("");
+	return kgb_xasprintf("%s/%s/samples/%04d%s", attempt->facts.env->dir->path, rel, number,
+			     later);
 }
 
-static int write_sample_file(const struct kgb_llm_attempt *attempt, int number, const char *suffix,
-			     const char *text, size_t len, struct kgb_err *err)
+/** Path of one of these files; malloc'ed. */
+char *kgb_llm__sample_path(const struct kgb_llm_attempt *attempt, const struct kgb_sample *sample,
+			   const char *suffix)
 {
 	KGB_AUTO(free)
-	char *path = sample_path(attempt, attempt->facts.number, number, suffix);
+	char *stem = sample_stem(attempt, sample->attempt, sample->number, sample->round);
+	return kgb_xasprintf("%s.%s", stem, suffix);
+}
+
+int kgb_llm__write_sample_file(const struct kgb_llm_work *work, const char *suffix,
+			       const char *text, size_t len, struct kgb_err *err)
+{
+	const struct kgb_sample here = {.attempt = work->attempt->facts.number,
+					.number = work->number,
+					.round = work->round};
+	KGB_AUTO(free) char *path = kgb_llm__sample_path(work->attempt, &here, suffix);
 	return kgb_fs_write_atomic(AT_FDCWD, path, text, len, 0644, false, err);
 }
 
+/** What is recorded of a round; NULL: it is not answered. */
+const struct kgb_sample *kgb_llm__sample_of(const struct kgb_llm_work *work)
+{
+	return kgb_op_sample(kgb_llm__state_of(work->attempt), work->number, work->round);
+}
+
 /* ---- the end ---- */
+
+static void forget_feedback(struct kgb_llm_work *work);
 
 static void free_attempt(struct kgb_llm_attempt *attempt)
 {
 	kgb_offline_free(attempt->offline);
 	kgb_cassette_free(attempt->cassette);
 	kgb_attempt_facts_release(&attempt->facts);
-	kgb_buf_release(&attempt->prompt);
-	kgb_buf_release(&attempt->system_text);
+	kgb_chat_prompt_release(&attempt->prompt);
 	kgb_free(attempt->traffic);
 	kgb_free(attempt->base_url);
+	for (int i = 0; i < attempt->n_work; i++)
+		forget_feedback(&attempt->work[i]);
 	kgb_llm_batches_free(attempt->batches);
 	kgb_free(attempt->work);
 	kgb_free(attempt);
@@ -125,7 +104,7 @@ static int harvest(struct kgb_llm_attempt *attempt, const struct kgb_sample *bes
 		   struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
-	KGB_AUTO(free) char *path = sample_path(attempt, best->attempt, best->number, "py");
+	KGB_AUTO(free) char *path = kgb_llm__sample_path(attempt, best, "py");
 	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &kernel, err) < 0 ||
 			       kgb_rundir_write_kernel(attempt->facts.env->dir,
 						       attempt->facts.spec->safe_name, kernel.ptr,
@@ -137,11 +116,11 @@ static int harvest(struct kgb_llm_attempt *attempt, const struct kgb_sample *bes
 static void finish(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_attempt_env *env = attempt->facts.env;
-	const struct kgb_op_state *op = state_of(attempt);
+	const struct kgb_op_state *op = kgb_llm__state_of(attempt);
 	const struct kgb_sample *best = kgb_best_sample(op);
 	struct kgb_err err = KGB_ERR_INIT;
 	if (best && harvest(attempt, best, &err) < 0) {
-		report_fatal(attempt, &err);
+		kgb_llm__report_fatal(attempt, &err);
 		best = NULL;
 	}
 	const enum kgb_agent_end end = attempt->cancelled   ? KGB_AGENT_CANCELLED
@@ -177,7 +156,7 @@ static void finish(struct kgb_llm_attempt *attempt)
 		.error_message = outcome.message,
 		.gateway = &attempt->sums.totals,
 	};
-	check(attempt, kgb_event_attempt_finished(env->log, &event, &err), &err);
+	kgb_llm__check(attempt, kgb_event_attempt_finished(env->log, &event, &err), &err);
 	attempt->done(attempt->payload, &outcome);
 	free_attempt(attempt);
 }
@@ -198,7 +177,7 @@ static void on_session_closed(void *payload)
 }
 
 /** The attempt is over when no sample is under way. */
-static void end_if_idle(struct kgb_llm_attempt *attempt)
+void kgb_llm__end_if_idle(struct kgb_llm_attempt *attempt)
 {
 	if (attempt->n_open > 0 || attempt->is_ending)
 		return;
@@ -210,20 +189,38 @@ static void end_if_idle(struct kgb_llm_attempt *attempt)
 		close_limit(attempt);
 }
 
-static void end_work(struct work *work)
+void kgb_llm__end_work(struct kgb_llm_work *work)
 {
 	work->is_over = true;
 	work->attempt->n_open--;
-	end_if_idle(work->attempt);
+	kgb_llm__end_if_idle(work->attempt);
+}
+
+/** The rounds after this one will not come. */
+void kgb_llm__end_chain(struct kgb_llm_work *work)
+{
+	const int n_rounds = work->attempt->facts.env->samples->n_rounds;
+	for (int round = work->round; round < n_rounds; round++) {
+		struct kgb_llm_work *later = work + (round - work->round) + 1;
+		if (!later->is_over)
+			kgb_llm__end_work(later);
+	}
+}
+
+/** The chain ends without an answer in this round. */
+static void give_up(struct kgb_llm_work *work)
+{
+	kgb_llm__end_chain(work);
+	kgb_llm__end_work(work);
 }
 
 /** The samples of a request end without an answer. */
-static void end_chain(struct work *first)
+static void give_up_request(struct kgb_llm_work *first)
 {
-	for (struct work *work = first, *next; work; work = next) {
+	for (struct kgb_llm_work *work = first, *next; work; work = next) {
 		next = work->next;
 		work->next = NULL;
-		end_work(work);
+		give_up(work);
 	}
 }
 
@@ -232,10 +229,10 @@ static void leave_batches(struct kgb_llm_attempt *attempt)
 {
 	if (attempt->batches)
 		kgb_llm_batches_leave(attempt->batches);
-	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
+	for (int i = 0; i < attempt->n_work; i++)
 		if (attempt->work[i].is_batched) {
 			attempt->work[i].is_batched = false;
-			end_work(&attempt->work[i]);
+			kgb_llm__end_work(&attempt->work[i]);
 		}
 }
 
@@ -245,176 +242,49 @@ static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 {
 	if (now)
 		leave_batches(attempt);
-	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
-		struct work *work = &attempt->work[i];
+	for (int i = 0; i < attempt->n_work; i++) {
+		struct kgb_llm_work *work = &attempt->work[i];
 		if (!work->ask || (kgb_ask_is_open(work->ask) && !now))
 			continue;
 		kgb_ask_cancel(work->ask);
 		work->ask = NULL;
-		end_chain(work);
-	}
-}
-
-/* ---- judging ---- */
-
-static void record_verdict(struct work *work, struct kgb_sample *sample)
-{
-	struct kgb_llm_attempt *attempt = work->attempt;
-	struct kgb_err err = KGB_ERR_INIT;
-	sample->number = work->number;
-	check(attempt,
-	      kgb_event_sample_judged(attempt->facts.env->log, attempt->facts.spec->name, sample,
-				      &err),
-	      &err);
-}
-
-/** Samples with the same kernel share its verdict. */
-static void share_verdict(struct work *work, const struct kgb_sample *judged)
-{
-	struct kgb_sample sample = {.same_as = judged->same_as ? judged->same_as : judged->number,
-				    .status = judged->status,
-				    .code = judged->code,
-				    .reached = judged->reached,
-				    .speedup = judged->speedup};
-	record_verdict(work, &sample);
-	end_work(work);
-}
-
-/** Those that waited for this verdict get it, or are judged themselves when there is none. */
-static void serve_twins(const struct work *judged);
-
-static void on_judged(void *payload, const struct kgb_job_result *result)
-{
-	struct work *work = payload;
-	struct kgb_llm_attempt *attempt = work->attempt;
-	struct kgb_verdict_summary verdict = {.message = "there is no verdict"};
-	struct kgb_err err = result->err;
-	work->job = NULL;
-	if (result->verdict && kgb_verdict_summarise(result->verdict, &verdict, &err) == 0 &&
-	    kgb_status_is_decided(kgb_status_find(verdict.status))) {
-		struct kgb_err write_err = KGB_ERR_INIT;
-		check(attempt,
-		      write_sample_file(attempt, work->number, "json", result->text, result->len,
-					&write_err),
-		      &write_err);
-		struct kgb_sample sample = {.status = verdict.status,
-					    .code = verdict.code,
-					    .reached = verdict.reached,
-					    .speedup = verdict.speedup};
-		record_verdict(work, &sample);
-	} else if (!result->cancelled) {
-		attempt->end = KGB_AGENT_SANDBOX_DIED;
-		snprintf(attempt->why, sizeof(attempt->why), "sample %d: %.200s", work->number,
-			 *err.msg          ? err.msg
-			 : verdict.message ? verdict.message
-					   : "the judge gives no reason");
-	}
-	serve_twins(work);
-	end_work(work);
-}
-
-static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *tree)
-{
-	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
-		if (attempt->work[i].job && kgb_str_eq(attempt->work[i].tree, tree))
-			return true;
-	return false;
-}
-
-/** In a replay: the recorded verdict on the same kernel. */
-static void repeat_verdict(struct work *work)
-{
-	const struct kgb_attempt_facts *facts = &work->attempt->facts;
-	const struct kgb_sample *recorded =
-		kgb_llm_recorded(facts->env, facts->spec->name, work->number);
-	const struct kgb_sample *now = kgb_op_sample(state_of(work->attempt), work->number);
-	if (recorded && recorded->has_verdict &&
-	    kgb_str_eq(recorded->kernel_sha256, now->kernel_sha256)) {
-		struct kgb_sample sample = *recorded;
-		record_verdict(work, &sample);
-	}
-	end_work(work);
-}
-
-static void judge(struct work *work, int asked_by)
-{
-	struct kgb_llm_attempt *attempt = work->attempt;
-	const struct kgb_attempt_facts *facts = &attempt->facts;
-	if (facts->env->replay) {
-		repeat_verdict(work);
-		return;
-	}
-	const struct kgb_sample *twin = kgb_judged_twin(state_of(attempt), work->tree);
-	if (twin) {
-		share_verdict(work, twin);
-		return;
-	}
-	if (!facts->env->broker || attempt->cancelled) {
-		end_work(work);
-		return;
-	}
-	if (is_being_judged(attempt, work->tree))
-		return;
-	KGB_AUTO(free) char *path = sample_path(attempt, asked_by, work->number, "py");
-	work->job = kgb_broker_submit(facts->env->broker,
-				      &(struct kgb_job_spec){.spec_path = facts->spec->path,
-							     .kernel_path = path,
-							     .device = facts->device,
-							     .final = true,
-							     .timed = true,
-							     .rank = work->number,
-							     .done = on_judged,
-							     .payload = work});
-}
-
-static void serve_twins(const struct work *judged)
-{
-	struct kgb_llm_attempt *attempt = judged->attempt;
-	const struct kgb_op_state *op = state_of(attempt);
-	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++) {
-		struct work *work = &attempt->work[i];
-		const bool waits = work != judged && !work->is_over && !work->ask && !work->job &&
-				   kgb_str_eq(work->tree, judged->tree);
-		if (waits)
-			judge(work, kgb_op_sample(op, work->number)->attempt);
+		give_up_request(work);
 	}
 }
 
 /* ---- asking ---- */
 
-static void ask(struct work *first);
-static void on_answer(void *payload, const struct kgb_answer *answer);
-
-/** What a sample was asked last. */
-static struct kgb_question question_of(const struct work *work)
+/** What a sample was asked last, without the turns of a later round. */
+static struct kgb_question question_of(const struct kgb_llm_work *work)
 {
 	const struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
 	struct kgb_question question = {.protocol = env->samples->protocol,
 					.model = env->model,
-					.system_text = attempt->system_text.ptr,
-					.turns = {attempt->prompt.ptr},
+					.system_text = attempt->prompt.system_text.ptr,
+					.turns = {attempt->prompt.task.ptr},
 					.sampling = env->samples->sampling,
 					.stream = env->samples->stream,
 					.n_choices = work->n_choices};
 	question.sampling.refused = work->refused;
 	if (question.sampling.seed >= 0)
-		question.sampling.seed += work->first - 1;
+		question.sampling.seed +=
+			work->first - 1 + (int64_t)KGB_SAMPLES_MAX * (work->round - 1);
 	return question;
 }
 
 /** The verdict on an answer without a kernel. */
-static void judge_nothing(struct work *work)
+static void judge_nothing(struct kgb_llm_work *work)
 {
 	struct kgb_sample none = {.status = "failed",
 				  .code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL),
 				  .reached = kgb_reached_name(KGB_REACHED_NOTHING)};
-	record_verdict(work, &none);
-	end_work(work);
+	kgb_llm__record_verdict(work, &none);
+	kgb_llm__end_work(work);
 }
 
 /** Record an answer and its kernel, and have it judged. */
-static int take_answer(struct work *work, const struct kgb_choice *answer,
+static int take_answer(struct kgb_llm_work *work, const struct kgb_choice *answer,
 		       const struct kgb_share *share, struct kgb_err *err)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
@@ -427,22 +297,22 @@ static int take_answer(struct work *work, const struct kgb_choice *answer,
 	const struct kgb_question question = question_of(work);
 	KGB_AUTO(buf) struct kgb_buf sent = KGB_BUF_INIT(0);
 	kgb_question_write_sent(&question, &sent);
-	if (write_sample_file(attempt, work->number, "md", answer->text.ptr, answer->text.len,
-			      err) < 0)
+	if (kgb_llm__write_sample_file(work, "md", answer->text.ptr, answer->text.len, err) < 0)
 		return -1;
 	if (answer->thinking.len > 0 &&
-	    write_sample_file(attempt, work->number, "thinking.md", answer->thinking.ptr,
-			      answer->thinking.len, err) < 0)
+	    kgb_llm__write_sample_file(work, "thinking.md", answer->thinking.ptr,
+				       answer->thinking.len, err) < 0)
 		return -1;
 	char sha256[KGB_SHA256_HEX_LEN];
 	if (kernel) {
 		kgb_sha256_hex(kernel, strlen(kernel), sha256);
 		kgb_kernel_tree_sha256(kernel, work->tree);
-		if (write_sample_file(attempt, work->number, "py", kernel, strlen(kernel), err) < 0)
+		if (kgb_llm__write_sample_file(work, "py", kernel, strlen(kernel), err) < 0)
 			return -1;
 	}
 	struct kgb_sample sample = {
 		.number = work->number,
+		.round = work->round,
 		.attempt = attempt->facts.number,
 		.wall_ms = kgb_mono_ms() - work->asked_ms,
 		.finish = kgb_answer_finish_name(answer->finish),
@@ -463,26 +333,26 @@ static int take_answer(struct work *work, const struct kgb_choice *answer,
 	if (kgb_event_sample(env->log, attempt->facts.spec->name, &sample,
 			     is_batched ? &attempt->sums.totals : NULL, err) < 0)
 		return -1;
-	if (kernel) {
-		judge(work, attempt->facts.number);
-		return 0;
-	}
-	judge_nothing(work);
+	kgb_llm__go_on(work);
+	if (kernel)
+		kgb_llm__judge(work);
+	else
+		judge_nothing(work);
 	return 0;
 }
 
 /** Ask for each sample of a request by itself. */
-static void ask_one_by_one(struct work *first)
+static void ask_one_by_one(struct kgb_llm_work *first)
 {
-	for (struct work *work = first, *next; work; work = next) {
+	for (struct kgb_llm_work *work = first, *next; work; work = next) {
 		next = work->next;
 		work->next = NULL;
-		ask(work);
+		kgb_llm__ask(work);
 	}
 }
 
 /** Without what the server does not take. True: the question is asked again. */
-static bool ask_without_field(struct work *work, const struct kgb_answer *answer)
+static bool ask_without_field(struct kgb_llm_work *work, const struct kgb_answer *answer)
 {
 	struct kgb_sampling_plan *plan = work->attempt->facts.env->samples;
 	if (work->n_choices > 1 && answer->is_misnumbered) {
@@ -501,18 +371,18 @@ static bool ask_without_field(struct work *work, const struct kgb_answer *answer
 		ask_one_by_one(work);
 		return true;
 	}
-	ask(work);
+	kgb_llm__ask(work);
 	return true;
 }
 
-static bool is_hopeless(enum kgb_agent_end end)
+bool kgb_llm__is_hopeless(enum kgb_agent_end end)
 {
 	return end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT || end == KGB_AGENT_MODEL ||
 	       end == KGB_AGENT_BUDGET;
 }
 
 /** Nothing came: the sample stays missing. */
-static void note_missing(struct work *work, const struct kgb_answer *answer)
+static void note_missing(struct kgb_llm_work *work, const struct kgb_answer *answer)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_budget *budget = kgb_budget_reached(&attempt->model.budget);
@@ -528,21 +398,21 @@ static void note_missing(struct work *work, const struct kgb_answer *answer)
 		end = KGB_AGENT_TRANSIENT;
 	kgb_verbose("%s: sample %d is missing: %s", attempt->facts.spec->name, work->number,
 		    answer->error);
-	if (!is_hopeless(attempt->end)) {
+	if (!kgb_llm__is_hopeless(attempt->end)) {
 		attempt->end = end;
 		snprintf(attempt->why, sizeof(attempt->why), "%s", answer->error);
 	}
-	if (is_hopeless(end))
+	if (kgb_llm__is_hopeless(end))
 		drop_questions(attempt, false);
 	/* Other operators would get the same. A model that has answered may be back soon. */
 	if (end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT ||
 	    (end == KGB_AGENT_MODEL && !kgb_asker_is_answered(attempt->facts.env->asker)))
 		kgb_asker_refuse(attempt->facts.env->asker, answer);
-	end_chain(work);
+	give_up_request(work);
 }
 
 /** Take the choices that came and ask for the others one by one. */
-static void take_choices(struct work *first, const struct kgb_answer *answer)
+static void take_choices(struct kgb_llm_work *first, const struct kgb_answer *answer)
 {
 	struct kgb_llm_attempt *attempt = first->attempt;
 	int n_there = 0, n_begun = 0;
@@ -557,18 +427,18 @@ static void take_choices(struct work *first, const struct kgb_answer *answer)
 			    attempt->facts.spec->name, n_there, answer->n_choices, first->number,
 			    answer->is_misnumbered ? "; their indices are not distinct" : "");
 	struct kgb_share share = {.meter = &answer->meter, .n = n_there};
-	for (struct work *work = first, *next; work; work = next) {
+	for (struct kgb_llm_work *work = first, *next; work; work = next) {
 		const struct kgb_choice *choice = &answer->choices[work->choice];
 		struct kgb_err err = KGB_ERR_INIT;
 		next = work->next;
 		work->next = NULL;
 		if (choice->finish == KGB_ANSWER_BROKEN) {
-			ask(work);
+			kgb_llm__ask(work);
 			continue;
 		}
 		if (take_answer(work, choice, &share, &err) < 0) {
-			report_fatal(attempt, &err);
-			end_work(work);
+			kgb_llm__report_fatal(attempt, &err);
+			give_up(work);
 		}
 		share.place++;
 	}
@@ -576,7 +446,7 @@ static void take_choices(struct work *first, const struct kgb_answer *answer)
 
 static void on_answer(void *payload, const struct kgb_answer *answer)
 {
-	struct work *work = payload;
+	struct kgb_llm_work *work = payload;
 	work->ask = NULL;
 	if (kgb_answer_any(answer))
 		take_choices(work, answer);
@@ -587,17 +457,59 @@ static void on_answer(void *payload, const struct kgb_answer *answer)
 /** The question leaves. */
 static void leave(void *payload, struct kgb_question *out)
 {
-	struct work *first = payload;
-	for (struct work *work = first; work; work = work->next) {
+	struct kgb_llm_work *first = payload;
+	for (struct kgb_llm_work *work = first; work; work = work->next) {
 		const struct kgb_attempt_env *env = work->attempt->facts.env;
 		if (!env->replay)
 			work->refused = env->samples->sampling.refused;
 		work->asked_ms = kgb_mono_ms();
 	}
 	*out = question_of(first);
+	out->turns[1] = first->last_answer;
+	out->turns[2] = first->last_report;
 }
 
-static void submit(struct work *first)
+/** The last answer of the chain and what is said about it. */
+static int write_feedback(const struct kgb_llm_work *last, struct kgb_buf *answer,
+			  struct kgb_buf *text, struct kgb_err *err)
+{
+	const struct kgb_llm_attempt *attempt = last->attempt;
+	const struct kgb_sample *sample = kgb_llm__sample_of(last);
+	KGB_AUTO(free)
+	char *stem = sample_stem(attempt, sample->attempt, sample->number, sample->round);
+	return kgb_llm_feedback_write(
+		&(struct kgb_llm_feedback){.texts = attempt->facts.env->samples->texts,
+					   .spec = attempt->facts.spec,
+					   .sample = sample,
+					   .rounds = attempt->facts.env->samples->n_rounds,
+					   .stem = stem},
+		answer, text, err);
+}
+
+static void forget_feedback(struct kgb_llm_work *work)
+{
+	kgb_free(KGB_TAKE(work->last_answer));
+	kgb_free(KGB_TAKE(work->last_report));
+}
+
+/** Read what the question of a later round has of the last one. On failure the run ends. */
+static int read_feedback(struct kgb_llm_work *work)
+{
+	KGB_AUTO(buf) struct kgb_buf answer = KGB_BUF_INIT(KGB_ANSWER_BYTES);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	struct kgb_err err = KGB_ERR_INIT;
+	forget_feedback(work);
+	if (write_feedback(work - 1, &answer, &text, &err) < 0) {
+		kgb_llm__report_fatal(work->attempt, &err);
+		give_up_request(work);
+		return -1;
+	}
+	work->last_answer = kgb_buf_take(&answer);
+	work->last_report = kgb_buf_take(&text);
+	return 0;
+}
+
+static void submit(struct kgb_llm_work *first)
 {
 	const struct kgb_llm_attempt *attempt = first->attempt;
 	first->ask = kgb_ask_submit(attempt->facts.env->asker,
@@ -611,45 +523,48 @@ static void submit(struct work *first)
 							   .payload = first});
 }
 
-/** Send one request for a chain of samples. */
-static void ask(struct work *first)
+/** Send one request for linked samples. */
+void kgb_llm__ask(struct kgb_llm_work *first)
 {
 	int n = 0;
-	for (struct work *work = first; work; work = work->next)
+	for (struct kgb_llm_work *work = first; work; work = work->next)
 		work->choice = n++;
-	for (struct work *work = first; work; work = work->next) {
+	for (struct kgb_llm_work *work = first; work; work = work->next) {
 		work->first = first->number;
 		work->n_choices = n;
 	}
-	submit(first);
+	if (first->round == 1 || read_feedback(first) == 0)
+		submit(first);
 }
 
 /** The sample that an earlier one of the replay shares its request with, or NULL. */
-static struct work *last_of_request(struct kgb_llm_attempt *attempt, const struct work *work)
+static struct kgb_llm_work *last_of_request(struct kgb_llm_attempt *attempt,
+					    const struct kgb_llm_work *work)
 {
 	for (int i = work->number - 1; i >= work->first && work->n_choices > 1; i--) {
-		struct work *before = &attempt->work[i - 1];
+		struct kgb_llm_work *before = &attempt->work[i - 1];
 		if (!before->is_over && before->first == work->first && before->n_choices > 1)
 			return before;
 	}
 	return NULL;
 }
 
-/** In a replay: ask for what this attempt got, with the requests that brought it. */
+/** In a replay, which has no rounds: ask for what this attempt got, with the requests that brought
+ * it. */
 static void ask_as_recorded(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_attempt_facts *facts = &attempt->facts;
-	const int n = facts->env->samples->n_samples;
-	struct work **firsts = kgb_xcalloc((size_t)n + 1, sizeof(struct work *));
+	struct kgb_llm_work **firsts =
+		kgb_xcalloc((size_t)attempt->n_work + 1, sizeof(struct kgb_llm_work *));
 	int n_firsts = 0;
-	for (int i = 0; i < n; i++) {
-		struct work *work = &attempt->work[i];
+	for (int i = 0; i < attempt->n_work; i++) {
+		struct kgb_llm_work *work = &attempt->work[i];
 		const struct kgb_sample *recorded =
 			kgb_llm_recorded(facts->env, facts->spec->name, work->number);
 		if (work->is_over)
 			continue;
 		if (!recorded || recorded->attempt != facts->number) {
-			end_work(work);
+			kgb_llm__end_work(work);
 			continue;
 		}
 		work->first = kgb_llm_recorded_first(facts->env, facts->spec->name, recorded);
@@ -657,7 +572,7 @@ static void ask_as_recorded(struct kgb_llm_attempt *attempt)
 		work->n_choices = kgb_llm_recorded_choices(recorded);
 		const struct kgb_question question = question_of(work);
 		work->refused = kgb_question_left_out(&question, recorded->sent);
-		struct work *before = last_of_request(attempt, work);
+		struct kgb_llm_work *before = last_of_request(attempt, work);
 		if (before)
 			before->next = work;
 		else
@@ -670,7 +585,8 @@ static void ask_as_recorded(struct kgb_llm_attempt *attempt)
 
 /* ---- batches ---- */
 
-static struct work *work_of(struct kgb_llm_attempt *attempt, int number)
+/** A batch brings no later round. */
+static struct kgb_llm_work *work_of(struct kgb_llm_attempt *attempt, int number)
 {
 	return number <= attempt->facts.env->samples->n_samples ? &attempt->work[number - 1] : NULL;
 }
@@ -678,11 +594,12 @@ static struct work *work_of(struct kgb_llm_attempt *attempt, int number)
 static struct kgb_question batch_question(void *payload, int number)
 {
 	struct kgb_llm_attempt *attempt = payload;
-	const struct work work = {.attempt = attempt,
-				  .number = number,
-				  .first = number,
-				  .n_choices = 1,
-				  .refused = attempt->facts.env->samples->sampling.refused};
+	const struct kgb_llm_work work = {.attempt = attempt,
+					  .number = number,
+					  .round = 1,
+					  .first = number,
+					  .n_choices = 1,
+					  .refused = attempt->facts.env->samples->sampling.refused};
 	struct kgb_question question = question_of(&work);
 	question.stream = false;
 	return question;
@@ -692,17 +609,17 @@ static void on_batch_answer(void *payload, int number, const struct kgb_answer *
 {
 	const struct kgb_share share = {.meter = &answer->meter, .n = 1};
 	struct kgb_llm_attempt *attempt = payload;
-	struct work *work = work_of(attempt, number);
+	struct kgb_llm_work *work = work_of(attempt, number);
 	struct kgb_err err = KGB_ERR_INIT;
 	if (work && work->is_batched && take_answer(work, answer->choices, &share, &err) < 0) {
-		report_fatal(attempt, &err);
-		end_work(work);
+		kgb_llm__report_fatal(attempt, &err);
+		kgb_llm__end_work(work);
 	}
 }
 
 static void on_batch_missing(void *payload, int number, int status, const char *why)
 {
-	struct work *work = work_of(payload, number);
+	struct kgb_llm_work *work = work_of(payload, number);
 	if (!work || !work->is_batched)
 		return;
 	struct kgb_answer answer = {.protocol = work->attempt->facts.env->samples->protocol,
@@ -717,7 +634,7 @@ static void on_batch_missing(void *payload, int number, int status, const char *
 
 static void on_batch_fatal(void *payload, const struct kgb_err *err)
 {
-	report_fatal(payload, err);
+	kgb_llm__report_fatal(payload, err);
 	drop_questions(payload, true);
 }
 
@@ -733,15 +650,15 @@ static void begin_batches(struct kgb_llm_attempt *attempt)
 						  .on_missing = on_batch_missing,
 						  .on_fatal = on_batch_fatal,
 						  .payload = attempt};
-	if (!plan->batch && state_of(attempt)->n_batches == 0)
+	if (!plan->batch && kgb_llm__state_of(attempt)->n_batches == 0)
 		return;
 	attempt->batches = kgb_llm_batches_new(&spec);
 	kgb_llm_batches_adopt(attempt->batches);
 	int *numbers = kgb_xcalloc((size_t)plan->n_samples, sizeof(*numbers));
 	size_t n = 0;
 	for (int i = 0; i < plan->n_samples; i++) {
-		struct work *work = &attempt->work[i];
-		if (kgb_op_sample(state_of(attempt), work->number))
+		struct kgb_llm_work *work = &attempt->work[i];
+		if (kgb_llm__sample_of(work))
 			continue;
 		const bool is_there = kgb_llm_batches_has(attempt->batches, work->number);
 		work->is_batched = is_there || plan->batch;
@@ -757,16 +674,15 @@ static void begin_batches(struct kgb_llm_attempt *attempt)
 	kgb_free(numbers);
 }
 
-/** Ask for all samples that are missing, as many in a request as the server takes. */
+/** Ask for the first rounds that are missing, as many in a request as the server takes. */
 static void ask_for_missing(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_sampling_plan *plan = attempt->facts.env->samples;
-	struct work *first = NULL, *last = NULL;
+	struct kgb_llm_work *first = NULL, *last = NULL;
 	int n = 0;
-	for (int i = 0; i < plan->n_samples; i++) {
-		struct work *work = &attempt->work[i];
-		if (work->is_over || work->is_batched ||
-		    kgb_op_sample(state_of(attempt), work->number))
+	for (int i = 0; i < attempt->n_work; i += plan->n_rounds) {
+		struct kgb_llm_work *work = &attempt->work[i];
+		if (work->is_over || work->is_batched || kgb_llm__sample_of(work))
 			continue;
 		if (first)
 			last->next = work;
@@ -775,43 +691,46 @@ static void ask_for_missing(struct kgb_llm_attempt *attempt)
 		last = work;
 		if (++n < plan->choices)
 			continue;
-		ask(first);
+		kgb_llm__ask(first);
 		first = NULL;
 		n = 0;
 	}
 	if (first)
-		ask(first);
+		kgb_llm__ask(first);
 }
 
 /** Ask for the samples that are missing, and have those judged that have no verdict. */
 static void begin_work(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_sampling_plan *plan = attempt->facts.env->samples;
-	const int n = plan->n_samples;
-	attempt->n_open = n;
-	for (int i = 0; i < n; i++) {
-		struct work *work = &attempt->work[i];
-		const struct kgb_sample *sample = kgb_op_sample(state_of(attempt), work->number);
-		if (!sample && !plan->only_judge)
-			continue;
-		if (!sample || sample->has_verdict) {
-			end_work(work);
-		} else if (!sample->kernel_sha256) { /* kgb-agent ended in between */
-			judge_nothing(work);
-		} else {
+	attempt->n_open = attempt->n_work + 1; /* nothing ends before all has begun */
+	for (int i = 0; i < attempt->n_work; i++) {
+		struct kgb_llm_work *work = &attempt->work[i];
+		const struct kgb_sample *sample = kgb_llm__sample_of(work);
+		if (!sample && plan->only_judge && !work->is_over)
+			kgb_llm__end_work(work);
+		if (!sample)
+			continue; /* a later round follows when the one before it is checked */
+		if (sample->kernel_sha256)
 			snprintf(work->tree, sizeof(work->tree), "%s",
 				 sample->kernel_tree ? sample->kernel_tree : sample->kernel_sha256);
-			judge(work, sample->attempt);
-		}
+		if (!plan->only_judge)
+			kgb_llm__go_on(work);
+		if (sample->has_verdict)
+			kgb_llm__end_work(work);
+		else if (!sample->kernel_sha256) /* kgb-agent ended in between */
+			judge_nothing(work);
+		else
+			kgb_llm__judge(work);
 	}
-	if (plan->only_judge)
-		return;
 	if (attempt->facts.env->replay) {
 		ask_as_recorded(attempt);
-		return;
+	} else if (!plan->only_judge) {
+		begin_batches(attempt);
+		ask_for_missing(attempt);
 	}
-	begin_batches(attempt);
-	ask_for_missing(attempt);
+	attempt->n_open--;
+	kgb_llm__end_if_idle(attempt);
 }
 
 /* ---- the beginning ---- */
@@ -830,9 +749,12 @@ void kgb_llm_attempt_cancel(struct kgb_llm_attempt *attempt)
 		return;
 	attempt->cancelled = true;
 	snprintf(attempt->why, sizeof(attempt->why), "cancelled before there was a kernel");
-	for (int i = 0; i < attempt->facts.env->samples->n_samples; i++)
+	for (int i = 0; i < attempt->n_work; i++) {
 		if (attempt->work[i].job)
 			kgb_job_cancel(attempt->work[i].job);
+		if (attempt->work[i].check)
+			kgb_job_cancel(attempt->work[i].check);
+	}
 	drop_questions(attempt, true);
 }
 
@@ -849,22 +771,17 @@ static int open_session(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	return kgb_model_session_open(&attempt->model, &source, fd, err);
 }
 
-static int make_texts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
+static int make_prompt(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->facts.env;
-	const struct kgb_prompt_vars vars = {.platform = kgb_devices_platform(env->devices)};
 	KGB_AUTO(free) char *path = kgb_attempt_path(&attempt->facts.paths, "prompt.md");
-	KGB_AUTO(free)
-	char *system_text = kgb_path_join(env->method->dir,
-					  env->method->system_text ? env->method->system_text : "");
-	if (kgb_prompt_render(env->data_dir, env->method, attempt->facts.spec, &vars,
-			      &attempt->prompt, err) < 0 ||
-	    (env->method->system_text &&
-	     kgb_fs_read(AT_FDCWD, system_text, KGB_LIMIT_PROMPT, &attempt->system_text, err) < 0))
-		return -1;
-	kgb_sha256_hex(attempt->prompt.ptr, attempt->prompt.len, attempt->prompt_sha256);
-	return kgb_fs_write_atomic(AT_FDCWD, path, attempt->prompt.ptr, attempt->prompt.len, 0644,
-				   false, err);
+	return kgb_chat_prompt_render(&attempt->prompt, env->data_dir, env->method,
+				      env->samples->texts, attempt->facts.spec,
+				      kgb_devices_platform(env->devices), err) < 0 ||
+			       kgb_fs_write_atomic(AT_FDCWD, path, attempt->prompt.task.ptr,
+						   attempt->prompt.task.len, 0644, false, err) < 0
+		       ? -1
+		       : 0;
 }
 
 static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)
@@ -897,7 +814,7 @@ static int make_parts(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 				       err) < 0 ||
 			       kgb_fs_mkdirs(AT_FDCWD, samples, 0755, err) < 0 ||
 			       load_offline(attempt, err) < 0 || load_record(attempt, err) < 0 ||
-			       make_texts(attempt, err) < 0
+			       make_prompt(attempt, err) < 0
 		       ? -1
 		       : 0;
 }
@@ -912,7 +829,7 @@ static int journal_start(const struct kgb_llm_attempt *attempt, struct kgb_err *
 		.maker = facts->env->maker,
 		.price = kgb_prices_find(facts->env->prices, facts->env->model, kgb_wall_ms()),
 		.timeout_ms = attempt->answer_ms,
-		.prompt_sha256 = attempt->prompt_sha256,
+		.prompt_sha256 = attempt->prompt.sha256,
 	};
 	return kgb_event_attempt_started(facts->env->log, &event, err);
 }
@@ -928,18 +845,16 @@ static void on_budget(void *payload, const char *why)
 
 static void on_fatal(void *payload, const struct kgb_err *err)
 {
-	report_fatal(payload, err);
+	kgb_llm__report_fatal(payload, err);
 }
 
 static struct kgb_llm_attempt *new_attempt(const struct kgb_attempt_env *env,
 					   const struct kgb_attempt_task *task)
 {
 	struct kgb_llm_attempt *attempt = kgb_xcalloc(1, sizeof(*attempt));
-	const int n = env->samples->n_samples;
+	const int n_rounds = env->samples->n_rounds, n = env->samples->n_samples * n_rounds;
 	kgb_attempt_facts_init(&attempt->facts, env, task);
 	kgb_round_sums_init(&attempt->sums);
-	attempt->prompt = (struct kgb_buf)KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	attempt->system_text = (struct kgb_buf)KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	/* All operators share one queue of questions: the limit of an attempt is that of an answer.
 	 */
 	attempt->answer_ms = task->timeout_ms;
@@ -956,9 +871,11 @@ static struct kgb_llm_attempt *new_attempt(const struct kgb_attempt_env *env,
 			   .limit = env->budget,
 			   .soft_percent = env->warn_percent},
 	};
+	attempt->n_work = n;
 	attempt->work = kgb_xcalloc((size_t)n, sizeof(*attempt->work));
 	for (int i = 0; i < n; i++)
-		attempt->work[i] = (struct work){.attempt = attempt, .number = i + 1};
+		attempt->work[i] = (struct kgb_llm_work){
+			.attempt = attempt, .number = i / n_rounds + 1, .round = i % n_rounds + 1};
 	return attempt;
 }
 
@@ -981,8 +898,8 @@ int kgb_llm_attempt_start(struct kgb_llm_attempt **out, const struct kgb_attempt
 	*out = attempt;
 	struct kgb_err fatal = KGB_ERR_INIT;
 	if (journal_start(attempt, &fatal) < 0) {
-		report_fatal(attempt, &fatal);
-		end_if_idle(attempt);
+		kgb_llm__report_fatal(attempt, &fatal);
+		kgb_llm__end_if_idle(attempt);
 		return 0;
 	}
 	begin_work(attempt);

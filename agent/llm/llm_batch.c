@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/llm/llm_batch.h"
 
+#include "agent/store/chains.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -84,7 +85,7 @@ static void on_result(void *payload, int number, const struct kgb_answer *answer
 	struct one *one = payload;
 	const struct kgb_llm_batches_spec *spec = &one->owner->spec;
 	const int at = index_of(one, number);
-	if (at < 0 || kgb_op_sample(state_of(one->owner), number))
+	if (at < 0 || kgb_op_sample(state_of(one->owner), number, 1))
 		return;
 	if (answer->choices[0].finish == KGB_ANSWER_BROKEN) {
 		/* An answer that cannot be read may be billed. */
@@ -108,7 +109,7 @@ static void settle_rest(const struct one *one, enum kgb_batch_end end)
 						 : one->failed[i] || end == KGB_BATCH_OVER
 							 ? KGB_BATCHED_FAILED
 							 : KGB_BATCHED_LOST;
-		if (!kgb_op_sample(op, one->numbers[i]))
+		if (!kgb_op_sample(op, one->numbers[i], 1))
 			kgb_batched_settle(one->owner->spec.model->session, &one->most, how, NULL);
 	}
 }
@@ -117,7 +118,7 @@ static void miss_rest(struct one *one)
 {
 	const struct kgb_llm_batches_spec *spec = &one->owner->spec;
 	for (size_t i = 0; i < one->n; i++)
-		if (!kgb_op_sample(state_of(one->owner), one->numbers[i]))
+		if (!kgb_op_sample(state_of(one->owner), one->numbers[i], 1))
 			spec->on_missing(spec->payload, one->numbers[i], one->status, one->why);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/store/chains.h"
 #include "base/formats/json.h"
 
 static const struct kgb_op_state *recorded_op(const struct kgb_attempt_env *env, const char *name)
@@ -14,7 +15,7 @@ const struct kgb_sample *kgb_llm_recorded(const struct kgb_attempt_env *env, con
 					  int number)
 {
 	const struct kgb_op_state *op = recorded_op(env, operator);
-	return op ? kgb_op_sample(op, number) : NULL;
+	return op ? kgb_op_sample(op, number, 1) : NULL;
 }
 
 int kgb_llm_recorded_attempts(const struct kgb_attempt_env *env, const char *operator)

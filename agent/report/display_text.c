@@ -3,6 +3,7 @@
 
 #include "agent/report/common.h"
 #include "agent/report/display.h"
+#include "agent/store/chains.h"
 #include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -230,6 +231,20 @@ static void line_run(const struct kgb_run_state *state, const char *type, struct
 	}
 }
 
+/** Chains of rounds of which a round is right. */
+static size_t count_right_chains(const struct kgb_op_state *op, int n_samples)
+{
+	size_t n = 0;
+	for (int number = 1; number <= n_samples; number++) {
+		const struct kgb_sample *sample = NULL;
+		bool is_right = false;
+		for (int round = 1; (sample = kgb_op_sample(op, number, round)); round++)
+			is_right = is_right || kgb_str_eq(sample->status, "passed");
+		n += is_right;
+	}
+	return n;
+}
+
 /** Only when the last sample of an operator is judged: others would flood the terminal. */
 static void line_samples(const struct kgb_run_state *state, const struct kgb_op_state *op,
 			 struct kgb_buf *out)
@@ -239,7 +254,12 @@ static void line_samples(const struct kgb_run_state *state, const struct kgb_op_
 		n_judged += op->samples[i].has_verdict;
 		n_right += kgb_str_eq(op->samples[i].status, "passed");
 	}
-	if (n_judged == (size_t)state->n_samples)
+	if (n_judged < op->n_samples || kgb_op_missing(op, state->n_samples, state->n_rounds) > 0)
+		return;
+	if (state->n_rounds > 0)
+		kgb_buf_addf(out, "%s: %zu of %d chains are right, after %zu answers", op->name,
+			     count_right_chains(op, state->n_samples), state->n_samples, n_judged);
+	else
 		kgb_buf_addf(out, "%s: %zu of %zu samples are right", op->name, n_right, n_judged);
 }
 
@@ -253,7 +273,7 @@ void kgb_display_line(const struct kgb_run_state *state, const struct kgb_op_sta
 	} else if (kgb_str_eq(type, "verify_call")) {
 		kgb_buf_addf(out, "%s: check %zu: ", op->name, op->n_calls);
 		line_verdict(op, &op->calls[op->n_calls - 1].verdict, out);
-	} else if (kgb_str_eq(type, "sample_judged")) {
+	} else if (kgb_str_eq(type, "sample_judged") || kgb_str_eq(type, "sample_checked")) {
 		line_samples(state, op, out);
 	} else if (kgb_str_eq(type, "round_finished")) {
 		line_round(op, out);

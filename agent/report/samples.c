@@ -4,28 +4,19 @@
 #include <math.h>
 
 #include "agent/report/common.h"
+#include "agent/report/refine.h"
 #include "agent/statistics/pass_at_k.h"
+#include "agent/store/chains.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
-#include "verify/lane/reached.h"
 
 static const size_t ks[] = {1, 2, 5, 10};
 static const double fast_ps[] = {1, 1.5, 2};
-static const char *const rung_names[KGB_N_SAMPLE_RUNGS] = {"compiles", "core", "correct"};
-
-/** Whether a sample got as far as a rung. A verdict of `cheated` shows none. */
-static bool has_reached(const struct kgb_sample *sample, enum kgb_sample_rung rung)
-{
-	if (rung == KGB_SAMPLE_CORRECT)
-		return sample->has_verdict && kgb_str_eq(sample->status, "passed");
-	return sample->has_verdict &&
-	       kgb_reached_find(sample->reached) >= kgb_reached_find(rung_names[rung]);
-}
-
 /** Counts of one operator's samples, or of all. */
 struct tally {
-	size_t asked, answered, judged, truncated, refused_to_answer, no_kernel, distinct, cheated;
+	size_t missing, answered, judged, truncated, refused_to_answer, no_kernel, distinct,
+		cheated;
 	size_t right[KGB_N_SAMPLE_RUNGS];
 	int64_t wall_ms;
 	struct kgb_usage usage; /* of the samples */
@@ -41,7 +32,7 @@ struct tally {
 static void add_op(struct tally *tally, const struct kgb_run_state *state,
 		   const struct kgb_op_state *op)
 {
-	tally->asked += (size_t)state->n_samples;
+	tally->missing += (size_t)kgb_op_missing(op, state->n_samples, state->n_rounds);
 	tally->answered += op->n_samples;
 	struct kgb_spent spent;
 	kgb_op_spent(op, &spent);
@@ -61,7 +52,8 @@ static void add_op(struct tally *tally, const struct kgb_run_state *state,
 			tally->cost_nanos = sample->cost_nanos +
 					    (tally->cost_nanos < 0 ? 0 : tally->cost_nanos);
 		for (int rung = 0; rung < KGB_N_SAMPLE_RUNGS; rung++)
-			tally->right[rung] += has_reached(sample, (enum kgb_sample_rung)rung);
+			tally->right[rung] +=
+				kgb_sample_has_reached(sample, (enum kgb_sample_rung)rung);
 	}
 	tally->solved += tally->right[KGB_SAMPLE_CORRECT] > right_before;
 }
@@ -81,7 +73,7 @@ static double op_pass_at_k(const struct kgb_op_state *op, enum kgb_sample_rung r
 {
 	size_t right = 0;
 	for (size_t i = 0; i < op->n_samples; i++)
-		right += has_reached(&op->samples[i], rung);
+		right += kgb_sample_has_reached(&op->samples[i], rung);
 	return kgb_pass_at_k(count_judged(op), right, k);
 }
 
@@ -90,7 +82,7 @@ static double op_fast_at_k(const struct kgb_op_state *op, double p, size_t k)
 {
 	size_t fast = 0;
 	for (size_t i = 0; i < op->n_samples; i++)
-		fast += has_reached(&op->samples[i], KGB_SAMPLE_CORRECT) &&
+		fast += kgb_sample_has_reached(&op->samples[i], KGB_SAMPLE_CORRECT) &&
 			op->samples[i].speedup > p;
 	return kgb_pass_at_k(count_judged(op), fast, k);
 }
@@ -102,7 +94,7 @@ static double op_best_at_k(const struct kgb_op_state *op, size_t k)
 	size_t n = 0;
 	for (size_t i = 0; i < op->n_samples; i++)
 		if (op->samples[i].has_verdict)
-			speedups[n++] = has_reached(&op->samples[i], KGB_SAMPLE_CORRECT)
+			speedups[n++] = kgb_sample_has_reached(&op->samples[i], KGB_SAMPLE_CORRECT)
 						? op->samples[i].speedup
 						: 0;
 	const double best = kgb_best_at_k(speedups, n, k);
@@ -139,7 +131,7 @@ static double cumulative_at_k(const struct kgb_run_state *state, size_t k)
 		for (size_t s = 0; s < state->ops[i].n_samples; s++) {
 			const struct kgb_sample *sample = &state->ops[i].samples[s];
 			any = any || ((size_t)sample->number <= k &&
-				      has_reached(sample, KGB_SAMPLE_CORRECT));
+				      kgb_sample_has_reached(sample, KGB_SAMPLE_CORRECT));
 		}
 		solved += any;
 	}
@@ -148,13 +140,12 @@ static double cumulative_at_k(const struct kgb_run_state *state, size_t k)
 
 static void write_tally(struct kgb_jsonw *w, const struct tally *tally)
 {
-	const size_t missing = tally->asked > tally->answered ? tally->asked - tally->answered : 0;
 	kgb_jsonw_put(w,
 		      "asked: %zu, answered: %zu, missing: %zu, truncated: %zu, refused: %zu, "
 		      "no_kernel: %zu, distinct_kernels: %zu, judged: %zu, cheated: %zu",
-		      tally->asked, tally->answered, missing, tally->truncated,
-		      tally->refused_to_answer, tally->no_kernel, tally->distinct, tally->judged,
-		      tally->cheated);
+		      tally->answered + tally->missing, tally->answered, tally->missing,
+		      tally->truncated, tally->refused_to_answer, tally->no_kernel, tally->distinct,
+		      tally->judged, tally->cheated);
 	kgb_jsonw_put(w, "compiles: %zu, core: %zu, correct: %zu, seconds: %g",
 		      tally->right[KGB_SAMPLE_COMPILES], tally->right[KGB_SAMPLE_CORE],
 		      tally->right[KGB_SAMPLE_CORRECT], kgb_report__seconds(tally->wall_ms));
@@ -185,6 +176,43 @@ static void key_of(struct kgb_jsonw *w, size_t k)
 	kgb_jsonw_key(w, key);
 }
 
+/** Members pass_at_k and best_speedup_at_k of an operator with independent samples. */
+static void write_op_at_k(struct kgb_jsonw *w, const struct kgb_op_state *op)
+{
+	const size_t n_judged = count_judged(op);
+	kgb_jsonw_put(w, "pass_at_k: {");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= n_judged; i++) {
+		key_of(w, ks[i]);
+		kgb_jsonw_put(w, "{compiles: %g, core: %g, correct: %g}",
+			      op_pass_at_k(op, KGB_SAMPLE_COMPILES, ks[i]),
+			      op_pass_at_k(op, KGB_SAMPLE_CORE, ks[i]),
+			      op_pass_at_k(op, KGB_SAMPLE_CORRECT, ks[i]));
+	}
+	kgb_jsonw_put(w, "}, best_speedup_at_k: {");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= n_judged && is_timed(op); i++) {
+		key_of(w, ks[i]);
+		kgb_jsonw_num(w, op_best_at_k(op, ks[i]));
+	}
+	kgb_jsonw_put(w, "}");
+}
+
+/** Member refine_at_r of an operator with chains of rounds. */
+static void write_op_at_r(struct kgb_jsonw *w, const struct kgb_run_state *state,
+			  const struct kgb_op_state *op)
+{
+	kgb_jsonw_put(w, "refine_at_r: {");
+	for (int r = 1; r <= state->n_rounds; r++) {
+		if (isnan(kgb_op_refine_at_r(state, op, KGB_SAMPLE_CORRECT, r)))
+			continue;
+		key_of(w, (size_t)r);
+		kgb_jsonw_put(w, "{compiles: %g, core: %g, correct: %g}",
+			      kgb_op_refine_at_r(state, op, KGB_SAMPLE_COMPILES, r),
+			      kgb_op_refine_at_r(state, op, KGB_SAMPLE_CORE, r),
+			      kgb_op_refine_at_r(state, op, KGB_SAMPLE_CORRECT, r));
+	}
+	kgb_jsonw_put(w, "}");
+}
+
 void kgb_samples_write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
 			  const struct kgb_op_state *op)
 {
@@ -194,21 +222,11 @@ void kgb_samples_write_op(struct kgb_jsonw *w, const struct kgb_run_state *state
 	add_op(&tally, state, op);
 	kgb_jsonw_put(w, "samples: {");
 	write_tally(w, &tally);
-	const size_t n = count_judged(op);
-	kgb_jsonw_put(w, "pass_at_k: {");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= n; i++) {
-		key_of(w, ks[i]);
-		kgb_jsonw_put(w, "{compiles: %g, core: %g, correct: %g}",
-			      op_pass_at_k(op, KGB_SAMPLE_COMPILES, ks[i]),
-			      op_pass_at_k(op, KGB_SAMPLE_CORE, ks[i]),
-			      op_pass_at_k(op, KGB_SAMPLE_CORRECT, ks[i]));
-	}
-	kgb_jsonw_put(w, "}, best_speedup_at_k: {");
-	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= n && is_timed(op); i++) {
-		key_of(w, ks[i]);
-		kgb_jsonw_num(w, op_best_at_k(op, ks[i]));
-	}
-	kgb_jsonw_put(w, "}}");
+	if (state->n_rounds > 0)
+		write_op_at_r(w, state, op);
+	else
+		write_op_at_k(w, op);
+	kgb_jsonw_put(w, "}");
 }
 
 static void write_estimate(struct kgb_jsonw *w, const struct kgb_estimate *estimate)
@@ -217,14 +235,18 @@ static void write_estimate(struct kgb_jsonw *w, const struct kgb_estimate *estim
 		      estimate->low, estimate->high, estimate->n);
 }
 
-static void write_pass_at_k(struct kgb_jsonw *w, const struct kgb_run_state *state, size_t k)
+/** An estimate for each rung, of samples or of rounds. */
+static void write_rungs(struct kgb_jsonw *w, const struct kgb_run_state *state, size_t k,
+			bool in_rounds)
 {
 	key_of(w, k);
 	kgb_jsonw_object(w);
-	for (int rung = 0; rung < KGB_N_SAMPLE_RUNGS; rung++) {
+	for (int i = 0; i < KGB_N_SAMPLE_RUNGS; i++) {
+		const enum kgb_sample_rung rung = (enum kgb_sample_rung)i;
 		const struct kgb_estimate estimate =
-			kgb_run_pass_at_k(state, (enum kgb_sample_rung)rung, k);
-		kgb_jsonw_key(w, rung_names[rung]);
+			in_rounds ? kgb_run_refine_at_r(state, rung, (int)k)
+				  : kgb_run_pass_at_k(state, rung, k);
+		kgb_jsonw_key(w, kgb_sample_rung_name(rung));
 		write_estimate(w, &estimate);
 	}
 	kgb_jsonw_object_end(w);
@@ -248,23 +270,16 @@ static void write_fast(struct kgb_jsonw *w, const struct kgb_run_state *state, d
 	kgb_free(values);
 }
 
-void kgb_samples_write_run(struct kgb_jsonw *w, const struct kgb_run_state *state)
+/** What is told of independent samples. */
+static void write_run_at_k(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
-	struct tally tally = TALLY_INIT;
 	const size_t most = (size_t)state->n_samples;
 	bool timed = false;
-	if (most == 0)
-		return;
-	for (size_t i = 0; i < state->n_ops; i++) {
-		add_op(&tally, state, &state->ops[i]);
+	for (size_t i = 0; i < state->n_ops; i++)
 		timed = timed || is_timed(&state->ops[i]);
-	}
-	kgb_jsonw_put(w, "samples: {");
-	write_tally(w, &tally);
-	write_per_solved(w, &tally);
 	kgb_jsonw_put(w, "pass_at_k: {");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= most; i++)
-		write_pass_at_k(w, state, ks[i]);
+		write_rungs(w, state, ks[i], false);
 	kgb_jsonw_put(w, "}, cumulative_at_k: {");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= most; i++) {
 		key_of(w, ks[i]);
@@ -273,17 +288,45 @@ void kgb_samples_write_run(struct kgb_jsonw *w, const struct kgb_run_state *stat
 	kgb_jsonw_put(w, "}, fast_p_at_k: {");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(fast_ps) && timed; i++)
 		write_fast(w, state, fast_ps[i]);
-	kgb_jsonw_put(w, "}}");
+	kgb_jsonw_put(w, "}");
+}
+
+/** What is told of chains of rounds. */
+static void write_run_at_r(struct kgb_jsonw *w, const struct kgb_run_state *state)
+{
+	kgb_jsonw_put(w, "refine_at_r: {");
+	for (int r = 1; r <= state->n_rounds; r++)
+		write_rungs(w, state, (size_t)r, true);
+	kgb_jsonw_put(w, "}");
+}
+
+void kgb_samples_write_run(struct kgb_jsonw *w, const struct kgb_run_state *state)
+{
+	struct tally tally = TALLY_INIT;
+	if (state->n_samples == 0)
+		return;
+	for (size_t i = 0; i < state->n_ops; i++)
+		add_op(&tally, state, &state->ops[i]);
+	kgb_jsonw_put(w, "samples: {");
+	write_tally(w, &tally);
+	write_per_solved(w, &tally);
+	if (state->n_rounds > 0)
+		write_run_at_r(w, state);
+	else
+		write_run_at_k(w, state);
+	kgb_jsonw_put(w, "}");
 }
 
 void kgb_samples_write_line(const struct kgb_op_state *op, const struct kgb_sample *sample,
 			    struct kgb_buf *out)
 {
+	const struct kgb_attempt_state *attempt = &op->attempts[sample->attempt - 1];
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_put(&w, "{operator: %s, sample: %d, attempt: %d, time: %s, seconds: %g", op->name,
-		      sample->number, sample->attempt, KGB_REPORT_TIME(sample->time_ms),
-		      kgb_report__seconds(sample->wall_ms));
+	kgb_jsonw_put(&w, "{operator: %s, sample: %d, round: %d, attempt: %d, model: %s", op->name,
+		      sample->number, sample->round, sample->attempt, attempt->maker.model);
+	kgb_jsonw_put(&w, "prompt_sha256: %s, time: %s, seconds: %g", attempt->prompt_sha256,
+		      KGB_REPORT_TIME(sample->time_ms), kgb_report__seconds(sample->wall_ms));
 	kgb_jsonw_put(&w, "finish: %s, kernel_sha256: %s, kernel_source: %s", sample->finish,
 		      sample->kernel_sha256, sample->kernel_source);
 	kgb_jsonw_key(&w, "sent");
@@ -291,10 +334,13 @@ void kgb_samples_write_line(const struct kgb_op_state *op, const struct kgb_samp
 	kgb_jsonw_put(&w, "choice: %+d", sample->choice > 0 ? sample->choice : -1);
 	kgb_report__usage(&w, "tokens", &sample->usage);
 	kgb_jsonw_put(&w, "cost_usd: %g", kgb_report__dollars(sample->cost_nanos));
-	kgb_jsonw_put(&w, "status: %s, code: %s, reached: %s, speedup: %g, same_as: %+d}",
-		      sample->status, sample->code, sample->reached,
-		      sample->speedup > 0 ? sample->speedup : (double)NAN,
-		      sample->same_as > 0 ? sample->same_as : -1);
+	kgb_jsonw_put(&w, "check: %s, check_code: %s", sample->check_status, sample->check_code);
+	kgb_jsonw_put(&w, "status: %s, code: %s, reached: %s, speedup: %g", sample->status,
+		      sample->code, sample->reached,
+		      sample->speedup > 0 ? sample->speedup : (double)NAN);
+	kgb_jsonw_put(&w, "same_as: %+d, same_as_round: %+d}",
+		      sample->same_as > 0 ? sample->same_as : -1,
+		      sample->same_as > 0 ? sample->same_as_round : -1);
 	kgb_buf_addc(out, '\n');
 }
 

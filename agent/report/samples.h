@@ -5,17 +5,10 @@
 #ifndef KGB_AGENT_REPORT_SAMPLES_H
 #define KGB_AGENT_REPORT_SAMPLES_H
 
+#include "agent/report/sample_rung.h"
 #include "agent/statistics/bootstrap.h"
 #include "agent/store/state.h"
 #include "base/formats/jsonw.h"
-
-/** The rungs of the ladder that pass@k is told for. */
-enum kgb_sample_rung {
-	KGB_SAMPLE_COMPILES,
-	KGB_SAMPLE_CORE,
-	KGB_SAMPLE_CORRECT,
-	KGB_N_SAMPLE_RUNGS
-};
 
 /** pass@k of a run at one rung, over the operators that have k answers. */
 struct kgb_estimate kgb_run_pass_at_k(const struct kgb_run_state *state, enum kgb_sample_rung rung,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "agent/report/common.h"
+#include "agent/report/refine.h"
 #include "agent/report/results.h"
 #include "agent/report/samples.h"
 #include "base/str.h"
@@ -242,19 +243,27 @@ static void add_totals(const struct kgb_run_state *state, struct kgb_buf *out)
 		kgb_buf_addf(out, "gateway and CLI count differently: %s\n", disagreement.ptr);
 }
 
-/** "pass@1 53.3 % [50.0, 60.0], pass@5 99.7 % [99.6, 100.0] of 3 operators": of a bare model. */
-static void add_pass_at_k(const struct kgb_run_state *state, struct kgb_buf *out)
+/** "pass@1 53.3 % [50.0, 60.0], pass@5 99.7 % [99.6, 100.0] (mean of 3 operators ...)": of a bare
+ * model; "refine@1 ..." of chains of rounds. */
+static void add_samples(const struct kgb_run_state *state, struct kgb_buf *out)
 {
-	static const size_t ks[] = {1, 5, 10};
+	const bool in_rounds = state->n_rounds > 0;
+	const int most = in_rounds ? state->n_rounds : state->n_samples;
+	const int ks[] = {1, 2, 5, 10, in_rounds ? most : 0};
 	size_t n_written = 0, n_operators = 0;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(ks) && ks[i] <= (size_t)state->n_samples; i++) {
-		const struct kgb_estimate e = kgb_run_pass_at_k(state, KGB_SAMPLE_CORRECT, ks[i]);
-		if (e.n > n_operators)
-			n_operators = e.n;
+	for (size_t i = 0, last = 0; i < KGB_ARRAY_LEN(ks); i++) {
+		const size_t k = (size_t)ks[i];
+		if (k <= last || ks[i] > most)
+			continue;
+		const struct kgb_estimate e =
+			in_rounds ? kgb_run_refine_at_r(state, KGB_SAMPLE_CORRECT, ks[i])
+				  : kgb_run_pass_at_k(state, KGB_SAMPLE_CORRECT, k);
+		n_operators = e.n > n_operators ? e.n : n_operators;
 		if (e.n > 0)
-			kgb_buf_addf(out, "%spass@%zu %.1f %% [%.1f, %.1f]",
-				     n_written++ > 0 ? ", " : "", ks[i], 100 * e.value, 100 * e.low,
-				     100 * e.high);
+			kgb_buf_addf(out, "%s%s@%zu %.1f %% [%.1f, %.1f]",
+				     n_written++ > 0 ? ", " : "", in_rounds ? "refine" : "pass", k,
+				     100 * e.value, 100 * e.low, 100 * e.high);
+		last = k;
 	}
 	if (n_written > 0)
 		kgb_buf_addf(out, " (mean of %zu operators, 95 %% interval over operators)\n",
@@ -270,7 +279,7 @@ void kgb_results_table(const struct kgb_run_state *state, const char *run_path, 
 	add_timing_notes(state, out);
 	add_failures(state, run_path, out);
 	add_totals(state, out);
-	add_pass_at_k(state, out);
+	add_samples(state, out);
 	if (run_path)
 		kgb_buf_addf(out, "results  %s/%s\n", run_path, KGB_RESULTS_NAME);
 }

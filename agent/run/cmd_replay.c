@@ -13,9 +13,10 @@
 #include "agent/cli/program_probe.h"
 #include "agent/cli/shared_options.h"
 #include "agent/doctor/checks.h"
-#include "agent/run/run_plan.h"
+#include "agent/run/run_samples.h"
 #include "agent/run/run_specs.h"
 #include "agent/sched/sched.h"
+#include "agent/store/chains.h"
 #include "base/codes.h"
 #include "base/formats/json.h"
 #include "base/formats/jsonw.h"
@@ -35,6 +36,8 @@ struct replay {
 	struct kgb_method method;
 	bool has_method;
 	struct kgb_sampling_plan samples; /* of a bare model */
+	struct kgb_chat_texts texts; /* its own; owned, if has_texts */
+	bool has_texts;
 	struct kgb_devices devices;
 	struct kgb_ladder ladder;
 	char *cli_path, *python; /* owned */
@@ -53,6 +56,8 @@ static void replay_release(struct replay *r)
 	kgb_specs_free(r->specs, r->n_specs);
 	kgb_free(r->cli_path);
 	kgb_free(r->python);
+	if (r->has_texts)
+		kgb_chat_texts_release(&r->texts);
 	if (r->has_method)
 		kgb_method_release(&r->method);
 	kgb_config_release(&r->config);
@@ -139,6 +144,14 @@ static bool find_protocol(const struct replay *r, const char *attempt_rel, int64
 static int prepare_samples(struct replay *r, struct kgb_err *err)
 {
 	const bool is_offline = kgb_maker_is_offline(&r->recorded.maker);
+	if (r->recorded.n_rounds > 0)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"run '%s' has chains of rounds, whose checks are not recorded: it "
+				"cannot be replayed",
+				r->source.name);
+	if (kgb_run_read_copies(&r->source, &r->method, &r->texts, err) < 0)
+		return -1;
+	r->has_texts = true;
 	for (size_t i = 0; i < r->recorded.n_ops; i++) {
 		const struct kgb_op_state *op = &r->recorded.ops[i];
 		for (size_t k = 0; k < op->n_attempts; k++) {
@@ -148,7 +161,7 @@ static int prepare_samples(struct replay *r, struct kgb_err *err)
 					   totals->n_exchanges + totals->n_open, &protocol))
 				continue;
 			r->samples =
-				kgb_run_sampling(&r->config.settings.model, protocol, is_offline);
+				kgb_run_sampling(&r->config.settings.model, protocol, is_offline, &r->texts);
 			r->samples.n_samples = r->recorded.n_samples;
 			return 0;
 		}
@@ -318,7 +331,7 @@ static void compare_samples(const struct replay *r, const struct kgb_op_state *r
 	out->same_checks = recorded->n_samples == now->n_samples;
 	for (size_t i = 0; i < recorded->n_samples; i++) {
 		const struct kgb_sample *was = &recorded->samples[i];
-		const struct kgb_sample *is = kgb_op_sample(now, was->number);
+		const struct kgb_sample *is = kgb_op_sample(now, was->number, 1);
 		KGB_AUTO(free)
 		char *rel = kgb_rundir_attempt_rel(recorded->safe_name, was->attempt);
 		KGB_AUTO(free) char *reply = kgb_xasprintf("%s/samples/%04d.md", rel, was->number);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "agent/run/run_samples.h"
 #include "agent/run/run_stages.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -45,7 +46,7 @@ static int append_start(struct kgb_run_plan *plan, const char *method, struct kg
 	const struct kgb_run_state *before = kgb_run_log_state(plan->log);
 	const char *dataset =
 		before->dataset ? before->dataset : plan->cli->config.settings.run.dataset;
-	const struct kgb_event_run_started started = {
+	struct kgb_event_run_started started = {
 		.run_name = plan->dir.name,
 		.dataset = dataset,
 		.maker = plan->generate ? kgb_run_plan_maker(plan)
@@ -56,12 +57,13 @@ static int append_start(struct kgb_run_plan *plan, const char *method, struct kg
 		.platform = kgb_devices_platform(&plan->devices),
 		.from_run = plan->from.name,
 		.device_count = plan->at_a_time,
-		.n_samples = plan->has_method && plan->method.program.builtin
-				     ? kgb_run_plan_samples(plan).n_samples
-				     : 0,
+		.n_samples = before->n_samples,
+		.n_rounds = before->n_rounds,
 		.skip_gen = plan->cli->flags.skip_gen,
 		.skip_verify = plan->cli->flags.skip_verify,
 	};
+	if (plan->has_texts)
+		kgb_run_plan_count_samples(plan, &started.n_samples, &started.n_rounds);
 	struct kgb_event_plan_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < plan->n_specs; i++)
 		items[i] = (struct kgb_event_plan_item){
@@ -95,8 +97,9 @@ static int adopt_kernels(struct kgb_run_plan *plan, const char *dir, struct kgb_
 int kgb_run_create(struct kgb_run_plan *plan, const char *method, bool is_new, struct kgb_err *err)
 {
 	const char *kernels = plan->cli->flags.kernels;
-	if ((!is_new || start_new_run(plan, method, err) == 0) && copy_start(plan, err) == 0 &&
-	    append_start(plan, method, err) == 0 &&
+	if ((!is_new ||
+	     (start_new_run(plan, method, err) == 0 && kgb_run_plan_keep_texts(plan, err) == 0)) &&
+	    copy_start(plan, err) == 0 && append_start(plan, method, err) == 0 &&
 	    (!kernels || adopt_kernels(plan, kernels, err) == 0))
 		return 0;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);

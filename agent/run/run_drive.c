@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
+#include "agent/run/run_samples.h"
 #include "agent/run/run_stages.h"
 #include "base/log.h"
 #include "base/mem.h"

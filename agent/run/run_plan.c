@@ -6,6 +6,7 @@
 
 #include "agent/cli/program_probe.h"
 #include "agent/doctor/checks.h"
+#include "agent/run/run_samples.h"
 #include "agent/run/run_specs.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -24,6 +25,10 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 		kgb_method_release(&plan->method);
 	kgb_prices_free(plan->prices);
 	kgb_rundir_release(&plan->from);
+	if (plan->has_texts)
+		kgb_chat_texts_release(&plan->texts);
+	kgb_free(plan->sampling);
+	kgb_free(plan->prompts);
 	kgb_free(plan->start_dir);
 	kgb_free(plan->endpoint);
 	kgb_free(plan->cli_path);
@@ -36,7 +41,9 @@ struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan)
 	return (struct kgb_maker){.method = plan->method.name,
 				  .gateway_mode = kgb_gateway_mode_name(plan->gateway_mode),
 				  .model = plan->model,
-				  .endpoint = live ? plan->endpoint : NULL};
+				  .endpoint = live ? plan->endpoint : NULL,
+				  .sampling = plan->sampling,
+				  .prompts = plan->prompts};
 }
 
 static int load_specs(struct kgb_run_plan *plan, const struct kgb_strv *paths, struct kgb_err *err)
@@ -57,45 +64,6 @@ int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err)
 	if (kgb_cli_operators(plan->cli, &names, &paths, err) < 0)
 		return -1;
 	return load_specs(plan, &paths, err);
-}
-
-struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model,
-					  enum kgb_protocol protocol, bool is_offline)
-{
-	return (struct kgb_sampling_plan){
-		.protocol = protocol,
-		.sampling = {.temperature = model->temperature,
-			     .top_p = model->top_p,
-			     .max_tokens = model->max_output,
-			     /* The offline model draws by it. */
-			     .seed = model->seed < 0 && is_offline ? 0 : model->seed,
-			     .effort = model->effort},
-		.stream = model->stream && !model->batch,
-		.batch = model->batch,
-		.batch_poll_ms = model->batch_poll,
-		.n_samples = (int)model->samples,
-		.choices = protocol == KGB_PROTOCOL_CHAT ? (int)model->choices : 1,
-	};
-}
-
-struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
-{
-	static const enum kgb_protocol protocols[] = {
-		[KGB_MODEL_SERVER_AUTO] = KGB_PROTOCOL_CHAT,
-		[KGB_MODEL_SERVER_ANTHROPIC] = KGB_PROTOCOL_ANTHROPIC,
-		[KGB_MODEL_SERVER_OPENAI] = KGB_PROTOCOL_CHAT,
-		[KGB_MODEL_SERVER_RESPONSES] = KGB_PROTOCOL_RESPONSES,
-	};
-	const struct kgb_settings_model *model = &plan->cli->config.settings.model;
-	const bool anthropic = model->server == KGB_MODEL_SERVER_AUTO &&
-			       plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
-	struct kgb_sampling_plan samples = kgb_run_sampling(
-		model, anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server],
-		plan->gateway_mode == KGB_GATEWAY_OFFLINE);
-	samples.only_judge = !plan->generate;
-	if (samples.only_judge)
-		samples.n_samples = kgb_run_log_state(plan->log)->n_samples;
-	return samples;
 }
 
 /** Keys of the providers whose protocols the method's program speaks, and no others. */
@@ -180,6 +148,9 @@ static void note_idle_settings(const struct kgb_run_plan *plan)
 		{"run.iterations", plan->method.loop.iterations == 0, "does not work in rounds"},
 		{"model.choices", kgb_run_plan_samples(plan).protocol != KGB_PROTOCOL_CHAT,
 		 "is asked in a protocol without n"},
+		{"model.samples", !plan->method.program.builtin, "asks no bare model"},
+		{"model.reflection", !plan->method.program.builtin, "asks no bare model"},
+		{"model.max_rounds", !plan->method.program.builtin, "asks no bare model"},
 		{"budget.run_usd", offline, "costs nothing offline"},
 		{"budget.operator_usd", offline, "costs nothing offline"},
 		{"budget.attempt_usd", offline, "costs nothing offline"},
@@ -212,6 +183,11 @@ static int check_batch(const struct kgb_run_plan *plan, bool offline, struct kgb
 			"--batch (model.batch) and --choices %d (model.choices) exclude each "
 			"other: a request of a batch asks for one sample; leave one out",
 			(int)model->choices);
+	if (model->reflection)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--batch (model.batch) and --reflection (model.reflection) exclude "
+				"each other: a later round would wait a day for each answer; leave "
+				"one out");
 	return 0;
 }
 
@@ -397,7 +373,7 @@ int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->model =
 		*config->settings.model.name ? config->settings.model.name : plan->method.model;
 	plan->cli_path = kgb_config_program(config, &plan->method.program);
-	return plan_start(plan, err);
+	return kgb_run_plan_read_texts(plan, err) < 0 ? -1 : plan_start(plan, err);
 }
 
 /** The method's program, asked for its version where it can do no harm. */
@@ -442,7 +418,9 @@ static int check_maker(const struct kgb_run_plan *plan, struct kgb_err *err)
 	} fields[] = {{"method", was.method, is.method},
 		      {"gateway", was.gateway_mode, is.gateway_mode},
 		      {"model", was.model, is.model},
-		      {"endpoint", was.endpoint, is.endpoint}};
+		      {"endpoint", was.endpoint, is.endpoint},
+		      {"sampling", was.sampling, is.sampling},
+		      {"prompts", was.prompts, is.prompts}};
 
 	if (kgb_maker_equal(&was, &is) || plan->cli->flags.force)
 		return 0;
@@ -477,7 +455,9 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	if (plan->generate && (check_budget(plan, err) < 0 || plan_gateway(plan, err) < 0 ||
 			       plan_prices(plan, err) < 0))
 		return -1;
-	if (plan->resume && check_maker(plan, err) < 0)
+	kgb_run_plan_describe_sampling(plan);
+	if (plan->resume &&
+	    (check_maker(plan, err) < 0 || kgb_run_plan_check_samples(plan, err) < 0))
 		return -1;
 	if (plan->generate)
 		note_idle_settings(plan);
@@ -518,7 +498,8 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND,
 				"run '%s' ended before it began: its journal is empty",
 				plan->dir.name);
-	if (state->n_samples > 0 && load_method(plan, state->maker.method, err) < 0)
+	if (state->n_samples > 0 && (load_method(plan, state->maker.method, err) < 0 ||
+				     kgb_run_plan_read_texts(plan, err) < 0))
 		return -1;
 	if (plan->cli->operators.n > 0) {
 		if (kgb_run_plan_operators(plan, err) < 0)
@@ -536,20 +517,6 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no kernels to verify",
 				plan->dir.name);
 	return rc;
-}
-
-bool kgb_run_plan_lacks_verdicts(const struct kgb_op_state *op)
-{
-	for (size_t i = 0; i < op->n_samples; i++)
-		if (!op->samples[i].has_verdict)
-			return true;
-	return false;
-}
-
-bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli)
-{
-	return (op->n_samples > 0 && (int64_t)op->n_samples < cli->config.settings.model.samples) ||
-	       (!cli->flags.skip_verify && kgb_run_plan_lacks_verdicts(op));
 }
 
 /** Whether a resume has something to do for an operator: a verdict, or an attempt that ended

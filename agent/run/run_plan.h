@@ -11,6 +11,7 @@
 #include "agent/devices/devices.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
+#include "methods/chat_prompt.h"
 #include "methods/method.h"
 #include "sandbox/gateway/gateway.h"
 #include "verify/spec/spec.h"
@@ -34,6 +35,9 @@ struct kgb_run_plan {
 	enum kgb_gateway_mode gateway_mode;
 	char *endpoint; /* owned; base URLs whose keys there are; NULL unless live */
 	struct kgb_account_spec accounts[KGB_N_PROVIDERS]; /* what the method's program may use */
+	struct kgb_chat_texts texts; /* of a bare model, owned */
+	bool has_texts;
+	char *sampling, *prompts; /* of a bare model, owned; as struct kgb_maker has them */
 	struct kgb_ladder ladder;
 	struct kgb_devices devices;
 	int at_a_time; /* operators */
@@ -46,14 +50,6 @@ struct kgb_run_plan {
 	}
 /** What writes the kernels of this plan. Borrows from it. */
 struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan);
-/** Whether samples of a bare model are missing, or have no verdict. */
-bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli);
-/** Whether a sample of a bare model has no verdict. */
-bool kgb_run_plan_lacks_verdicts(const struct kgb_op_state *op);
-/** How a bare model is asked. Borrows from the settings. */
-struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan);
-struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model,
-					  enum kgb_protocol protocol, bool is_offline);
 void kgb_run_plan_release(struct kgb_run_plan *plan);
 
 /** The operators that the user named, or all of the dataset. */
@@ -70,7 +66,7 @@ KGB_MUST_CHECK int kgb_run_plan_find_kernel(const char *dir, const struct kgb_sp
 KGB_MUST_CHECK int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err);
 /** What the machine must have for this plan: devices, gateway, prices, sandbox, program, Python,
  * and a provider that takes the key and has the model. INVALID: a resumed run would have another
- * method, gateway mode, model or endpoint, without --force. */
+ * method, gateway mode, model or endpoint, or other samples, without --force. */
 KGB_MUST_CHECK int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err);
 /** --skip-gen: the operators of an earlier run that have a kernel, or those of them that the user
  * named. Locks and opens that run. */

@@ -214,8 +214,20 @@ int kgb_event_sample_judged(struct kgb_run_log *log, const char *operator,
 {
 	struct draft draft;
 	draft_begin(&draft, "sample_judged");
-	kgb_jsonw_put(&draft.w, "operator: %s, sample: %d", operator, sample->number);
+	kgb_jsonw_put(&draft.w, "operator: %s, sample: %d, round: %d", operator, sample->number,
+		      sample->round);
 	kgb_rows_write(&draft.w, kgb_sample_verdict__rows, sample);
+	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
+}
+
+int kgb_event_sample_checked(struct kgb_run_log *log, const char *operator,
+			     const struct kgb_sample * sample, struct kgb_err *err)
+{
+	struct draft draft;
+	draft_begin(&draft, "sample_checked");
+	kgb_jsonw_put(&draft.w, "operator: %s, sample: %d, round: %d", operator, sample->number,
+		      sample->round);
+	kgb_rows_write(&draft.w, kgb_sample_check__rows, sample);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 

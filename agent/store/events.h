@@ -34,6 +34,7 @@ struct kgb_event_run_started {
 	const char *from_run; /* whose kernels it begins with; NULL: none */
 	int device_count;
 	int n_samples; /* of each operator; 0: not of a bare model */
+	int n_rounds; /* of each sample; 0: without reflection */
 	bool skip_gen, skip_verify;
 };
 struct kgb_event_plan_item {
@@ -94,6 +95,9 @@ KGB_MUST_CHECK int kgb_event_sample(struct kgb_run_log *log, const char *operato
 KGB_MUST_CHECK int kgb_event_batch(struct kgb_run_log *log, const char *operator,
 				   const struct kgb_batch_record * batch,
 				   const struct kgb_totals *totals, struct kgb_err *err);
+/** The check of an answer that the next round is shown: check_status and check_code of `sample`. */
+KGB_MUST_CHECK int kgb_event_sample_checked(struct kgb_run_log *log, const char *operator,
+					    const struct kgb_sample * sample, struct kgb_err *err);
 /** The verdict on an answer: status, code, reached and speedup of `sample`. */
 KGB_MUST_CHECK int kgb_event_sample_judged(struct kgb_run_log *log, const char *operator,
 					   const struct kgb_sample * sample, struct kgb_err *err);

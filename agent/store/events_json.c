@@ -30,6 +30,7 @@ void kgb_rows__write_object(struct kgb_jsonw *w, const char *key, const struct k
 		KGB_ROW(OPTIONAL_TEXT, container, from_run, "from_run"),   \
 		KGB_ROW(INT, container, device_count, "device_count"),     \
 		KGB_ROW(INT, container, n_samples, "samples"),             \
+		KGB_ROW(INT, container, n_rounds, "rounds"),               \
 		KGB_ROW(BOOL, container, skip_gen, "skip_gen"),            \
 		KGB_ROW(BOOL, container, skip_verify, "skip_verify")
 const struct kgb_row kgb_run_started__rows[] = {RUN_STARTED(struct kgb_event_run_started),
@@ -56,8 +57,13 @@ const struct kgb_row kgb_attempt_state__rows[] = {ATTEMPT_FINISHED(struct kgb_at
 
 #define MAKER(field, name) KGB_ROW(KEPT_TEXT, struct kgb_maker, field, name)
 const struct kgb_row kgb_maker__rows[] = {
-	MAKER(method, "method"),     MAKER(model, "model"), MAKER(gateway_mode, "gateway"),
-	MAKER(endpoint, "endpoint"), KGB_ROWS_END,
+	MAKER(method, "method"),
+	MAKER(model, "model"),
+	MAKER(gateway_mode, "gateway"),
+	MAKER(endpoint, "endpoint"),
+	KGB_ROW(OPTIONAL_TEXT, struct kgb_maker, sampling, "sampling"),
+	KGB_ROW(OPTIONAL_TEXT, struct kgb_maker, prompts, "prompts"),
+	KGB_ROWS_END,
 };
 
 void kgb_maker__read(const cJSON *node, struct kgb_arena *arena, struct kgb_maker *maker)
@@ -141,6 +147,7 @@ int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena *arena,
 #define SAMPLE_USAGE(field, name) KGB_ROW(COUNT, struct kgb_sample, usage.field, name),
 const struct kgb_row kgb_sample__rows[] = {
 	KGB_ROW(INT, struct kgb_sample, number, "sample"),
+	SAMPLE(INT, round),
 	SAMPLE(COUNT, wall_ms),
 	SAMPLE(TEXT, finish),
 	SAMPLE(TEXT, sent),
@@ -151,9 +158,14 @@ const struct kgb_row kgb_sample__rows[] = {
 	KGB_USAGE_COUNTS(SAMPLE_USAGE) SAMPLE(COUNT, cost_nanos),
 	KGB_ROWS_END,
 };
+const struct kgb_row kgb_sample_check__rows[] = {
+	KGB_ROW(TEXT, struct kgb_sample, check_status, "status"),
+	KGB_ROW(TEXT, struct kgb_sample, check_code, "code"),
+	KGB_ROWS_END,
+};
 const struct kgb_row kgb_sample_verdict__rows[] = {
-	SAMPLE(INT, same_as),  SAMPLE(TEXT, status),      SAMPLE(TEXT, code),
-	SAMPLE(TEXT, reached), SAMPLE(POSITIVE, speedup), KGB_ROWS_END,
+	SAMPLE(INT, same_as),  SAMPLE(INT, same_as_round), SAMPLE(TEXT, status), SAMPLE(TEXT, code),
+	SAMPLE(TEXT, reached), SAMPLE(POSITIVE, speedup),  KGB_ROWS_END,
 };
 
 const struct kgb_row kgb_round__rows[] = {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "agent/store/chains.h"
 #include "agent/store/events_json.h"
 #include "base/codes.h"
 #include "base/formats/json.h"
@@ -341,12 +342,10 @@ static int fold_round_finished(struct folding *f)
 	return 0;
 }
 
-struct kgb_sample *kgb_op_sample(const struct kgb_op_state *op, int number)
+/** The round of a record; records of before there were rounds have none. */
+static int round_of(const struct folding *f)
 {
-	for (size_t i = 0; i < op->n_samples; i++)
-		if (op->samples[i].number == number)
-			return &op->samples[i];
-	return NULL;
+	return (int)kgb_json_i64(f->data, "round", 1);
 }
 
 static int fold_usage(struct folding *f)
@@ -360,18 +359,40 @@ static int fold_usage(struct folding *f)
 
 static int fold_sample(struct folding *f)
 {
-	const int number = (int)kgb_json_i64(f->data, "sample", 0);
-	if (number < 1 || kgb_op_sample(f->op, number))
-		return kgb_fail(f->err, KGB_ERR_INVALID, "sample %d of '%s' comes out of turn",
-				number, f->op->name);
+	const int number = (int)kgb_json_i64(f->data, "sample", 0), round = round_of(f);
+	if (number < 1 || round < 1 || kgb_op_sample(f->op, number, round) ||
+	    (round > 1 && !kgb_op_sample(f->op, number, round - 1)))
+		return kgb_fail(f->err, KGB_ERR_INVALID,
+				"sample %d of '%s', round %d, comes out of turn", number,
+				f->op->name, round);
 	if (!f->arena)
 		return 0;
 	f->op->samples = grow(f->arena, f->op->samples, f->op->n_samples, sizeof(*f->op->samples));
 	struct kgb_sample *sample = &f->op->samples[f->op->n_samples++];
 	*sample = (struct kgb_sample){.attempt = f->attempt->number, .time_ms = f->time_ms};
 	kgb_rows_read(f->data, kgb_sample__rows, f->arena, sample);
-	if (kgb_json_get(f->data, "gateway"))
-		return fold_usage(f);
+	sample->round = round;
+	return kgb_json_get(f->data, "gateway") ? fold_usage(f) : 0;
+}
+
+/** The sample that a record is about. */
+static int find_sample(struct folding *f, struct kgb_sample **out)
+{
+	const int number = (int)kgb_json_i64(f->data, "sample", 0), round = round_of(f);
+	*out = kgb_op_sample(f->op, number, round);
+	return *out ? 0
+		    : kgb_fail(f->err, KGB_ERR_INVALID,
+			       "sample %d of '%s', round %d, was never answered", number,
+			       f->op->name, round);
+}
+
+static int fold_sample_checked(struct folding *f)
+{
+	struct kgb_sample *sample = NULL;
+	if (find_sample(f, &sample) < 0)
+		return -1;
+	if (f->arena)
+		kgb_rows_read(f->data, kgb_sample_check__rows, f->arena, sample);
 	return 0;
 }
 
@@ -379,7 +400,7 @@ size_t kgb_op_n_outstanding(const struct kgb_op_state *op, const struct kgb_batc
 {
 	size_t n = 0;
 	for (size_t i = 0; i < batch->n; i++)
-		n += !kgb_op_sample(op, batch->numbers[i]);
+		n += !kgb_op_sample(op, batch->numbers[i], 1);
 	return n;
 }
 
@@ -443,11 +464,9 @@ static int fold_batch(struct folding *f)
 
 static int fold_sample_judged(struct folding *f)
 {
-	const int number = (int)kgb_json_i64(f->data, "sample", 0);
-	struct kgb_sample *sample = kgb_op_sample(f->op, number);
-	if (!sample)
-		return kgb_fail(f->err, KGB_ERR_INVALID, "sample %d of '%s' was never answered",
-				number, f->op->name);
+	struct kgb_sample *sample = NULL;
+	if (find_sample(f, &sample) < 0)
+		return -1;
 	if (!f->arena)
 		return 0;
 	kgb_rows_read(f->data, kgb_sample_verdict__rows, f->arena, sample);
@@ -601,6 +620,7 @@ static const struct {
 	{"round_finished", find_attempt, fold_round_finished},
 	{"sample", find_attempt, fold_sample},
 	{"batch", find_attempt, fold_batch},
+	{"sample_checked", find_op, fold_sample_checked},
 	{"sample_judged", find_op, fold_sample_judged},
 	{"usage", find_attempt, fold_usage},
 	{"attempt_finished", find_attempt, fold_attempt_finished},
@@ -651,7 +671,9 @@ bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b)
 	return text_equal_or_missing(a->method, b->method) &&
 	       text_equal_or_missing(a->gateway_mode, b->gateway_mode) &&
 	       text_equal_or_missing(a->model, b->model) &&
-	       text_equal_or_missing(a->endpoint, b->endpoint);
+	       text_equal_or_missing(a->endpoint, b->endpoint) &&
+	       text_equal_or_missing(a->sampling, b->sampling) &&
+	       text_equal_or_missing(a->prompts, b->prompts);
 }
 
 struct kgb_maker kgb_run_maker(const struct kgb_run_state *state)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * A sample: one answer of a bare model for one operator, and its verdict.
+ * A sample: one answer of a bare model for one operator, and its verdict. Samples of one number are
+ * a chain of rounds, in each of which the model is shown how its last kernel was checked; without
+ * reflection a chain has one round.
  */
 #ifndef KGB_AGENT_STORE_SAMPLE_H
 #define KGB_AGENT_STORE_SAMPLE_H
@@ -13,7 +15,8 @@
 /** One answer of a bare model. What the provider did not answer is missing and has no row: it is
  * asked again. */
 struct kgb_sample {
-	int number; /* from 1, within the operator */
+	int number; /* from 1, within the operator; of the chain */
+	int round; /* from 1, within the chain */
 	int attempt; /* that asked: its folder has the answer */
 	int64_t time_ms; /* when the answer was there */
 	int64_t wall_ms; /* from the question to the answer, with its waits */
@@ -26,8 +29,11 @@ struct kgb_sample {
 		*kernel_tree; /* kgb_kernel_tree_sha256 of it; NULL: no kernel, or an old record */
 	struct kgb_usage usage; /* as the answer reports it */
 	int64_t cost_nanos; /* -1: not known */
+	const char *check_status; /* of the check that the next round is shown; NULL: none (yet) */
+	const char *check_code; /* NULL: passed, or no check */
 	bool has_verdict;
 	int same_as; /* an earlier sample with the same kernel, whose verdict it shares; 0: none */
+	int same_as_round; /* its round */
 	const char *status; /* "passed", ...: of its verdict */
 	const char *code; /* NULL: passed */
 	const char *reached; /* NULL: not known */

@@ -45,6 +45,8 @@ struct kgb_maker {
 	const char *gateway_mode; /* "live", "offline", "replay"; NULL: nothing was generated */
 	const char *model; /* as asked of the provider */
 	const char *endpoint; /* base URLs of the providers, separated by blanks; NULL: offline */
+	/* Of a bare model, NULL else: path and fields as asked for; texts with their SHA-256. */
+	const char *sampling, *prompts;
 };
 
 #define KGB_TIMING_NOTE_LEN 320
@@ -206,6 +208,7 @@ struct kgb_run_state {
 	const char *host;
 	bool skip_gen, skip_verify;
 	int n_samples; /* of each operator; 0: not of a bare model */
+	int n_rounds; /* of each sample, which is a chain with reflection; 0: without */
 	int device_count;
 	int64_t first_started_ms; /* 0: never */
 	int64_t started_ms; /* of the last run_started; 0: none */
@@ -232,8 +235,6 @@ void kgb_auto_run_state(struct kgb_run_state *state);
 struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
 /** Whether the judged kernel is another one than was made: the file was changed. */
 bool kgb_op_is_replaced(const struct kgb_op_state *op);
-/** By number; NULL: not answered. */
-struct kgb_sample *kgb_op_sample(const struct kgb_op_state *op, int number);
 /** Last attempt or NULL. */
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
 /** The round that is the best so far, or NULL. */
@@ -248,8 +249,8 @@ KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_reco
  */
 int64_t kgb_run_wall_ms(const struct kgb_run_state *state);
 
-/** Whether both describe the same model behind the same gateway mode and endpoint. A field that one
- * of them lacks equals any. */
+/** Whether both describe the same model behind the same gateway mode and endpoint, asked in the
+ * same way. A field that one of them lacks equals any. */
 bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b);
 #define KGB_MIXED "mixed"
 /** The maker of all attempts of the run; `.gateway_mode` is KGB_MIXED, and model and endpoint are
@@ -288,8 +289,7 @@ int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
 double kgb_run_speedup(const struct kgb_run_state *state, size_t *n);
 
 struct kgb_run_counts {
-	size_t total, pending, running, completed,
-		failed; /* upstream's five: completed + failed + running + pending = total */
+	size_t total, pending, running, completed, failed; /* total: sum of the other four */
 	size_t generated; /* part of completed: a kernel, not verified */
 	size_t core; /* whose kernel is right on all core cases; replaced ones apart */
 	size_t replaced; /* part of failed: the judged kernel is not the one that was made */

@@ -210,7 +210,7 @@ test_expect_success 'the schema of the configuration is JSON and has every secti
 	python3 -c "
 import json
 d = json.load(open(\"schema.json\"))
-assert set(d[\"properties\"]) == {\"paths\", \"run\", \"limits\", \"budget\", \"sandbox\", \"model\", \"gateway\"}, d
+assert set(d[\"properties\"]) == {\"paths\", \"run\", \"limits\", \"budget\", \"sandbox\", \"model\", \"prompt\", \"gateway\"}, d
 "
 '
 

@@ -192,6 +192,89 @@ test_expect_success 'kernels that differ in their comments only are judged once'
 	test_equal 2 "$(wc -l <judged)" "times judged, once for the final verdict"
 '
 
+# ---- rounds with reflection ----
+
+# The judge says of each kernel what the file named like the purpose of its verification says.
+cat >own/kgb-judge <<\END
+#!/bin/sh
+[ "$1" = verify ] || exit 1
+here=$(dirname "$0")/..
+case $(cat) in
+*'"purpose":"final"'*) purpose=final ;;
+*'"purpose":"agent"'*) purpose=agent ;;
+*) exit 1 ;;
+esac
+printf '{"schema":"kgb.verdict/1","status":"%s","code":"verify.test","message":"seen by %s","reached":"runs","total_tests":1}\n' \
+	"$(cat "$here/says.$purpose")" $purpose
+END
+# judge_says CHECK FINAL
+judge_says() {
+	echo "$1" >says.agent
+	echo "$2" >says.final
+}
+# Turns of each question of a run.
+turns() { jq -s -c "map(.body.messages | length)" "$(run_dir "$1")"/attempts/*/*/traffic/*.request.json; }
+test_expect_success 'each round is shown the last answer and its check, and nothing of the verdict that counts' '
+	judge_says failed passed
+	test_expect_code 0 with_own_judge silu -m llm --reflection --samples 2 --max-rounds 3 --runs-dir rounds
+	run=$(run_dir rounds)
+	jq -s -e "map([.sample, .round]) | sort == [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]" "$run/samples.jsonl"
+	jq -s -e "map(select(.kernel_sha256)) | all(.status == \"passed\" and .check == (if .round < 3 then \"failed\" else null end))" \
+		"$run/samples.jsonl"
+	jq -s -e "map(.body.messages) | all(map(.role) == [\"system\", \"user\"] or (map(.role) == [\"system\", \"user\", \"assistant\", \"user\"]
+		and (.[3].content | contains(\"FAILED verify.test: seen by agent\") or contains(\"FAILED agent.no_kernel\"))))" \
+		"$run"/attempts/*/001/traffic/*.request.json
+	test_expect_code 1 grep "seen by final" "$run"/attempts/*/001/traffic/*.request.json
+	for last in 0001 0001-2 0002 0002-2; do
+		jq -s -e --rawfile answer "$run/attempts/aten__silu/001/samples/$last.md" \
+			"map(.body.messages[2].content) | index(\$answer)" "$run"/attempts/*/001/traffic/*.request.json
+	done
+	test ! -e "$run/attempts/aten__silu/001/samples/0001-3.check.json"
+	jq -e ".summary.samples | has(\"pass_at_k\") == false and .missing == 0 and .answered == 6 and .refine_at_r[\"1\"].correct.value == 1
+		and (.refine_at_r | keys == [\"1\", \"2\", \"3\"])" "$run/results.json"
+'
+test_expect_success 'a kernel that passes its check ends the chain, whatever the final seeds find' '
+	judge_says passed failed
+	test_expect_code 1 with_own_judge silu -m llm --reflection --max-rounds 5 --runs-dir once
+	test_equal "[2]" "$(turns once)" turns
+	jq -e ".summary.samples | .missing == 0 and .refine_at_r[\"5\"].correct.value == 0" "$(run_dir once)/results.json"
+'
+test_expect_success 'a chain goes on where it stopped: nothing is asked twice, and the texts are those of the start' '
+	judge_says infra_error failed
+	echo "what I say: {{verdict}}" >mine.md
+	test_expect_code 1 with_own_judge silu -m llm --reflection --samples 2 --max-rounds 2 --runs-dir more \
+		--set run.max_attempts=1 --set prompt.reflection=mine.md
+	jq -e ".operators[] | .samples | .missing == 2 and .answered == 2 and .asked == 4" out.json
+	rm mine.md
+	judge_says failed failed
+	test_expect_code 1 with_own_judge resume --runs-dir more
+	test_equal "[2,2,4,4]" "$(turns more)" turns
+	jq -s -e "map(.body.messages[3].content // empty) | length == 2 and all(startswith(\"what I say: FAILED \"))" \
+		"$(run_dir more)"/attempts/*/*/traffic/*.request.json
+	test_expect_code 1 with_own_judge resume --runs-dir more --max-rounds 3
+	test_equal "[2,2,4,4,4,4]" "$(turns more)" turns
+	mkdir rounds_before && mv "$(run_dir more)/results.json" "$(run_dir more)/samples.jsonl" rounds_before
+	kgb-agent rebuild --runs-dir more
+	test_cmp rounds_before/results.json "$(run_dir more)/results.json"
+	test_cmp rounds_before/samples.jsonl "$(run_dir more)/samples.jsonl"
+'
+test_expect_success 'a run is not mixed with other sampling, texts or rounds by accident' '
+	echo other >other.md
+	while read -r option message; do
+		test_expect_code 2 kgb-agent resume --runs-dir more --max-rounds 4 "$option" 2>log </dev/null
+		test_grep "$message" log || { cat log; exit 1; }
+	done <<-\LIST
+		--temperature=0.3 sampling was /v1/chat/completions {"seed":0,"max_tokens":16384} and would be
+		--set=model.name=other model was claude-sonnet-4-5 and would be other
+		--set=prompt.system=other.md prompts was system
+		--set=model.reflection=false has chains of rounds: start a new run for independent samples
+	LIST
+	test_equal "[2,2,4,4,4,4]" "$(turns more)" turns
+	test_expect_code 2 kgb-agent add -m llm --reflection --set prompt.reflection=nowhere.md --runs-dir nowhere 2>log
+	test_grep "prompt.reflection: open .nowhere.md.: No such file" log
+	test ! -e nowhere
+'
+
 # ---- servers ----
 
 test_start_api
@@ -389,7 +472,7 @@ test_expect_success 'at the end of a budget no answer that is paid for is lost, 
 
 has_calls() { [ -e "$TRASH/port.$1" ] && [ "$(calls "$1")" -ge "$2" ]; }
 test_expect_success 'after kill -9, resume asks for what is missing, and the ledger has what the server got' '
-	OPENAI_API_KEY=key OPENAI_BASE_URL=$api/ok.ok.ok.slow/kill kgb-agent neg,silu -m llm \
+	OPENAI_API_KEY=key OPENAI_BASE_URL=$api/ok.ok.ok.slow/kill kgb-agent neg,silu -m llm --server-type openai \
 		--model-name m --samples 5 --concurrency 2 --skip-verify --runs-dir killed >table2 2>log & pid=$!
 	test_wait_for 60 has_calls ok.ok.ok.slow-kill 4
 	sleep 0.5

@@ -95,12 +95,40 @@ static void test_a_bad_file_is_refused_with_place_and_remedy(void **state)
 		{"run:\n  method: a\n  method: b\n", "config.yaml:3"},
 		{"run:\n\tmethod: a\n", "config.yaml:2"},
 		{"run: {method: a\n", "config.yaml:"},
+		{"model: {reflection: true, max_rounds: 101}\n",
+		 "config.yaml:1: model.max_rounds: with reflection 100 rounds are the most"},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(config) struct kgb_config config = KGB_CONFIG_INIT;
 		assert_fails(parse(&config, cases[i].text, NULL, err), KGB_ERR_INVALID,
 			     cases[i].message);
 		assert_null(config.keys.items);
+	}
+}
+
+static void test_rounds_are_samples_without_reflection(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int n_samples, n_rounds;
+	} cases[] = {
+		{"{}", 1, 0},
+		{"model: {samples: 20}", 20, 0},
+		{"model: {max_rounds: 10}", 10, 0},
+		{"model: {samples: 40, max_rounds: 10}", 40, 0},
+		{"model: {samples: 4, max_rounds: 10000}", 10000, 0},
+		{"model: {reflection: true}", 1, KGB_DEFAULT_ROUNDS},
+		{"model: {reflection: true, max_rounds: 1}", 1, 1},
+		{"model: {reflection: true, samples: 3, max_rounds: 100}", 3, 100},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(config) struct kgb_config config = KGB_CONFIG_INIT;
+		int n_samples = -1, n_rounds = -1;
+		assert_ok(parse(&config, cases[i].text, NULL, err));
+		kgb_config_samples(&config.settings.model, &n_samples, &n_rounds);
+		assert_int_equal(n_samples, cases[i].n_samples);
+		assert_int_equal(n_rounds, cases[i].n_rounds);
 	}
 }
 
@@ -342,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_later_sources_win_and_say_so),
 		cmocka_unit_test(test_short_variables_name_the_programs),
 		cmocka_unit_test(test_a_bad_file_is_refused_with_place_and_remedy),
+		cmocka_unit_test(test_rounds_are_samples_without_reflection),
 		cmocka_unit_test(test_no_text_is_ever_missing),
 		cmocka_unit_test(test_a_bad_variable_is_refused_by_name),
 		cmocka_unit_test(test_a_bad_flag_is_refused_and_changes_nothing),

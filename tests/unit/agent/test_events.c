@@ -8,6 +8,7 @@
 
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
+#include "agent/store/chains.h"
 #include "agent/store/events.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
@@ -269,12 +270,44 @@ static void test_impossible_events_are_refused_and_leave_no_trace(void **state)
 		     KGB_ERR_INVALID, "attempt 2");
 	const struct kgb_event_attempt_started twice = {.operator= "aten::add", .attempt = 2};
 	assert_fails(kgb_event_attempt_started(f.log, &twice, err), KGB_ERR_INVALID, "out of turn");
+	const struct kgb_sample early = {.number = 1, .round = 2, .attempt = 1};
+	assert_fails(kgb_event_sample(f.log, "aten::add", &early, NULL, err), KGB_ERR_INVALID,
+		     "sample 1 of 'aten::add', round 2, comes out of turn");
+	assert_fails(kgb_event_sample_checked(f.log, "aten::add", &early, err), KGB_ERR_INVALID,
+		     "round 2, was never answered");
 	finish_attempt(&f, "aten::add", 1, KGB_AGENT_OK, false, "k");
 	assert_fails(kgb_event_usage(f.log, "aten::add", 1, &totals, err), KGB_ERR_INVALID,
 		     "has ended already");
 	assert_fails(kgb_event_operator_ended(f.log, "aten::add", KGB_OP_RUNNING, NULL, NULL, err),
 		     KGB_ERR_INVALID, "not a final status");
 	assert_int_equal(f.n_told, 4);
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
+static void test_rounds_of_a_sample_are_recorded_and_read_again(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	start_attempt(&f, "aten::add", 1);
+	struct kgb_sample sample = {.number = 3, .round = 1, .attempt = 1, .kernel_sha256 = "k"};
+	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, err));
+	sample.check_status = "failed";
+	sample.check_code = "verify.mismatch";
+	assert_ok(kgb_event_sample_checked(f.log, "aten::add", &sample, err));
+	sample.round = 2;
+	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, err));
+	sample.status = "passed";
+	assert_ok(kgb_event_sample_judged(f.log, "aten::add", &sample, err));
+	const struct kgb_op_state *op = op_of(&f, "aten::add");
+	const struct kgb_sample *first = kgb_op_sample(op, 3, 1), *second = kgb_op_sample(op, 3, 2);
+	assert_string_equal(first->check_code, "verify.mismatch");
+	assert_false(first->has_verdict);
+	assert_null(second->check_status);
+	assert_string_equal(second->status, "passed");
+	assert_null(kgb_op_sample(op, 3, 3));
 	assert_replay_is_equal(&f);
 	close_run(&f);
 }
@@ -499,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_rounds_are_folded_in_their_order_and_show_in_both_files),
 		cmocka_unit_test(test_the_status_after_an_attempt_follows_from_its_end),
 		cmocka_unit_test(test_impossible_events_are_refused_and_leave_no_trace),
+		cmocka_unit_test(test_rounds_of_a_sample_are_recorded_and_read_again),
 		cmocka_unit_test(test_what_a_dead_process_left_open_is_closed_by_the_next_start),
 		cmocka_unit_test(test_a_full_disk_is_an_error_and_the_state_stays_with_the_journal),
 		cmocka_unit_test(test_events_of_a_later_version_are_skipped_and_counted),
