@@ -24,11 +24,13 @@ struct kgb_flags {
 	const char *kernels; /* --kernels DIR */
 	const char *from_run; /* --from-run NAME */
 	const char *op; /* verify --op */
+	const char *op_name, *resume_from, *test_type; /* names of KernelGenBench's script */
 	const char *seed;
 	const char *baseline; /* verify --baseline */
 	const char *by; /* analyze --by */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
+	bool single_test, debug; /* one operator, or eight, of all */
 	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes,
 		schema, example, csv, markdown;
 };
@@ -80,6 +82,10 @@ struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *sett
 						 const struct kgb_ladder *ladder,
 						 const char *python);
 
+/** Turn `run --resume-from RUN` into `resume RUN`. INVALID with options that choose what a new run
+ * does. */
+KGB_MUST_CHECK int kgb_cli_resume_from(struct kgb_cli *cli, struct kgb_cmdline *line,
+				       struct kgb_err *err);
 /** The operators of a dataset, loaded once for a command; *out is borrowed. */
 KGB_MUST_CHECK int kgb_cli_index(struct kgb_cli *cli, const char *dataset,
 				 const struct kgb_spec_index **out, struct kgb_err *err);

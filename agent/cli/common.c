@@ -185,6 +185,27 @@ int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *e
 	return 0;
 }
 
+int kgb_cli_resume_from(struct kgb_cli *cli, struct kgb_cmdline *line, struct kgb_err *err)
+{
+	const struct kgb_flags *flags = &cli->flags;
+	const struct {
+		const char *name;
+		bool is_given;
+	} others[] = {{"operators", line->positional.n > 0}, {"--op-name", flags->op_name},
+		      {"--single-test", flags->single_test}, {"--debug", flags->debug},
+		      {"--skip-gen", flags->skip_gen},       {"--kernels", flags->kernels},
+		      {"--from-run", flags->from_run},       {"--dry-run", flags->dry_run}};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(others); i++)
+		if (others[i].is_given)
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"--resume-from continues a run with the operators and kernels that it has: leave out %s",
+				others[i].name);
+	cli->command = &kgb_resume_command;
+	kgb_strv_add(&line->positional, flags->resume_from);
+	return 0;
+}
+
 struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *settings,
 						 const struct kgb_ladder *ladder,
 						 const char *python)

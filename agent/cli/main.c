@@ -52,10 +52,23 @@ static const struct kgb_subcommand *const commands[] = {
 	&kgb_setup_command.usage,   NULL,
 };
 
+/* Options of KernelGenBench's scripts that have no like. */
+static const struct kgb_foreign foreign[] = {
+	{"--name", "the operators that exist are chosen with --dataset"},
+	{"--acc-test-func-path",
+	 "it had no effect; the tests of an operator are its spec (docs/operator-spec.md)"},
+	{"--benchmark-func-path",
+	 "it had no effect; what is timed is part of an operator's spec (docs/operator-spec.md)"},
+	{"--custom-test-modules",
+	 "the tests of an operator are its spec; for others name a folder of data in KGB_DATA_DIR (CONTRIBUTING.md)"},
+	{NULL, NULL},
+};
+
 const struct kgb_syntax kgb_cli_syntax = {
 	.program = PROGRAM,
 	.commands = commands,
 	.common = common_options,
+	.foreign = foreign,
 	.fallback = "run",
 };
 
@@ -216,6 +229,8 @@ static bool find_faults(struct kgb_cli *cli, const struct kgb_cmdline *line,
 	note_overridden(line);
 	apply_flags(cli, line, faults);
 	take_positional(cli, line, faults);
+	if (cli->flags.op_name)
+		kgb_strv_split(&cli->operators, cli->flags.op_name, ',');
 	if (cli->command->own_config && faults->list.n == 0)
 		take_own_config(cli, line, faults);
 	/* Words before --help that name neither a command nor operators are a mistake. */
@@ -274,6 +289,8 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 	}
 	/* The usage of a command is its first member. */
 	cli->command = (const struct kgb_command *)line->command;
+	if (cli->flags.resume_from && kgb_cli_resume_from(cli, line, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	cli->named = line->named;
 	kgb_log_init(PROGRAM, log_level(&cli->flags));
 	if (cli->flags.version)

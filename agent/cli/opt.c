@@ -113,6 +113,10 @@ static int fail_unfound(struct parse *p, const char *word, const struct kgb_opt 
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
 	if (elsewhere)
 		return fail_misplaced(p, elsewhere);
+	for (const struct kgb_foreign *f = p->syntax->foreign; f && f->name; f++)
+		if (kgb_str_eq(f->name, word))
+			return kgb_fail(p->err, KGB_ERR_INVALID, "there is no option '%s': %s",
+					word, f->remedy);
 	for (const struct kgb_opt *o = p->out->command->options; o->name; o++)
 		kgb_strv_addf(&names, "--%s", o->name);
 	for (const struct kgb_opt *o = p->syntax->common; o->name; o++)

@@ -42,11 +42,18 @@ struct kgb_subcommand {
 	const struct kgb_opt *options; /* its own */
 };
 
+/** A name that users bring from elsewhere, and what there is in its place. */
+struct kgb_foreign {
+	const char *name; /* "--name"; NULL ends the table */
+	const char *remedy; /* "the dataset is named with --dataset" */
+};
+
 /** A program's command line. */
 struct kgb_syntax {
 	const char *program;
 	const struct kgb_subcommand *const *commands; /* NULL ends the list */
 	const struct kgb_opt *common; /* options of every subcommand */
+	const struct kgb_foreign *foreign; /* NULL: none */
 	const char *fallback; /* name of the subcommand when the line names none */
 };
 

@@ -58,34 +58,36 @@
 		KGB_OPTION_OF_SETTING("model-name", 0, "model.name", "NAME",            \
 				      "the same as --model")
 /** How a bare model is asked (method llm). */
-#define KGB_OPTIONS_OF_SAMPLES                                                                     \
-	KGB_OPTION_OF_SETTING(                                                                     \
-		"server-type", 0, "model.server", "TYPE",                                          \
-		"protocol of a bare model's server: anthropic, openai, openai-responses, auto"),   \
-		KGB_OPTION_OF_SETTING("samples", 0, "model.samples", "N",                          \
-				      "answers of a bare model for each operator"),                \
-		{.name = "reflection",                                                             \
-		 .type = KGB_OPT_FLAG,                                                             \
-		 .setting = "model.reflection",                                                    \
-		 .doc = "show a bare model the verdict on its kernel and ask again"},              \
-		KGB_OPTION_OF_SETTING(                                                             \
-			"max-rounds", 0, "model.max_rounds", "N",                                  \
-			"rounds with --reflection at most; without, the same as --samples"),       \
-		KGB_OPTION_OF_SETTING("choices", 0, "model.choices", "N",                          \
-				      "samples that one request asks for (OpenAI's n)"),           \
-		{.name = "batch",                                                                  \
-		 .type = KGB_OPT_FLAG,                                                             \
-		 .setting = "model.batch",                                                         \
-		 .doc = "ask a bare model by way of the provider's batches, for half the price"},  \
-		KGB_OPTION_OF_SETTING("concurrency", 0, "model.concurrency", "N",                  \
-				      "questions to a bare model at the same time"),               \
-		KGB_OPTION_OF_SETTING("temperature", 0, "model.temperature", "T",                  \
-				      "sampling temperature of a bare model"),                     \
-		KGB_OPTION_OF_SETTING("top-p", 0, "model.top_p", "P",                              \
-				      "share of the probability from which a bare model samples"), \
-		KGB_OPTION_OF_SETTING("max-output", 0, "model.max_output", "N",                    \
-				      "tokens of one answer of a bare model at most"),             \
-		KGB_OPTION_OF_SETTING("reasoning-effort", 0, "model.effort", "LEVEL",              \
+#define KGB_OPTIONS_OF_SAMPLES                                                                                           \
+	KGB_OPTION_OF_SETTING(                                                                                           \
+		"server-type", 0, "model.server", "TYPE",                                                                \
+		"protocol of a bare model's server: anthropic, openai, openai-responses, auto; any other name: openai"), \
+		KGB_OPTION_OF_SETTING("samples", 0, "model.samples", "N",                                                \
+				      "answers of a bare model for each operator"),                                      \
+		{.name = "reflection",                                                                                   \
+		 .type = KGB_OPT_FLAG,                                                                                   \
+		 .setting = "model.reflection",                                                                          \
+		 .doc = "show a bare model the verdict on its kernel and ask again"},                                    \
+		KGB_OPTION_OF_SETTING(                                                                                   \
+			"max-rounds", 0, "model.max_rounds", "N",                                                        \
+			"rounds with --reflection at most; without, the same as --samples"),                             \
+		KGB_OPTION_OF_SETTING("choices", 0, "model.choices", "N",                                                \
+				      "samples that one request asks for (OpenAI's n)"),                                 \
+		{.name = "batch",                                                                                        \
+		 .type = KGB_OPT_FLAG,                                                                                   \
+		 .setting = "model.batch",                                                                               \
+		 .doc = "ask a bare model by way of the provider's batches, for half the price"},                        \
+		KGB_OPTION_OF_SETTING("concurrency", 0, "model.concurrency", "N",                                        \
+				      "questions to a bare model at the same time"),                                     \
+		KGB_OPTION_OF_SETTING("num-workers", 0, "model.concurrency", "N",                                        \
+				      "the same as --concurrency"),                                                      \
+		KGB_OPTION_OF_SETTING("temperature", 0, "model.temperature", "T",                                        \
+				      "sampling temperature of a bare model"),                                           \
+		KGB_OPTION_OF_SETTING("top-p", 0, "model.top_p", "P",                                                    \
+				      "share of the probability from which a bare model samples"),                       \
+		KGB_OPTION_OF_SETTING("max-output", 0, "model.max_output", "N",                                          \
+				      "tokens of one answer of a bare model at most"),                                   \
+		KGB_OPTION_OF_SETTING("reasoning-effort", 0, "model.effort", "LEVEL",                                    \
 				      "effort of reasoning of a bare model, such as low")
 #define KGB_OPTION_RUN                                 \
 	KGB_OPTION_OF_FLAG("run", 0, STR, run, "NAME", \
@@ -93,8 +95,10 @@
 #define KGB_OPTION_SKIP_VERIFY                                        \
 	KGB_OPTION_OF_FLAG("skip-verify", 0, FLAG, skip_verify, NULL, \
 			   "produce kernels without the final verification")
-#define KGB_OPTION_RUNS_DIR \
-	KGB_OPTION_OF_SETTING("runs-dir", 0, "paths.runs", "DIR", "directory of runs")
+#define KGB_OPTION_RUNS_DIR                                                             \
+	KGB_OPTION_OF_SETTING("runs-dir", 0, "paths.runs", "DIR", "directory of runs"), \
+		KGB_OPTION_OF_SETTING("output-dir", 0, "paths.runs", "DIR",             \
+				      "the same as --runs-dir")
 #define KGB_OPTION_ATTEMPT_TIMEOUT                                            \
 	KGB_OPTION_OF_SETTING("timeout", 0, "limits.attempt_timeout", "TIME", \
 			      "wall time of one attempt of an agent, such as 20m")

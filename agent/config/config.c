@@ -126,15 +126,11 @@ static const struct kgb_field sandbox_table[] = {
 	KGB_FIELD_END,
 };
 
-/* In the order of enum kgb_model_server. */
-static const char *const model_servers[] = {"auto", "anthropic", "openai", "openai-responses",
-					    NULL};
-
 static const struct kgb_field model_table[] = {
 	SETTING(model, name, STR, .def = "\"\"",
 		.doc = "Model that the coding CLI requests (--model); empty: the method's model."),
-	SETTING(model, server, ENUM, .names = model_servers, .def = "auto",
-		.doc = "Protocol of a bare model's server (--server-type). auto: anthropic when ANTHROPIC_API_KEY is set, else openai."),
+	SETTING(model, server, STR, .def = "auto",
+		.doc = "Protocol of a bare model's server (--server-type): anthropic (Messages), openai (Chat Completions), openai-responses; any other name is a server that speaks Chat Completions. auto: anthropic when ANTHROPIC_API_KEY is set, else openai."),
 	SETTING(model, samples, I64, .min = 1, .max = KGB_SAMPLES_MAX, .def = "1",
 		.doc = "Independent answers of a bare model for each operator, with reflection independent chains of rounds (--samples)."),
 	SETTING(model, reflection, BOOL, .def = "false",
@@ -634,6 +630,17 @@ void kgb_config_release(struct kgb_config *config)
 void kgb_auto_config(struct kgb_config *config)
 {
 	kgb_config_release(config);
+}
+
+enum kgb_model_server kgb_config_server(const struct kgb_settings_model *model, bool *is_known)
+{
+	static const char *const names[] = {"auto", "anthropic", "openai", "openai-responses"};
+	*is_known = true;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++)
+		if (kgb_str_eq(model->server, names[i]))
+			return (enum kgb_model_server)i;
+	*is_known = false;
+	return KGB_MODEL_SERVER_OPENAI;
 }
 
 void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds)

@@ -91,7 +91,7 @@ struct kgb_settings {
 	} sandbox;
 	struct kgb_settings_model {
 		const char *name; /* "": the method's */
-		int server; /* enum kgb_model_server */
+		const char *server; /* see kgb_config_server */
 		int64_t samples;
 		bool reflection; /* samples are chains of rounds */
 		int64_t max_rounds; /* 0: not given; see kgb_config_samples */
@@ -180,6 +180,9 @@ void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_
 /** How many samples of each operator a bare model is asked for, and how many rounds each has: 0
  * without reflection, when model.max_rounds is another name of model.samples. */
 void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds);
+/** The protocol of a bare model's server. Any other name than "auto", "anthropic", "openai" and
+ * "openai-responses" is a server that speaks OpenAI's Chat Completions, and not known. */
+enum kgb_model_server kgb_config_server(const struct kgb_settings_model *model, bool *is_known);
 /** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
  * NULL when the user has to name it and has not. */
 char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);

@@ -131,7 +131,9 @@ void kgb_llm__judge(struct kgb_llm_work *work)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_sample *twin =
-		attempt->facts.env->replay ? NULL : kgb_judged_twin(kgb_llm__state_of(attempt), work->tree);
+		attempt->facts.env->replay
+			? NULL
+			: kgb_judged_twin(kgb_llm__state_of(attempt), work->tree);
 	if (attempt->facts.env->replay)
 		repeat_verdict(work);
 	else if (twin)

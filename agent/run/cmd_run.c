@@ -26,7 +26,26 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
 			"--from-run names kernels to go on from, but no agent is going to run");
-	if (plan->generate && plan->cli->operators.n == 0 && !flags->from_run)
+	if (flags->test_type && !kgb_str_eq(flags->test_type, "triton"))
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--test-type '%s': there is one type, triton; each verdict has correctness and, on a GPU, times",
+			flags->test_type);
+	if (flags->op_name && (flags->single_test || flags->debug))
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--op-name names the operator: leave out --single-test and --debug");
+	if ((flags->single_test || flags->debug) && plan->cli->operators.n > 0 &&
+	    !kgb_strv_has(&plan->cli->operators, "all"))
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--single-test and --debug choose among all operators: leave out the names");
+	if (flags->single_test && flags->debug)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--single-test is for one operator, --debug for eight: give one of them");
+	if (plan->generate && plan->cli->operators.n == 0 && !flags->from_run &&
+	    !flags->single_test && !flags->debug)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"name the operators, or `all`: see `kgb-agent list`");
 	return 0;
@@ -88,6 +107,13 @@ static int run_operators(struct kgb_cli *cli)
 static const struct kgb_opt options[] = {
 	KGB_OPTION_DATASET,
 	KGB_OPTION_METHOD,
+	KGB_OPTION_OF_FLAG("op-name", 0, STR, op_name, "NAME", "the same as an operator"),
+	KGB_OPTION_OF_FLAG("single-test", 0, FLAG, single_test, NULL,
+			   "one operator, drawn by model.seed or anew each time"),
+	KGB_OPTION_OF_FLAG("debug", 0, FLAG, debug, NULL,
+			   "eight operators, spread over all that there are"),
+	KGB_OPTION_OF_FLAG("resume-from", 0, STR, resume_from, "RUN", "the same as `resume RUN`"),
+	KGB_OPTION_OF_FLAG("test-type", 0, STR, test_type, "TYPE", "triton, the only type"),
 	KGB_OPTION_OF_FLAG(
 		"from-run", 0, STR, from_run, "NAME",
 		"start from the kernels of that earlier run (name or directory); for methods that work in rounds"),

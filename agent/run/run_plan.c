@@ -191,6 +191,11 @@ static int check_batch(const struct kgb_run_plan *plan, bool offline, struct kgb
 	return 0;
 }
 
+static bool asks_for_all(const struct kgb_cli *cli)
+{
+	return kgb_strv_has(&cli->operators, "all") || cli->flags.single_test || cli->flags.debug;
+}
+
 static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
@@ -205,7 +210,7 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
 	if (!needs_model(plan))
 		return 0;
-	if (offline && kgb_strv_has(&plan->cli->operators, "all"))
+	if (offline && asks_for_all(plan->cli))
 		drop_without_answer(plan);
 	for (size_t i = 0; offline && i < plan->n_specs; i++)
 		if (!can_answer(plan, &plan->specs[i]))
@@ -220,7 +225,9 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 static int check_budget(const struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
-	const int64_t least = plan->method.program.least_tokens;
+	const bool is_bare = plan->method.program.builtin;
+	const int64_t least = is_bare ? plan->cli->config.settings.model.max_output + 1
+				      : plan->method.program.least_tokens;
 	const struct {
 		const char *key;
 		int64_t limit;
@@ -233,9 +240,10 @@ static int check_budget(const struct kgb_run_plan *plan, struct kgb_err *err)
 				err, KGB_ERR_INVALID,
 				"%s: %s: %" PRId64
 				" tokens hold no request of %s, which takes at least %" PRId64
-				" with the longest answer: set more, or 0 for no limit",
+				" with the longest answer: set more, or 0 for no limit%s",
 				kgb_config_origin(&plan->cli->config, rows[i].key), rows[i].key,
-				rows[i].limit, plan->method.program.title, least);
+				rows[i].limit, plan->method.program.title, least,
+				is_bare ? "; the length of an answer is --max-output" : "");
 	return 0;
 }
 
@@ -459,8 +467,11 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 	if (plan->resume &&
 	    (check_maker(plan, err) < 0 || kgb_run_plan_check_samples(plan, err) < 0))
 		return -1;
-	if (plan->generate)
+	if (plan->generate) {
+		kgb_run_plan_draw(plan);
 		note_idle_settings(plan);
+		kgb_run_plan_note_names(plan);
+	}
 	fit_room(plan);
 	const bool has_agent = plan->generate && !plan->method.program.builtin;
 	const unsigned isolation = has_agent ? KGB_NEED_ISOLATION : 0;

@@ -4,10 +4,14 @@
 #include <fcntl.h>
 
 #include "agent/store/chains.h"
-#include "base/formats/jsonw.h"
+#include "base/hash.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
+
+/* Operators of --debug. */
+#define DEBUG_OPERATORS ((size_t)8)
 
 void kgb_run_plan_count_samples(const struct kgb_run_plan *plan, int *n_samples, int *n_rounds)
 {
@@ -52,11 +56,13 @@ struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 	const struct kgb_settings_model *model = &plan->cli->config.settings.model;
 	int n_samples = 0, n_rounds = 0;
 	kgb_run_plan_count_samples(plan, &n_samples, &n_rounds);
-	const bool anthropic = model->server == KGB_MODEL_SERVER_AUTO &&
-			       plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
-	struct kgb_sampling_plan samples = kgb_run_sampling(
-		model, anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[model->server],
-		plan->gateway_mode == KGB_GATEWAY_OFFLINE, &plan->texts);
+	bool is_known = false;
+	const enum kgb_model_server server = kgb_config_server(model, &is_known);
+	const bool anthropic =
+		server == KGB_MODEL_SERVER_AUTO && plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
+	struct kgb_sampling_plan samples =
+		kgb_run_sampling(model, anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[server],
+				 plan->gateway_mode == KGB_GATEWAY_OFFLINE, &plan->texts);
 	samples.n_samples = n_samples;
 	samples.n_rounds = n_rounds > 0 ? n_rounds : 1;
 	samples.only_judge = !plan->generate;
@@ -78,6 +84,65 @@ bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_
 	if (op->n_samples > 0 && kgb_op_missing(op, n_samples, n_rounds) > 0)
 		return true;
 	return !cli->flags.skip_verify && kgb_run_plan_lacks_verdicts(op);
+}
+
+/** Keep one of the specs. */
+static void keep_only(struct kgb_run_plan *plan, size_t which)
+{
+	for (size_t i = 0; i < plan->n_specs; i++)
+		if (i != which)
+			kgb_spec_release(&plan->specs[i]);
+	plan->specs[0] = plan->specs[which];
+	plan->n_specs = 1;
+}
+
+/** Keep n of the specs, spread over all. */
+static void keep_spread(struct kgb_run_plan *plan, size_t n)
+{
+	const size_t n_all = plan->n_specs;
+	size_t n_kept = 0;
+	for (size_t i = 0; i < n_all; i++) {
+		if (i == n_kept * n_all / n && n_kept < n)
+			plan->specs[n_kept++] = plan->specs[i];
+		else
+			kgb_spec_release(&plan->specs[i]);
+	}
+	plan->n_specs = n_kept;
+}
+
+void kgb_run_plan_draw(struct kgb_run_plan *plan)
+{
+	const struct kgb_flags *flags = &plan->cli->flags;
+	uint64_t seed = (uint64_t)plan->cli->config.settings.model.seed;
+	KGB_AUTO(buf) struct kgb_buf drawn = KGB_BUF_INIT(0);
+	if ((!flags->single_test && !flags->debug) || plan->n_specs == 0)
+		return;
+	if (plan->cli->config.settings.model.seed < 0)
+		kgb_random(&seed, sizeof(seed));
+	if (flags->single_test)
+		keep_only(plan, seed % plan->n_specs);
+	else if (plan->n_specs > DEBUG_OPERATORS)
+		keep_spread(plan, DEBUG_OPERATORS);
+	for (size_t i = 0; i < plan->n_specs; i++)
+		kgb_buf_addf(&drawn, "%s%s", i > 0 ? "," : "", plan->specs[i].name);
+	kgb_info("%s: %s", flags->single_test ? "--single-test" : "--debug", drawn.ptr);
+}
+
+void kgb_run_plan_note_names(const struct kgb_run_plan *plan)
+{
+	const struct kgb_config *config = &plan->cli->config;
+	bool is_known = false;
+	if (!plan->method.program.builtin)
+		return;
+	(void)kgb_config_server(&config->settings.model, &is_known);
+	if (!is_known)
+		kgb_info(
+			"model.server '%s' is asked as a server that speaks OpenAI's Chat Completions",
+			config->settings.model.server);
+	if (kgb_str_eq(kgb_config_origin(config, "budget.run_tokens"), "--max-tokens"))
+		kgb_warn(
+			"--max-tokens limits all tokens of the run; the length of an answer is --max-output (now %lld)",
+			(long long)config->settings.model.max_output);
 }
 
 /** "prompts/system.md": the copy that a run keeps; malloc'ed. */

@@ -25,6 +25,12 @@ bool kgb_run_plan_lacks_verdicts(const struct kgb_op_state *op);
 /** Whether samples of a bare model are missing, or have no verdict. */
 bool kgb_run_plan_lacks_samples(const struct kgb_op_state *op, const struct kgb_cli *cli);
 
+/** --single-test, --debug: keep one operator, drawn by model.seed or anew, or eight, and name them.
+ */
+void kgb_run_plan_draw(struct kgb_run_plan *plan);
+/** Say how the names are taken that mean something else in the script of KernelGenBench. */
+void kgb_run_plan_note_names(const struct kgb_run_plan *plan);
+
 /** Read the texts: those that the user names now, else the copies of the run that is resumed, else
  * the method's. Does nothing for a method with a program. */
 KGB_MUST_CHECK int kgb_run_plan_read_texts(struct kgb_run_plan *plan, struct kgb_err *err);

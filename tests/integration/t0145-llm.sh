@@ -275,6 +275,45 @@ test_expect_success 'a run is not mixed with other sampling, texts or rounds by 
 	test ! -e nowhere
 '
 
+# ---- names of KernelGenBench's script ----
+
+live_plan() { OPENAI_API_KEY=k OPENAI_BASE_URL=http://127.0.0.1:1 kgb-agent -m llm --dry-run --json "$@" >plan.json 2>log; }
+test_expect_success 'the options of the original choose operators, server, place and number as there' '
+	live_plan --op-name aten::silu --server-type vllm --model-name m --temperature 0.8 --num-workers 150 --test-type triton --output-dir here
+	jq -e ".operators == [\"aten::silu\"]" plan.json
+	test_grep "model.server .vllm. is asked as a server that speaks OpenAI.s Chat Completions" log
+	live_plan --debug
+	jq -e ".operators | length == 8 and (map(split(\"::\")[0]) | unique | length) == 3" plan.json
+	live_plan --single-test --set model.seed=5
+	one=$(jq -r ".operators[]" plan.json)
+	test_grep "single-test: $one\$" log
+	live_plan --single-test --set model.seed=5
+	test_equal "$one" "$(jq -r ".operators[]" plan.json)" "drawn again"
+	live_plan --single-test --set model.seed=6
+	test "$one" != "$(jq -r ".operators[]" plan.json)"
+	test ! -e here && test ! -e runs
+'
+test_expect_success 'an option that means something else here, or nothing, is answered with what there is instead' '
+	while read -r option message; do
+		# shellcheck disable=SC2086 # an option and its value
+		test_expect_code 2 live_plan silu ${option%%=*} ${option#*=} </dev/null
+		test_grep "$message" log || { cat log; exit 1; }
+	done <<-\LIST
+		--max-tokens=16384 16384 tokens hold no request of Bare model.*the length of an answer is --max-output
+		--timeout=300 needs a unit
+		--test-type=accuracy there is one type, triton
+		--name=aten there is no option .--name.: the operators that exist are chosen with --dataset
+		--custom-test-modules=f there is no option .--custom-test-modules.: the tests of an operator are its spec
+		--acc-test-func-path=f it had no effect
+		--benchmark-func-path=f it had no effect
+		--resume-from=x leave out operators
+	LIST
+	live_plan silu --max-tokens 1000000
+	test_grep "warning: --max-tokens limits all tokens of the run; the length of an answer is --max-output (now 16384)" log
+	kgb-agent --resume-from "$(run_dir once)" -m llm 2>log >table2 || true
+	test_grep "is complete already" log
+'
+
 # ---- servers ----
 
 test_start_api

@@ -293,12 +293,12 @@ static void test_rounds_of_a_sample_are_recorded_and_read_again(void **state)
 	start_and_plan(&f);
 	start_attempt(&f, "aten::add", 1);
 	struct kgb_sample sample = {.number = 3, .round = 1, .attempt = 1, .kernel_sha256 = "k"};
-	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, err));
+	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, NULL, err));
 	sample.check_status = "failed";
 	sample.check_code = "verify.mismatch";
 	assert_ok(kgb_event_sample_checked(f.log, "aten::add", &sample, err));
 	sample.round = 2;
-	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, err));
+	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, NULL, err));
 	sample.status = "passed";
 	assert_ok(kgb_event_sample_judged(f.log, "aten::add", &sample, err));
 	const struct kgb_op_state *op = op_of(&f, "aten::add");
