@@ -160,8 +160,8 @@ static int prepare_samples(struct replay *r, struct kgb_err *err)
 			if (!find_protocol(r, op->attempts[k].dir,
 					   totals->n_exchanges + totals->n_open, &protocol))
 				continue;
-			r->samples =
-				kgb_run_sampling(&r->config.settings.model, protocol, is_offline, &r->texts);
+			r->samples = kgb_run_sampling(&r->config.settings.model, protocol,
+						      is_offline, &r->texts);
 			r->samples.n_samples = r->recorded.n_samples;
 			return 0;
 		}
