@@ -115,6 +115,28 @@ test_start_api() {
 	export api
 }
 
+# test_python_environment NAME: a Python environment with the packages of deps/NAME.txt, in the folder $python_environment. It
+# stays while that file stays. The whole file skips when the packages cannot be installed.
+test_python_environment() {
+	test_require flock
+	test_pins=$KGB_TEST_SOURCE_DIR/deps/$1.txt
+	python_environment=$(readlink -f "$KGB_TEST_SOURCE_DIR/.deps")/$1
+	(flock 9 && test_install_python) >install.log 2>&1 9>"$python_environment.lock" && return
+	tail -n 5 install.log | sed 's/^/# /'
+	test_skip_all "the packages of deps/$1.txt cannot be installed"
+}
+test_install_python() {
+	cmp -s "$test_pins" "$python_environment/pins.txt" && return 0
+	rm -rf "$python_environment" && python3 -m venv "$python_environment" &&
+		"$python_environment/bin/python" -m pip --disable-pip-version-check install --no-input --retries 2 --progress-bar off \
+			--only-binary ':all:' --no-deps -r "$test_pins" &&
+		cp "$test_pins" "$python_environment/pins.txt" # last: an interrupted installation starts afresh
+}
+# test_free_port: prints a port of 127.0.0.1 that nothing listens on.
+test_free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# test_is_up PORT PATH: whether a server on 127.0.0.1 answers the question.
+test_is_up() { python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$1$2')" 2>/dev/null; }
+
 # ---- tests ----
 
 # Prints the output of commands in files of the folder since the test began, which may explain the failure.

@@ -3,24 +3,12 @@
 test_description='a bare model behind a server that was not written here: the proxy of LiteLLM, with all three protocols'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
-test_require sandbox torch jq flock
+test_require sandbox torch jq
 
-# The proxy has its own Python environment, 750 MB, which stays while deps/litellm.txt stays.
-pins=$KGB_TEST_SOURCE_DIR/deps/litellm.txt
-litellm=$(readlink -f "$KGB_TEST_SOURCE_DIR/.deps")/litellm
-install_litellm() {
-	cmp -s "$pins" "$litellm/pins.txt" && return 0
-	rm -rf "$litellm" && python3 -m venv "$litellm" &&
-		"$litellm/bin/python" -m pip --disable-pip-version-check install --no-input --retries 2 --progress-bar off \
-			--only-binary ':all:' -r "$pins" &&
-		cp "$pins" "$litellm/pins.txt" # last: an interrupted installation starts afresh
-}
-(flock 9 && install_litellm) >install.log 2>&1 9>"$litellm.lock" || {
-	tail -n 5 install.log | sed 's/^/# /'
-	test_skip_all 'the packages of deps/litellm.txt cannot be installed'
-}
+test_python_environment litellm # 750 MB
+litellm=$python_environment
 
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(test_free_port)
 # LiteLLM streams a mock answer in Chat Completions only. Model `streamed` sends it through the proxy once more, as that of a
 # provider that has no other protocol, so that LiteLLM translates the stream to Messages and Responses.
 test_start_api
@@ -46,8 +34,7 @@ OPENAI_API_KEY=none OPENAI_API_BASE=$api/batch/litellm/v1 LITELLM_LOCAL_MODEL_CO
 	--telemetry False >proxy.log 2>&1 &
 # shellcheck disable=SC2034 # lib.sh ends it
 test_background="$test_background $!"
-is_up() { python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/health/liveliness')" 2>/dev/null; }
-test_wait_for 120 is_up || test_skip_all "the proxy does not start: $(tail -n 1 proxy.log)"
+test_wait_for 120 test_is_up "$port" /health/liveliness || test_skip_all "the proxy does not start: $(tail -n 1 proxy.log)"
 
 # ask NAME OPTION...: four samples, into the folder NAME.
 ask() {
