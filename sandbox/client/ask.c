@@ -188,7 +188,7 @@ static void on_clock(uv_timer_t *timer)
 {
 	struct kgb_asker *asker = timer->data;
 	const int64_t now_ms = kgb_mono_ms();
-	struct kgb_ask *ask;
+	struct kgb_ask *ask = NULL;
 	TAILQ_FOREACH(ask, &asker->open, link)
 	{
 		if (ask->timeout_ms == 0 || now_ms - ask->left_ms < ask->timeout_ms)

@@ -12,11 +12,11 @@
 #include "tests/helpers/fake_llm.h"
 
 #define CHUNK "{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\","
-#define EVENT                                                                               \
+#define EVENT                                                                                     \
 	"data: " CHUNK "\"choices\":[{\"index\":0,\"delta\":{\"content\":\"some words of it \"}," \
 	"\"finish_reason\":null}]}\n\n"
-#define END                                                                                  \
-	"data: " CHUNK "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" \
+#define END                                                                                        \
+	"data: " CHUNK "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"  \
 	"data: " CHUNK "\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":50," \
 	"\"total_tokens\":150}}\n\ndata: [DONE]\n\n"
 

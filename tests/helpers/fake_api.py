@@ -77,10 +77,10 @@ def choices(behaviour, n):
     base = {"id": f"c{time.time_ns()}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     there = max(1, n - 2) if behaviour == "n_fewer" else n
     indices = [0 if behaviour == "n_same" else i for i in reversed(range(there))]
-    for piece in ("hel", "lo"):
+    for piece in ("he", "llo"):
         for i in indices:
-            yield sse("", **base, choices=[{"index": i, "delta": {"content": piece + (f" {i}" if piece == "lo" else "")}, "finish_reason": None}])
-            if behaviour == "n_same" and piece == "lo":
+            yield sse("", **base, choices=[{"index": i, "delta": {"content": piece + (f" {i}" if piece == "llo" else "")}, "finish_reason": None}])
+            if behaviour == "n_same" and piece == "llo":
                 yield sse("", **base, choices=[{"index": i, "delta": {}, "finish_reason": "stop"}])
     for i in indices:
         yield sse("", **base, choices=[{"index": i, "delta": {}, "finish_reason": "stop"}])

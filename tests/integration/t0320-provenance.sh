@@ -22,7 +22,9 @@ serve() {
 count() {
 	jq -c "select($1)" "$2.out" | wc -l
 }
+# shellcheck disable=SC2034 # used in bodies
 made='.made and .proof == "triton"'
+# shellcheck disable=SC2034
 strange='.made == false and .proof == "none" and .owner == "unknown"'
 
 test_expect_success 'the judge compiles for a runner' 'serve styles || { cat styles.err; false; }'
