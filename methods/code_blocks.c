@@ -82,10 +82,10 @@ static char string_after(const char *line, size_t len, char quote)
 		} else if (quote || (is_triple && !short_quote)) {
 			if (!is_triple || (quote && quote != c))
 				continue;
-			quote = quote ? '\0' : c;
+			quote = (char)(quote ? 0 : c);
 			i += 2;
 		} else if (short_quote) {
-			short_quote = c == short_quote ? '\0' : short_quote;
+			short_quote = (char)(c == short_quote ? 0 : short_quote);
 		} else if (c == '#') {
 			break;
 		} else if (c == '"' || c == '\'') {

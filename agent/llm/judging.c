@@ -232,7 +232,9 @@ void kgb_llm__go_on(struct kgb_llm_work *work)
 		return;
 	if (kgb_str_eq(sample->check_status, "passed")) {
 		kgb_llm__end_chain(work);
-	} else if (sample->check_status || !sample->kernel_sha256) {
+		return;
+	}
+	if (sample->check_status || !sample->kernel_sha256) {
 		ask_next(work);
 	} else if (share_check(work)) {
 		kgb_llm__go_on(work);

@@ -257,6 +257,7 @@ static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 /** What a sample was asked last, without the turns of a later round. */
 static struct kgb_question question_of(const struct kgb_llm_work *work)
 {
+	KGB_ASSERT(work);
 	const struct kgb_llm_attempt *attempt = work->attempt;
 	const struct kgb_attempt_env *env = attempt->facts.env;
 	struct kgb_question question = {.protocol = env->samples->protocol,

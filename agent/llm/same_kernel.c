@@ -85,7 +85,8 @@ static bool step_format(struct field *field, const char *at)
 			return true;
 		field->depth = *at == '{' ? 1 : 0;
 	} else if (field->quote) {
-		field->quote = *at == field->quote ? 0 : field->quote;
+		if (*at == field->quote)
+			field->quote = 0;
 	} else if (*at == '\'' || *at == '"') {
 		field->quote = *at;
 	} else {

@@ -229,6 +229,7 @@ static void add_csv(struct kgb_buf *out, const char *word)
 void kgb_table_csv(const struct kgb_table *table, struct kgb_buf *out)
 {
 	char number[KGB_JSON_NUM_LEN];
+	KGB_ASSERT(table->n_columns > 0);
 	for (size_t i = 0; i < table->n_columns; i++)
 		kgb_buf_addf(out, "%s%s", i > 0 ? "," : "", table->columns[i].key);
 	kgb_buf_adds(out, "\n");

@@ -188,9 +188,7 @@ static void on_clock(uv_timer_t *timer)
 {
 	struct kgb_asker *asker = timer->data;
 	const int64_t now_ms = kgb_mono_ms();
-	struct kgb_ask *ask = NULL;
-	TAILQ_FOREACH(ask, &asker->open, link)
-	{
+	for (struct kgb_ask *ask = TAILQ_FIRST(&asker->open); ask; ask = TAILQ_NEXT(ask, link)) {
 		if (ask->timeout_ms == 0 || now_ms - ask->left_ms < ask->timeout_ms)
 			continue;
 		struct kgb_err err = KGB_ERR_INIT;

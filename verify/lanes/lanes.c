@@ -11,6 +11,7 @@
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wsign-compare"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and names cannot have any. */
 #define FUNCTION(fn)                                                                             \
 	static void fn(void *d_, const void *a_, const void *b_, const void *c_, unsigned moves, \
 		       size_t n)
@@ -97,6 +98,7 @@
 		}                                              \
 	}
 #define DEFINE_3(fn, in, out, expression) DEFINE_3_OF(fn, in, in, out, expression)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* ---- integers ---- */
 

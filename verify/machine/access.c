@@ -214,6 +214,7 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 {
 	const enum kgb_access access = is_store ? KGB_ACCESS_WRITE : KGB_ACCESS_READ;
 
+	KGB_ASSERT(lanes->pointers);
 	for (size_t i = 0; i < n; i++) {
 		if (lanes->mask && !lanes->mask[lanes->mask_moves ? i : 0])
 			continue;
@@ -234,6 +235,7 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 static bool move_together(struct kgb_execution *x, const struct lanes *lanes, bool is_store,
 			  size_t n)
 {
+	KGB_ASSERT(lanes->pointers);
 	if (!lanes->pointers_move || x->memory->programs ||
 	    !x->lanes->is_contiguous(lanes->pointers, lanes->size, n))
 		return false;

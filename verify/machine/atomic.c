@@ -183,6 +183,7 @@ KGB_RUN(kgb_atomic_run)
 	const uint8_t *third = op->n_in > 2 ? x->at[op->in[2]] : NULL;
 	uint8_t *d = x->at[op->out[0]];
 
+	KGB_ASSERT(third || atomic != KGB_ATOMIC_COMPARE);
 	if (x->memory->programs)
 		kgb_memory__synchronize(x->memory, x->serial, op->number[0] & ACQUIRES,
 					op->number[0] & RELEASES);

@@ -188,6 +188,7 @@ static void take(struct kgb_execution *x, uint32_t from, size_t n, uint8_t *to)
 {
 	const size_t size = size_of(x, from);
 
+	KGB_ASSERT(to && x->at[from]);
 	if (kgb_execution__value(x, from)->is_wide)
 		memcpy(to, x->at[from], n * size);
 	else
@@ -243,6 +244,7 @@ static int run_combinations(struct kgb_execution *x, const struct kgb_operation 
 static void collect(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, size_t first,
 		    size_t count, size_t size)
 {
+	KGB_ASSERT(to && from);
 	for (size_t r = 0; r < rows; r++)
 		memcpy(to + r * count * size, from + (r * apart + first) * size, count * size);
 }
@@ -328,6 +330,7 @@ static int scan_step(struct kgb_execution *x, const struct kgb_operation *op, ui
 		return -1;
 	for (uint32_t k = 0; k < op->n_in; k++) {
 		const size_t size = size_of(x, op->in[k]);
+		KGB_ASSERT(at[k] && results[k]);
 		for (size_t r = 0; r < rows; r++)
 			memcpy(at[k] + (r * row + shift) * size, results[k] + r * count * size,
 			       count * size);
@@ -351,6 +354,7 @@ KGB_RUN(kgb_scan_run)
 			return -1;
 	for (uint32_t k = 0; op->number[3] && k < op->n_in; k++) {
 		const size_t size = size_of(x, op->in[k]);
+		KGB_ASSERT(at[k] && results[k]);
 		memcpy(results[k], at[k], n * size);
 		copy_axis(op, at[k], results[k], size);
 	}

@@ -231,6 +231,7 @@ static int check_claims(const struct launch *launch, struct kgb_err *err)
 	const struct kgb_machine_program *program = launch->program;
 	struct kgb_machine_fault *fault = launch->fault;
 
+	KGB_ASSERT(launch->scalars || program->n_arguments == 0);
 	for (uint32_t i = 0; i < program->n_arguments; i++) {
 		const int64_t claim = program->claims[i].divisibility;
 		const uint64_t bits = launch->scalars[i];
@@ -325,7 +326,7 @@ static uint64_t choose_threads(const struct launch *launch)
 	if (n > KGB_MACHINE_THREADS_MAX)
 		n = KGB_MACHINE_THREADS_MAX;
 	uint64_t useful = (launch->n_programs + PROGRAMS_PER_THREAD - 1) / PROGRAMS_PER_THREAD;
-	return n < useful ? n : useful;
+	return n < useful ? n : useful > 0 ? useful : 1;
 }
 
 /* The caller's thread runs programs, too. Signals stay with it. */
@@ -336,6 +337,7 @@ static void run_threads(struct launch *launch)
 	sigset_t all, before;
 	uint64_t started = 0;
 
+	KGB_ASSERT(n > 0);
 	launch->piece = launch->program->may_wait ? 1 : launch->n_programs / (16 * n) + 1;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);

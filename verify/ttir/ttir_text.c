@@ -448,8 +448,10 @@ static void read_region(struct kgb_ttir_reader *r, struct kgb_ttir_region *out)
 				      KGB_TTIR_STATEMENTS_MAX);
 		struct kgb_ttir_statement *s = kgb_arena_alloc(r->arena, sizeof(*s));
 		read_statement(r, s);
+		/* NOLINTBEGIN(bugprone-sizeof-expression): elements are pointers. */
 		struct kgb_ttir_statement **place =
 			KGB_TTIR_ADD(r, block, statements, KGB_TTIR_STATEMENTS_MAX);
+		/* NOLINTEND(bugprone-sizeof-expression) */
 		if (place)
 			*place = s;
 	}
