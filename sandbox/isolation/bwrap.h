@@ -33,7 +33,7 @@ struct kgb_confinement {
 
 struct kgb_sandbox_spec {
 	const struct kgb_policy *policy;
-	/* Path of kgb-launch, with kgb-confine beside it; NULL: beside the running program. */
+	/* Path of kgb-launch, with kgb-confine beside it; NULL: that of the installation. */
 	const char *launcher;
 	const char *bwrap; /* path of bwrap; NULL: $KGB_BWRAP, else found in $PATH */
 	/** NULL: namespaces and the system-call filter alone. Not for policies that allow nested

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
+#include "base/system/install.h"
 #include "base/system/memfd.h"
 #include "base/system/pass_fd.h"
 #include "base/system/proc.h"
@@ -229,7 +230,7 @@ static char *find_program(const char *given, const char *beside, const char *nam
 {
 	const char *slash = beside ? strrchr(beside, '/') : NULL;
 	KGB_AUTO(free)
-	char *dir = slash ? kgb_xstrndup(beside, (size_t)(slash - beside)) : kgb_path_self_dir();
+	char *dir = slash ? kgb_xstrndup(beside, (size_t)(slash - beside)) : kgb_install_programs();
 	KGB_AUTO(free) char *path = given ? kgb_xstrdup(given) : kgb_path_join(dir, name);
 
 	if (access(path, X_OK) < 0) {
