@@ -8,7 +8,8 @@
 
 /* ---- errors ---- */
 
-static void fail(struct kgb_builder *b, enum kgb_err_kind kind, const char *fmt, va_list ap)
+static void KGB_PRINTF(3, 0)
+	fail(struct kgb_builder *b, enum kgb_err_kind kind, const char *fmt, va_list ap)
 {
 	if (b->failed)
 		return;
