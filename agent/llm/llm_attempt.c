@@ -318,6 +318,7 @@ static int take_answer(struct kgb_llm_work *work, const struct kgb_choice *answe
 		.wall_ms = kgb_mono_ms() - work->asked_ms,
 		.finish = kgb_answer_finish_name(answer->finish),
 		.sent = sent.ptr,
+		.thinking_bytes = (int64_t)answer->thinking.len,
 		.choice = work->n_choices > 1 ? work->choice + 1 : 0,
 		.kernel_sha256 = kernel ? sha256 : NULL,
 		.kernel_source = kernel ? source : NULL,

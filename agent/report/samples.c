@@ -331,7 +331,8 @@ void kgb_samples_write_line(const struct kgb_op_state *op, const struct kgb_samp
 		      sample->kernel_sha256, sample->kernel_source);
 	kgb_jsonw_key(&w, "sent");
 	kgb_jsonw_raw(&w, sample->sent ? sample->sent : "null");
-	kgb_jsonw_put(&w, "choice: %+d", sample->choice > 0 ? sample->choice : -1);
+	kgb_jsonw_put(&w, "choice: %+d, thinking_bytes: %+ld",
+		      sample->choice > 0 ? sample->choice : -1, (long)sample->thinking_bytes);
 	kgb_report__usage(&w, "tokens", &sample->usage);
 	kgb_jsonw_put(&w, "cost_usd: %g", kgb_report__dollars(sample->cost_nanos));
 	kgb_jsonw_put(&w, "check: %s, check_code: %s", sample->check_status, sample->check_code);

@@ -151,6 +151,7 @@ const struct kgb_row kgb_sample__rows[] = {
 	SAMPLE(COUNT, wall_ms),
 	SAMPLE(TEXT, finish),
 	SAMPLE(TEXT, sent),
+	SAMPLE(COUNT, thinking_bytes),
 	SAMPLE(INT, choice),
 	SAMPLE(TEXT, kernel_sha256),
 	SAMPLE(TEXT, kernel_source),

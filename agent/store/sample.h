@@ -22,6 +22,7 @@ struct kgb_sample {
 	int64_t wall_ms; /* from the question to the answer, with its waits */
 	const char *finish; /* "stopped", "truncated", "refused" */
 	const char *sent; /* sampling fields of the request, a JSON object */
+	int64_t thinking_bytes; /* of reasoning that came with it */
 	int choice; /* its place among the choices of one request, from 1; 0: it was asked alone */
 	const char *kernel_sha256; /* NULL: no kernel in the answer */
 	const char *kernel_source; /* "block", "reply"; NULL: no kernel */

@@ -26,7 +26,7 @@ sed 's/tl.sigmoid(x)/x/' "$right" >wrong.py
 answer "$(printf '<think>\nElement by element: x times sigmoid(x), in float32.\n</think>\n\nHere is the kernel.')" "$right" >right.md
 answer 'A product is enough:' wrong.py >wrong.md
 printf 'I cannot write this kernel.' >none.md
-kgb-agent dataset prompt silu -m llm >prompt.md
+kgb-agent dataset prompt silu -m llm | sed "1,/^=== user ===$/d" >prompt.md
 "$python" "$helpers/tiny_model.py" "$KGB_TEST_SOURCE_DIR/methods/data/llm/system.md" prompt.md model 5:right.md 3:wrong.md 2:none.md \
 	>model.log 2>&1 || {
 	sed 's/^/# /' model.log
@@ -96,6 +96,7 @@ for line in (run / "samples.jsonl").open():
     kernel = stem.with_suffix(".py").read_text() if row["kernel_sha256"] else None
     assert kernel == kernels[kind], (row, kernel)
     assert row["status"] == verdicts[kind], row
+    assert (row["thinking_bytes"] > 0) == (kind == "right"), row
     assert thinking.exists() == (kind == "right") and "think" not in text, (row, text)
     assert not thinking.exists() or thinking.read_text().strip() == "Element by element: x times sigmoid(x), in float32.", row
 ledger = json.loads((folder / "out.json").read_text())["operators"]["aten::silu"]["tokens"]["gateway"]
@@ -155,6 +156,15 @@ test_expect_success 'the same seeds give the same answers, and answers of severa
 		test_equal "$(cat $server-openai-true/kinds)" "$(cat $server-openai-false/kinds)" "$server"
 		test "$(tr " " "\n" <$server-openai-true/kinds | sort -u | wc -l)" -gt 1
 	done
+'
+test_expect_success 'choices: llama.cpp gives them, transformers takes no n' '
+	ask choices llama openai --temperature 1 --choices 4 --max-output 400
+	of_run choices ".samples.answered == 8 and .samples.missing == 0 and .model_requests == 2"
+	rows choices | jq -s -e "map(.choice) | sort == [1, 1, 2, 2, 3, 3, 4, 4]"
+	ask alone transformers openai --temperature 1 --choices 4 --max-output 400
+	cat alone/log
+	of_run alone ".samples.answered == 8 and .samples.missing == 0"
+	test_grep "samples are asked for one by one" alone/log
 '
 test_expect_success 'a server with a key refuses requests without it, and the run ends with the remedy' '
 	code=4 ask refused locked openai
