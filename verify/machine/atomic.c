@@ -184,9 +184,9 @@ KGB_RUN(kgb_atomic_run)
 	uint8_t *d = x->at[op->out[0]];
 
 	KGB_ASSERT(third || atomic != KGB_ATOMIC_COMPARE);
+	/* A release is known before the value that tells of it, an acquisition after. */
 	if (x->memory->programs)
-		kgb_memory__synchronize(x->memory, x->serial, op->number[0] & ACQUIRES,
-					op->number[0] & RELEASES);
+		kgb_memory__synchronize(x->memory, x->serial, 0, op->number[0] & RELEASES);
 	for (size_t i = 0; i < out->n_stored; i++, d += size) {
 		uint64_t operand = 0, other = 0, old = 0;
 		if (atomic != KGB_ATOMIC_COMPARE && third && !third[i]) {
@@ -200,5 +200,7 @@ KGB_RUN(kgb_atomic_run)
 			return -1;
 		memcpy(d, &old, size);
 	}
+	if (x->memory->programs)
+		kgb_memory__synchronize(x->memory, x->serial, op->number[0] & ACQUIRES, 0);
 	return 0;
 }
