@@ -28,6 +28,13 @@ bool kgb_str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+bool kgb_str_is_one_of(const char *word, const char *const *words)
+{
+	while (*words && !kgb_str_eq(word, *words))
+		words++;
+	return *words != NULL;
+}
+
 /* ---- nearest names ---- */
 
 enum {

@@ -14,6 +14,8 @@
 bool kgb_str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool kgb_str_starts(const char *s, const char *prefix);
 bool kgb_str_ends(const char *s, const char *suffix);
+/** Whether a word, which may be NULL, is in a list that NULL ends. */
+bool kgb_str_is_one_of(const char *word, const char *const *words);
 
 /** A whole decimal number within [min, max]; no blanks, no trailing text. */
 KGB_MUST_CHECK int kgb_parse_i64(const char *s, int64_t min, int64_t max, int64_t *out,

@@ -37,14 +37,6 @@ static double tokens_of(const cJSON *node)
 	return isnan(gateway) ? number(node, "tokens.cli.total_tokens") : gateway;
 }
 
-static bool is_one_of(const char *text, const char *const words[])
-{
-	for (; *words; words++)
-		if (kgb_str_eq(text, *words))
-			return true;
-	return false;
-}
-
 /** How far a kernel got. An older verdict shows a rung only by having passed, and what a cheating
  * kernel shows is no rung. */
 static void take_rung(struct kgb_op_row *op)
@@ -80,7 +72,7 @@ static void read_op(struct kgb_runs *runs, const cJSON *node, struct kgb_op_row 
 		.agent_seconds = number(node, "time.agent_seconds"),
 		.verify_seconds = number(node, "time.verify_seconds"),
 	};
-	op->is_finished = !is_one_of(op->status, unfinished);
+	op->is_finished = !kgb_str_is_one_of(op->status, unfinished);
 	take_rung(op);
 	const double speedup = number(node, "speedup");
 	op->speedup = op->is_correct && speedup > 0 ? speedup : (double)NAN;
@@ -117,7 +109,6 @@ static void take_document(struct kgb_runs *runs, const cJSON *document, const ch
 	const cJSON *op = NULL;
 	struct kgb_run_row run = {
 		.path = kgb_arena_strdup(&runs->arena, path),
-		.name = word(runs, document, "run_name"),
 		.method = word(runs, document, "method"),
 		.model = word(runs, document, "model"),
 		.gateway = word(runs, document, "gateway"),

@@ -130,13 +130,12 @@ static void repeat_verdict(struct kgb_llm_work *work)
 void kgb_llm__judge(struct kgb_llm_work *work)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;
-	const struct kgb_sample *twin =
-		attempt->facts.env->replay
-			? NULL
-			: kgb_judged_twin(kgb_llm__state_of(attempt), work->tree);
-	if (attempt->facts.env->replay)
+	if (attempt->facts.env->replay) {
 		repeat_verdict(work);
-	else if (twin)
+		return;
+	}
+	const struct kgb_sample *twin = kgb_judged_twin(kgb_llm__state_of(attempt), work->tree);
+	if (twin)
 		share_verdict(work, twin);
 	else if (!may_judge(attempt))
 		kgb_llm__end_work(work);

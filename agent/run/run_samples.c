@@ -151,15 +151,19 @@ static char *copy_name(enum kgb_chat_text text)
 	return kgb_xasprintf("prompts/%s.md", kgb_chat_text_name(text));
 }
 
-int kgb_run_read_copies(const struct kgb_rundir *dir, const struct kgb_method *method,
-			struct kgb_chat_texts *out, struct kgb_err *err)
+/** Read the texts: the copy of a run where `wants` it and there is one, else the file that is
+ * given, else the method's. */
+static int read_texts(const struct kgb_rundir *dir, const struct kgb_method *method,
+		      const bool wants[KGB_N_CHAT_TEXTS], const char *const given[KGB_N_CHAT_TEXTS],
+		      struct kgb_chat_texts *out, struct kgb_err *err)
 {
 	const char *files[KGB_N_CHAT_TEXTS] = {0};
 	char *copies[KGB_N_CHAT_TEXTS] = {0};
 	for (int i = 0; i < KGB_N_CHAT_TEXTS; i++) {
 		KGB_AUTO(free) char *name = copy_name((enum kgb_chat_text)i);
-		if (kgb_fs_exists(dir->fd, name))
-			files[i] = copies[i] = kgb_path_join(dir->path, name);
+		if (wants[i] && kgb_fs_exists(dir->fd, name))
+			copies[i] = kgb_path_join(dir->path, name);
+		files[i] = copies[i] ? copies[i] : given[i];
 	}
 	const int rc = kgb_chat_texts_read(out, method, files, err);
 	for (int i = 0; i < KGB_N_CHAT_TEXTS; i++)
@@ -167,19 +171,22 @@ int kgb_run_read_copies(const struct kgb_rundir *dir, const struct kgb_method *m
 	return rc;
 }
 
-/** The run's copy of a text, unless the user names another file now; malloc'ed; NULL: none. */
-static char *copy_in_run(const struct kgb_run_plan *plan, enum kgb_chat_text text)
+int kgb_run_read_copies(const struct kgb_rundir *dir, const struct kgb_method *method,
+			struct kgb_chat_texts *out, struct kgb_err *err)
+{
+	static const bool wants[KGB_N_CHAT_TEXTS] = {true, true, true};
+	static const char *const given[KGB_N_CHAT_TEXTS] = {NULL};
+	return read_texts(dir, method, wants, given, out, err);
+}
+
+/** Whether a text is the run's copy: a run goes on, and the user names no other file now. */
+static bool wants_copy(const struct kgb_run_plan *plan, enum kgb_chat_text text)
 {
 	if (!plan->resume && plan->generate)
-		return NULL;
+		return false;
 	KGB_AUTO(free) char *key = kgb_xasprintf("prompt.%s", kgb_chat_text_name(text));
-	KGB_AUTO(free) char *name = copy_name(text);
 	const char *origin = kgb_config_origin(&plan->cli->config, key);
-	const bool is_of_run =
-		kgb_str_eq(origin, "default") || kgb_str_starts(origin, plan->dir.path);
-	if (!is_of_run || !kgb_fs_exists(plan->dir.fd, name))
-		return NULL;
-	return kgb_path_join(plan->dir.path, name);
+	return kgb_str_eq(origin, "default") || kgb_str_starts(origin, plan->dir.path);
 }
 
 int kgb_run_plan_read_texts(struct kgb_run_plan *plan, struct kgb_err *err)
@@ -188,18 +195,12 @@ int kgb_run_plan_read_texts(struct kgb_run_plan *plan, struct kgb_err *err)
 	const char *const given[KGB_N_CHAT_TEXTS] = {settings->prompt.system_text,
 						     settings->prompt.examples,
 						     settings->prompt.reflection};
-	const char *files[KGB_N_CHAT_TEXTS] = {0};
-	char *copies[KGB_N_CHAT_TEXTS] = {0};
+	bool wants[KGB_N_CHAT_TEXTS];
 	if (!plan->method.program.builtin)
 		return 0;
-	for (int i = 0; i < KGB_N_CHAT_TEXTS; i++) {
-		copies[i] = copy_in_run(plan, (enum kgb_chat_text)i);
-		files[i] = copies[i] ? copies[i] : given[i];
-	}
-	const int rc = kgb_chat_texts_read(&plan->texts, &plan->method, files, err);
 	for (int i = 0; i < KGB_N_CHAT_TEXTS; i++)
-		kgb_free(copies[i]);
-	if (rc < 0)
+		wants[i] = wants_copy(plan, (enum kgb_chat_text)i);
+	if (read_texts(&plan->dir, &plan->method, wants, given, &plan->texts, err) < 0)
 		return -1;
 	plan->has_texts = true;
 	if (plan->generate && settings->model.reflection && plan->cli->flags.skip_verify)

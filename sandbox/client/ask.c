@@ -98,16 +98,21 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	end(ask, true, err);
 }
 
-static struct curl_slist *make_headers(const struct kgb_ask *ask)
+struct curl_slist *kgb_client_headers(enum kgb_protocol protocol, const char *token)
 {
-	KGB_AUTO(free) char *bearer = kgb_xasprintf("Authorization: Bearer %s", ask->token);
+	KGB_AUTO(free) char *bearer = kgb_xasprintf("Authorization: Bearer %s", token);
 	struct curl_slist *headers = curl_slist_append(NULL, bearer);
-	headers = curl_slist_append(headers, "Content-Type: application/json");
-	KGB_AUTO(free) char *sample = kgb_xasprintf(KGB_SAMPLE_HEADER ": %d", ask->sample);
-	headers = curl_slist_append(headers, sample);
-	if (ask->answer.protocol == KGB_PROTOCOL_ANTHROPIC)
+	if (protocol == KGB_PROTOCOL_ANTHROPIC)
 		headers = curl_slist_append(headers, "anthropic-version: 2023-06-01");
 	return headers;
+}
+
+static struct curl_slist *make_headers(const struct kgb_ask *ask)
+{
+	KGB_AUTO(free) char *sample = kgb_xasprintf(KGB_SAMPLE_HEADER ": %d", ask->sample);
+	struct curl_slist *headers = kgb_client_headers(ask->answer.protocol, ask->token);
+	headers = curl_slist_append(headers, "Content-Type: application/json");
+	return curl_slist_append(headers, sample);
 }
 
 /** Its turn has come. */

@@ -53,4 +53,9 @@ bool kgb_ask_is_open(const struct kgb_ask *ask);
 /** Forget a question: no callback comes. */
 void kgb_ask_cancel(struct kgb_ask *ask);
 
+struct curl_slist;
+/** Headers that every request of a client has: its token, and the version of the protocol. The
+ * caller owns the list. */
+struct curl_slist *kgb_client_headers(enum kgb_protocol protocol, const char *token);
+
 #endif

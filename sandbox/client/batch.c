@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "sandbox/client/ask.h"
 
 #define CONNECT_MS 10000
 #define IDLE_MS ((int64_t)600 * 1000) /* the gateway limits the waits for the provider */
@@ -424,17 +425,13 @@ static char *prepare(struct kgb_batch *batch)
 
 static struct curl_slist *make_headers(const struct kgb_batch *batch)
 {
-	KGB_AUTO(free) char *bearer = kgb_xasprintf("Authorization: Bearer %s", batch->token);
-	struct curl_slist *headers = curl_slist_append(NULL, bearer);
-	if (is_anthropic(batch))
-		headers = curl_slist_append(headers, "anthropic-version: 2023-06-01");
 	KGB_AUTO(buf) struct kgb_buf type = KGB_BUF_INIT(0);
 	kgb_buf_adds(&type, "Content-Type: ");
 	if (batch->step == UPLOAD || is_anthropic(batch))
 		kgb_batch_content_type(batch->spec.protocol, batch->key, &type);
 	else
 		kgb_buf_adds(&type, "application/json");
-	return curl_slist_append(headers, type.ptr);
+	return curl_slist_append(kgb_client_headers(batch->spec.protocol, batch->token), type.ptr);
 }
 
 static void begin(struct kgb_batch *batch, enum step step)

@@ -126,13 +126,6 @@ static void copy_id(char out[KGB_BATCH_ID_LEN], const cJSON *node, const char *p
 	snprintf(out, KGB_BATCH_ID_LEN, "%s", is_good ? id : "");
 }
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-	while (*words && !kgb_str_eq(word, *words))
-		words++;
-	return *words != NULL;
-}
-
 static int64_t count_requests(enum kgb_protocol protocol, const cJSON *node)
 {
 	const cJSON *count = NULL, *counts = kgb_json_get(node, "request_counts");
@@ -163,8 +156,8 @@ int kgb_batch_read_state(enum kgb_protocol protocol, const cJSON *node, struct k
 	snprintf(state.word, sizeof(state.word), "%s", word);
 	snprintf(state.error, sizeof(state.error), "%s", kgb_json_str(first, "message", ""));
 	state.error[strcspn(state.error, "\r\n")] = '\0';
-	state.is_over = is_one_of(word, over);
-	state.is_unbilled = is_one_of(word, unbilled);
+	state.is_over = kgb_str_is_one_of(word, over);
+	state.is_unbilled = kgb_str_is_one_of(word, unbilled);
 	state.n_requests = count_requests(protocol, node);
 	*out = state;
 	return 0;

@@ -54,7 +54,7 @@ struct kgb_exec_client {
 
 struct kgb_exec_spec {
 	const char *program; /* path of kgb-exec; NULL: beside the running program */
-	const char *launcher; /* path of kgb-launch; NULL: beside the running program */
+	const char *launcher; /* path of kgb-launch; NULL: that of the installation */
 	const char *cupti; /* path of libcupti.so.N on this host; NULL: where the loader finds it */
 	uint32_t device; /* number of the GPU as CUDA counts */
 };

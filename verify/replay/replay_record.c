@@ -58,12 +58,13 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 	return 0;
 }
 
-static int refuse_record(struct kgb_lane *lane, const char *what, const struct kgb_err *why,
+static int refuse_record(struct kgb_lane *lane, const struct kgb_err *why,
 			 struct kgb_failure *failure)
 {
-	return kgb_refuse(failure, KGB_CODE_VERIFY_RECORD,
-			  kgb_lane_text(lane, "the %s is damaged: %s", what, why->msg),
-			  "Leave the process's own GPU tracing alone.");
+	return kgb_refuse(
+		failure, KGB_CODE_VERIFY_RECORD,
+		kgb_lane_text(lane, "the record of its GPU work is damaged: %s", why->msg),
+		"Leave the process's own GPU tracing alone.");
 }
 
 static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
@@ -119,7 +120,7 @@ static int record_calls(struct kgb_lane *lane, struct kgb_recorded *out,
 	if (kgb_replay_copy(lane->replay->record_fd, KGB_REPLAY_RECORD_BYTES, &out->bytes, &why) <
 		    0 ||
 	    kgb_record_parse(out->bytes.ptr, out->bytes.len, &out->record, &why) < 0)
-		return refuse_record(lane, "record of its GPU work", &why, failure);
+		return refuse_record(lane, &why, failure);
 	return 0;
 }
 

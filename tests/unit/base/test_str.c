@@ -16,6 +16,10 @@ static void test_comparisons(void **state)
 	assert_true(kgb_str_ends("abc", "bc"));
 	assert_true(kgb_str_ends("abc", ""));
 	assert_false(kgb_str_ends("bc", "abc"));
+	static const char *const words[] = {"ab", "c", NULL};
+	assert_true(kgb_str_is_one_of("c", words));
+	assert_false(kgb_str_is_one_of("a", words));
+	assert_false(kgb_str_is_one_of(NULL, words));
 }
 
 static void test_nearest_names(void **state)
