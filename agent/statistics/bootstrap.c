@@ -5,20 +5,12 @@
 #include <stdlib.h>
 
 #include "agent/statistics/proportion.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "verify/tensor/statistics.h"
 
 #define N_RESAMPLES 2000
 #define TAIL 0.025
-
-/* SplitMix64 (Steele, Lea, Flood 2014): a fixed stream, so a result can be computed again. */
-static uint64_t next(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-	return z ^ (z >> 31);
-}
 
 /** A value, and the values of its stratum: any of them can be drawn in its place. */
 struct member {
@@ -53,7 +45,7 @@ static double mean_of_resample(const struct member *members, size_t n, uint64_t 
 {
 	double sum = 0;
 	for (size_t i = 0; i < n; i++)
-		sum += members[members[i].first + next(state) % members[i].size].value;
+		sum += members[members[i].first + kgb_splitmix64(state) % members[i].size].value;
 	return sum / (double)n;
 }
 
@@ -68,7 +60,7 @@ struct kgb_estimate kgb_bootstrap_strata(const double *values, const uint32_t *s
 	struct member *known = kgb_xcalloc(n + 1, sizeof(*known));
 	double *means = kgb_xcalloc(N_RESAMPLES, sizeof(*means));
 	double sum = 0;
-	uint64_t state = 0;
+	uint64_t state = 0; /* a fixed stream, so a result can be computed again */
 	for (size_t i = 0; i < n; i++) {
 		if (isnan(values[i]))
 			continue;

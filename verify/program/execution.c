@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 /* ---- faults ---- */
@@ -80,17 +81,9 @@ int64_t kgb_execution__integer(const struct kgb_execution *x, uint32_t value)
 	return (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
 }
 
-static uint64_t mixed(uint64_t z)
-{
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-/* splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). */
 uint64_t kgb_execution__draw(struct kgb_execution *x)
 {
-	return mixed(x->random += UINT64_C(0x9e3779b97f4a7c15));
+	return kgb_splitmix64(&x->random);
 }
 
 void kgb_execution__draw_lanes(struct kgb_execution *x, enum kgb_ttir_element element, void *to,
@@ -257,7 +250,7 @@ int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t se
 	x->program_id[0] = (uint32_t)(number % x->grid[0]);
 	x->program_id[1] = (uint32_t)(row % x->grid[1]);
 	x->program_id[2] = (uint32_t)(row / x->grid[1]);
-	x->random = mixed(seed ^ mixed(number + 1));
+	x->random = kgb_mix64(seed ^ kgb_mix64(number + 1));
 	x->fuel = fuel;
 	return kgb_execution__region(x, x->program->body);
 }
