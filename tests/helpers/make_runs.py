@@ -53,7 +53,7 @@ def main():
     for run in range(options.runs):
         method = ("naive_cc", "normal_cc")[run % 2]
         name = "%s_KernelGenBench_20261121T%06dZ_%04x" % (method, 80000 + run, run)
-        document = dict(fixture, run_name=name, method=method, model="m-1", gateway="live", status="finished",
+        document = dict(fixture, run_name=name, method=method, model="m-1", gateway="live", status="completed",
                         operators=dict(operator(template, run, i, options.checks) for i in range(options.operators)))
         folder = pathlib.Path(options.dir, name)
         folder.mkdir(parents=True)

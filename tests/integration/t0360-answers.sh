@@ -6,11 +6,17 @@ test_description='what runs say: runs, analyze, compare; as text, JSON, CSV and 
 
 fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures
 golden=$fixtures/answers
-export fixtures golden
+schemas=$KGB_TEST_SOURCE_DIR/docs/schemas
+export fixtures golden schemas
 
 # same NAME: the output is that of tests/fixtures/answers/NAME.
 same() {
 	diff -u "$golden/$1" out
+}
+
+# valid COMMAND FILE: the document that the command printed is that of its schema.
+valid() {
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$schemas/$1.schema.json" "$2"
 }
 
 test_expect_success 'runs made for this test' '
@@ -27,7 +33,7 @@ test_expect_success 'analyze shows two methods, all operators and each source, i
 test_expect_success 'Markdown has the same text, JSON and CSV have the same figures' '
 	kgb-agent analyze "runs/n*" --by source --markdown >out && same analyze.md &&
 	kgb-agent analyze "runs/n*" --by source --csv >rows.csv &&
-	kgb-agent analyze "runs/n*" --by source --json >rows.json &&
+	kgb-agent analyze "runs/n*" --by source --json >rows.json && valid analyze rows.json &&
 	python3 -c "
 import csv, json
 rows, lines = json.load(open(\"rows.json\"))[\"rows\"], list(csv.DictReader(open(\"rows.csv\")))
@@ -45,18 +51,19 @@ assert rows[2][\"group\"] == \"aten\" and rows[2][\"speedup_common\"] is None
 
 test_expect_success 'a run that did not end keeps all its operators, and offline is the first word' '
 	kgb-agent analyze story >out && same unfinished.txt &&
+	kgb-agent analyze story --by code,gpu --json >rows.json && valid analyze rows.json &&
 	test_grep "^normal_cc: OFFLINE" out
 '
 
 test_expect_success 'runs names them, latest first, with state, passed, cost and size' '
 	kgb-agent runs >all && test_grep "story$" all &&
-	kgb-agent runs runs --json >rows.json &&
+	kgb-agent runs runs --json >rows.json && valid runs rows.json &&
 	python3 -c "
 import json
 rows = {r[\"run\"]: r for r in json.load(open(\"rows.json\"))[\"runs\"]}
 assert len(rows) == 3
 naive = rows[\"naive_cc_KernelGenBench_20261121T080000Z_0000\"]
-assert (naive[\"passed\"], naive[\"operators\"], naive[\"model\"], naive[\"status\"]) == (13, 30, \"m-1\", \"finished\"), naive
+assert (naive[\"passed\"], naive[\"operators\"], naive[\"model\"], naive[\"status\"]) == (13, 30, \"m-1\", \"completed\"), naive
 assert naive[\"bytes\"] > 100000 and abs(naive[\"usd\"] - 0.73) < 1e-9
 assert rows[\"story\"][\"model\"] == \"OFFLINE\" and rows[\"story\"][\"operators\"] == 4
 "
@@ -65,7 +72,7 @@ assert rows[\"story\"][\"model\"] == \"OFFLINE\" and rows[\"story\"][\"operators
 test_expect_success 'compare shows the difference, its tests and the flips' '
 	kgb-agent compare runs/naive* runs/normal* >out && same compare.txt &&
 	test_no_grep ".\{81\}" out &&
-	kgb-agent compare runs/naive* runs/normal* --json >both.json &&
+	kgb-agent compare runs/naive* runs/normal* --json >both.json && valid compare both.json &&
 	python3 -c "
 import json, math
 answer = json.load(open(\"both.json\"))
@@ -90,7 +97,7 @@ assert speedup[\"p\"] == far / 2**11, speedup
 
 test_expect_success 'a run does not differ from itself, and what could be seen is shown all the same' '
 	cp -r runs/naive* twin &&
-	kgb-agent compare runs/naive* ./twin --json >same.json &&
+	kgb-agent compare runs/naive* ./twin --json >same.json && valid compare same.json &&
 	python3 -c "
 import json
 answer = json.load(open(\"same.json\"))
