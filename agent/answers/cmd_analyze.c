@@ -260,25 +260,6 @@ static void add_groups(struct analysis *a, const struct group_key *key)
 			add_row(a, r, key, g < groups.n ? groups.items[g] : NULL);
 }
 
-/** The method, with a number where several runs have it. */
-static void add_labels(struct analysis *a)
-{
-	for (size_t i = 0; i < a->runs->list.n; i++) {
-		const char *method = a->runs->list.items[i].method;
-		size_t n = 0, place = 0;
-		for (size_t k = 0; k < a->runs->list.n; k++) {
-			const bool same = kgb_str_eq(a->runs->list.items[k].method, method);
-			n += same;
-			place += same && k <= i;
-		}
-		method = method ? method : "run";
-		if (n > 1)
-			kgb_strv_addf(&a->labels, "%s #%zu", method, place);
-		else
-			kgb_strv_add(&a->labels, method);
-	}
-}
-
 static void add_heads(const struct analysis *a, struct kgb_strv *notes)
 {
 	for (size_t i = 0; i < a->runs->list.n; i++) {
@@ -301,7 +282,7 @@ static int analyze(struct kgb_cli *cli)
 	struct analysis a = {.runs = &runs, .table = &sheet.table};
 	if (take_keys(cli->flags.by, &keys, &err) < 0 || kgb_runs_open(cli, &runs, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	add_labels(&a);
+	kgb_runs_label(&runs, &a.labels);
 	add_heads(&a, &sheet.notes);
 	for (size_t r = 0; r < runs.list.n; r++)
 		add_row(&a, r, NULL, NULL);

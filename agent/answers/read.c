@@ -148,17 +148,16 @@ static int read_document(struct kgb_runs *runs, const char *text, size_t len, co
 	return 0;
 }
 
-static int read_journal(struct kgb_runs *runs, const char *path, struct kgb_err *err)
+static int render_journal(const char *path, struct kgb_buf *out, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = -1;
 	KGB_AUTO(run_state) struct kgb_run_state state = KGB_RUN_STATE_INIT;
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_journal_scan scan = {0};
 	if (kgb_fs_opendir(AT_FDCWD, path, &fd, err) < 0 ||
 	    kgb_journal_read(fd, kgb_run_state_fold, &state, &scan, err) < 0)
-		return -1;
-	kgb_results_render(&state, 0, &text);
-	return read_document(runs, text.ptr, text.len, path, err);
+		return kgb_ctx(err, "%s", path);
+	kgb_results_render(&state, 0, out);
+	return 0;
 }
 
 /** A journal that went on after results.json was written (a run that lives, or was cut off). */
@@ -173,18 +172,41 @@ static bool is_journal_newer(const char *results, const char *journal)
 	       (b.st_mtim.tv_sec == a.st_mtim.tv_sec && b.st_mtim.tv_nsec > a.st_mtim.tv_nsec);
 }
 
-int kgb_runs_read(struct kgb_runs *runs, const char *path, struct kgb_err *err)
+int kgb_run_document(const char *path, struct kgb_buf *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *results = kgb_path_join(path, KGB_RESULTS_NAME);
 	KGB_AUTO(free) char *journal = kgb_path_join(path, KGB_JOURNAL_NAME);
+	return is_journal_newer(results, journal)
+		       ? render_journal(path, out, err)
+		       : kgb_fs_read(AT_FDCWD, results, KGB_LIMIT_JSON, out, err);
+}
+
+int kgb_runs_read(struct kgb_runs *runs, const char *path, struct kgb_err *err)
+{
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	if (is_journal_newer(results, journal))
-		return read_journal(runs, path, err) < 0 ? kgb_ctx(err, "%s", path) : 0;
-	if (kgb_fs_read(AT_FDCWD, results, KGB_LIMIT_JSON, &text, err) < 0)
+	if (kgb_run_document(path, &text, err) < 0)
 		return -1;
 	if (read_document(runs, text.ptr, text.len, path, err) < 0)
-		return kgb_ctx(err, "%s", results);
+		return kgb_ctx(err, "%s/%s", path, KGB_RESULTS_NAME);
 	return 0;
+}
+
+void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels)
+{
+	for (size_t i = 0; i < runs->list.n; i++) {
+		const char *method = runs->list.items[i].method;
+		size_t n = 0, place = 0;
+		for (size_t k = 0; k < runs->list.n; k++) {
+			const bool same = kgb_str_eq(runs->list.items[k].method, method);
+			n += same;
+			place += same && k <= i;
+		}
+		method = method ? method : "run";
+		if (n > 1)
+			kgb_strv_addf(labels, "%s #%zu", method, place);
+		else
+			kgb_strv_add(labels, method);
+	}
 }
 
 const struct kgb_op_row *kgb_run_row_find(const struct kgb_run_row *run, const char *name,

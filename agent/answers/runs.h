@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -52,6 +53,11 @@ KGB_MUST_CHECK int kgb_runs_find(const char *runs_dir, const struct kgb_strv *wo
 				 struct kgb_strv *paths, struct kgb_err *err);
 /** Add the run in a folder. INVALID names the file that is broken. */
 KGB_MUST_CHECK int kgb_runs_read(struct kgb_runs *runs, const char *path, struct kgb_err *err);
+/** Append the text of its results.json; of a run whose journal is newer, or alone, what the journal
+ * makes of it. */
+KGB_MUST_CHECK int kgb_run_document(const char *path, struct kgb_buf *out, struct kgb_err *err);
+/** Add a label for each run: its method, with a number where several runs have it. */
+void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels);
 /** The operator of that name; NULL: the run has none. \param likely its place in a run of the same
  * plan, where it is looked for first. */
 const struct kgb_op_row *kgb_run_row_find(const struct kgb_run_row *run, const char *name,
