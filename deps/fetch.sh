@@ -176,6 +176,37 @@ need_cuda_headers() {
 		need_headers cublas cublas_v2.h cublas_api.h
 }
 
+# ---- The page of reports ----
+
+npm_install() {
+	npm ci --ignore-scripts --no-audit --no-fund --fetch-retries 2 --fetch-retry-mintimeout 1000 --fetch-retry-maxtimeout 5000
+}
+
+# Keeps the two files that a page contains, and the licences of all that went into them. Runs nothing of the packages.
+page_install() {
+	local new=$deps/page.new modules=$deps/page.new/node_modules
+	rm -rf "$new" &&
+		mkdir -p "$new" &&
+		cp "$root/deps/page/package.json" "$root/deps/page/package-lock.json" "$new/" &&
+		(cd "$new" && npm_install) &&
+		cp "$modules/d3/dist/d3.min.js" "$modules/@observablehq/plot/dist/plot.umd.min.js" "$new/" &&
+		(cd "$modules" && find . -maxdepth 3 -name 'LICENSE*' | sort | xargs tail -n +1) >"$new/LICENSES" &&
+		rm -rf "$modules" "${deps:?}/page" &&
+		mv "$new" "$deps/page"
+}
+
+need_page() {
+	local key
+	key=$(hash_of "$root/deps/page/package.json" "$root/deps/page/package-lock.json")
+	stamp_is page "$key" && [[ -f $deps/page/LICENSES ]] && return 0
+	rm -f "$deps/stamp/page"
+	if step page "installing deps/page/package.json" page_install; then
+		stamp_put page "$key"
+	else
+		missing+=(page)
+	fi
+}
+
 # ---- Coding CLIs ----
 
 # Each CLI has a folder with its pinned version in deps/cli, and a description in methods/data/program.
@@ -214,8 +245,7 @@ cli_install() {
 	rm -rf "$new" &&
 		mkdir -p "$new" &&
 		cp "$root/deps/cli/$name/package.json" "$root/deps/cli/$name/package-lock.json" "$new/" &&
-		(cd "$new" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries 2 \
-			--fetch-retry-mintimeout 1000 --fetch-retry-maxtimeout 5000) &&
+		(cd "$new" && npm_install) &&
 		find "$new/node_modules" -mindepth 1 -maxdepth 2 -name '*-musl' -prune -exec rm -rf {} + &&
 		if [[ ! -x $new/$binary ]]; then
 			printf 'the package has no %s\n' "$binary"
@@ -289,6 +319,9 @@ report_missing() {
 		cublas)
 			say "NOT FETCHED: headers of cuBLAS (deps/cublas-headers.txt). On a GPU operators of cuBLAS have no baseline;"
 			say "    everything else works."
+			;;
+		page)
+			say "NOT FETCHED: Observable Plot and D3 (deps/page). kgb-agent report --json works, its pages do not."
 			;;
 		cli)
 			say "NOT FETCHED: coding CLIs (deps/cli). Methods that drive them cannot run;"

@@ -28,6 +28,7 @@ struct kgb_flags {
 	const char *seed;
 	const char *baseline; /* verify --baseline */
 	const char *by; /* analyze --by */
+	const char *output; /* report --output */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	bool single_test, debug; /* one operator, or eight, of all */
@@ -63,7 +64,7 @@ struct kgb_command {
 extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_command,
 	kgb_dataset_command, kgb_doctor_command, kgb_config_command, kgb_rebuild_command,
 	kgb_resume_command, kgb_replay_command, kgb_setup_command, kgb_runs_command,
-	kgb_analyze_command, kgb_compare_command;
+	kgb_analyze_command, kgb_compare_command, kgb_report_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
 /** Print err and return kgb_err_exit. */

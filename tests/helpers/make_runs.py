@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Writes results of runs that no model made, for tests of the commands that answer from runs.
 
-    make_runs.py DIR [--runs N] [--operators N] [--checks N]
+    make_runs.py DIR [--runs N] [--operators N] [--checks N] [--whole]
 
 Each run is a folder with results.json in the form of tests/fixtures/agent/results.json. Which operators pass, how fast they are
-and what they cost is a formula of run and operator: no chance, so that outputs can be compared. Odd runs pass more.
+and what they cost is a formula of run and operator: no chance, so that outputs can be compared. Odd runs pass more. With --whole
+they have four methods, and each operator has a kernel, times and a history of checks of its own.
 """
 
 import argparse
 import copy
+import datetime
 import json
 import pathlib
 
@@ -41,22 +43,89 @@ def operator(template, run, number, checks):
     return "%s::op%03d" % (source, number), op
 
 
+def time_at(seconds):
+    start = datetime.datetime(2026, 11, 21, 8, 0, 0)
+    return (start + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+KERNEL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def {name}_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+{body}    tl.store(out_ptr + offsets, x, mask=mask)
+
+
+def {name}(x):
+    out = torch.empty_like(x)
+    {name}_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+    return out
+"""
+
+
+def give_history(op, run, number):
+    """Eight agents at a time on eight GPUs; each check costs tokens, and kernels of right operators get faster."""
+    passed, slot = op["status"] == "passed", number % 8
+    begin = 5 + number // 8 * 660.0 + 20 * slot
+    spent = 280 + 40 * ((number * 5 + run) % 8)
+    n_checks = 2 + (number * 3 + run) % 5
+    tokens, dollars = op["tokens"]["gateway"]["total_tokens"], op["cost_usd"]
+    template = op["verify_calls"][0]
+    op["attempts"][0].update(device=slot, start_time=time_at(begin), end_time=time_at(begin + spent), duration_seconds=spent)
+    op["verify_calls"] = []
+    for i in range(n_checks):
+        share, good = (i + 1) / n_checks, passed and i >= n_checks // 2
+        call = copy.deepcopy(template)
+        call.update(number=i + 1, time=time_at(begin + share * spent), status="passed" if good else "failed", seconds=12.5,
+                    code=None if good else "verify.mismatch", reached="timed" if good else "runs",
+                    speedup=round(op["speedup"] * (0.7 + 0.3 * share), 4) if good else None)
+        call["spent"]["tokens"]["total_tokens"] = int(tokens * share)
+        call["spent"]["cost_usd"] = round(dollars * share, 5)
+        op["verify_calls"].append(call)
+    op["device"] = "cuda:%d" % slot
+    op["time"].update(start_time=time_at(begin), end_time=time_at(begin + spent + 31), agent_seconds=spent, verify_seconds=30)
+    op["error"] = None if passed else "%d of 1024 elements are wrong" % (1 + number)
+    op["failing_case"] = None if passed else "op%03d/float32/n=1024/standard" % number
+
+
+def write_kernels(folder, operators, run):
+    for number, (name, op) in enumerate(operators.items()):
+        safe = name.replace("::", "__")
+        body = "".join("    x = x * %d.0 + %d.0  # step %d of run %d\n" % (i, number, i, run) for i in range(30 + number % 90))
+        op["kernel"] = "kernels/%s.py" % safe
+        (folder / "kernels").mkdir(exist_ok=True)
+        (folder / op["kernel"]).write_text(KERNEL.format(name=safe.split("__")[1], body=body))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dir")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--operators", type=int, default=30)
     parser.add_argument("--checks", type=int, default=1)
+    parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
     fixture = json.loads((ROOT / "tests/fixtures/agent/results.json").read_text())
     template = fixture["operators"]["aten::add"]
     for run in range(options.runs):
-        method = ("naive_cc", "normal_cc")[run % 2]
+        methods = ("naive_cc", "normal_cc", "llm", "loop_oc") if options.whole else ("naive_cc", "normal_cc")
+        method = methods[run % len(methods)]
         name = "%s_KernelGenBench_20261121T%06dZ_%04x" % (method, 80000 + run, run)
         document = dict(fixture, run_name=name, method=method, model="m-1", gateway="live", status="completed",
                         operators=dict(operator(template, run, i, options.checks) for i in range(options.operators)))
         folder = pathlib.Path(options.dir, name)
         folder.mkdir(parents=True)
+        if options.whole:
+            document["start_time"] = time_at(0)
+            for i, op in enumerate(document["operators"].values()):
+                give_history(op, run, i)
+            write_kernels(folder, document["operators"], run)
+            document["summary"]["seconds"]["wall"] = 700.0 * (options.operators // 8 + 1)
         (folder / "results.json").write_text(json.dumps(document, indent=2) + "\n")
 
 

@@ -56,6 +56,7 @@ case $(pwd) in
 		@openai/codex-linux-arm64/vendor/aarch64-unknown-linux-musl/bin/codex"
 	;;
 */opencode.new) binaries=opencode-linux-x64/bin/opencode ;;
+*/page.new) binaries="d3/dist/d3.min.js @observablehq/plot/dist/plot.umd.min.js d3/LICENSE" ;;
 esac
 for binary in $binaries; do
 	mkdir -p "node_modules/${binary%/*}" && printf '#!/bin/sh\ntouch "$state/ran"\n' >"node_modules/$binary"
@@ -106,12 +107,14 @@ test_expect_success 'the first run sets up everything; standard output is only t
 	tree main &&
 	main/bootstrap run add "a b" "" >out 2>err &&
 	test_equal "[add][a b][]" "$(cat out)" "arguments" &&
-	for step in python cuda cublas claude configure build; do
+	for step in python cuda cublas page claude configure build; do
 		test_grep "^bootstrap: $step: done in [0-9.]* s" err || return 1
 	done &&
 	test_grep "^ci --ignore-scripts --no-audit --no-fund" "$state/npm.log" &&
 	test -x main/.deps/venv/bin/python && test ! -e main/.deps/venv.new &&
-	test_grep "home = .*/main/.deps/venv$" main/.deps/venv/pyvenv.cfg
+	test_grep "home = .*/main/.deps/venv$" main/.deps/venv/pyvenv.cfg &&
+	test -s main/.deps/page/d3.min.js && test -s main/.deps/page/plot.umd.min.js && test -s main/.deps/page/LICENSES &&
+	test ! -e main/.deps/page/node_modules
 '
 
 test_expect_success 'the second run calls nothing' '
@@ -208,7 +211,7 @@ test_expect_success 'without network bootstrap reports missing and working parts
 	offline/bootstrap run list >out 2>err &&
 	test_equal "[list]" "$(cat out)" output &&
 	test_grep "NOT FETCHED: Python packages" err && test_grep "NOT FETCHED: coding CLIs" err &&
-	test_grep "NOT FETCHED: headers of CUDA" err && test_grep "NOT FETCHED: headers of cuBLAS" err &&
+	test_grep "NOT FETCHED: headers of CUDA" err && test_grep "NOT FETCHED: headers of cuBLAS" err && test_grep "NOT FETCHED: Observable Plot" err &&
 	test_grep "no network" err &&
 	test ! -e offline/.deps/venv && test ! -e offline/.deps/cli/claude &&
 	test_expect_code 4 offline/bootstrap setup
@@ -217,7 +220,7 @@ test_expect_success 'without network bootstrap reports missing and working parts
 test_expect_success 'missing parts are fetched when the network is back' '
 	rm "$state/offline" && forget_calls && offline/bootstrap setup &&
 	test_grep "^ci" "$state/npm.log" && test -x offline/.deps/venv/bin/python &&
-	test -d offline/.deps/cuda/include && test -d offline/.deps/cublas/include && test_grep -e "--preset release --fresh" "$state/cmake.log" &&
+	test -d offline/.deps/cuda/include && test -d offline/.deps/cublas/include && test -s offline/.deps/page/LICENSES && test_grep -e "--preset release --fresh" "$state/cmake.log" &&
 	forget_calls && offline/bootstrap setup && test ! -e "$state/cmake.log"
 '
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The cells of a report: what each operator came to in each run, with its kernel, its verdict and
+ * its history.
+ */
+#ifndef KGB_AGENT_PAGE_CELLS_H
+#define KGB_AGENT_PAGE_CELLS_H
+
+#include "agent/page/collected.h"
+#include "agent/page/kernels.h"
+#include "base/formats/jsonw.h"
+
+/** Write the member cells of the open object, and gather the kernels that they name by place. */
+void kgb_cells_write(struct kgb_jsonw *w, const struct kgb_collected *collected,
+		     struct kgb_kernels *kernels);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The summary of a report in sentences.
+ */
+#ifndef KGB_AGENT_PAGE_WORDS_H
+#define KGB_AGENT_PAGE_WORDS_H
+
+#include "agent/page/collected.h"
+#include "base/str.h"
+
+/** Add what must be read first (runs that are offline or measure different things), then what each
+ * run came to, then how the others differ from the run that passed most. */
+void kgb_words(const struct kgb_collected *collected, struct kgb_strv *warnings,
+	       struct kgb_strv *sentences);
+
+#endif
