@@ -126,9 +126,10 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 static void write_round(struct kgb_jsonw *w, const struct kgb_round *round)
 {
 	const struct kgb_verdict_summary *v = round->has_verdict ? &round->verdict : NULL;
-	kgb_jsonw_put(w, "{number: %d, time: %s, end: %s, status: %s, code: %s, kept: %hhd",
+	kgb_jsonw_put(w, "{number: %d, time: %s, end: %s, status: %s, code: %s, reached: %s",
 		      round->number, KGB_REPORT_TIME(round->time_ms), round->end,
-		      v ? v->status : NULL, v ? v->code : round->code, round->kept);
+		      v ? v->status : NULL, v ? v->code : round->code, v ? v->reached : NULL);
+	kgb_jsonw_put(w, "kept: %hhd", round->kept);
 	kgb_verdict_summary__write_speedup(w, v);
 	kgb_jsonw_put(w,
 		      "summary: %s, check: %+d, kernel_sha256: %s, commit: %s, session_id: %s, "
@@ -236,15 +237,35 @@ static void write_call(struct kgb_jsonw *w, const struct kgb_verify_call *call)
 	kgb_jsonw_put(w, "cost_usd: %g}}", kgb_report__dollars(call->spent.cost_nanos));
 }
 
-/** How far the kernel got, its cases by tier, mode and interface, and their times. */
+/** How far the kernel got, its cases by tier, mode, element type and interface, and their times. */
 static const struct kgb_row ladder_rows[] = {
 	KGB_ROW(TEXT, struct kgb_verdict_summary, reached, "reached"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, tiers, "tiers"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, modes, "modes"),
+	KGB_ROW(TREE, struct kgb_verdict_summary, dtypes, "dtypes"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, interfaces, "interfaces"),
 	KGB_ROW(TREE, struct kgb_verdict_summary, timed_cases, "timed_cases"),
 	KGB_ROWS_END,
 };
+
+/** Means over the timed cases: the speedup by the device's own clock, where every case has one, and
+ * the share of the device's peak that the kernel came to, where some case has one. */
+static void write_device(struct kgb_jsonw *w, const cJSON *timed_cases)
+{
+	const cJSON *timed = NULL;
+	double logs = 0, shares = 0;
+	size_t n = 0, n_shares = 0;
+	cJSON_ArrayForEach(timed, timed_cases) {
+		const double share = kgb_json_num(timed, "candidate.peak_share", (double)NAN);
+		logs += log(kgb_json_num(timed, "speedup_device.value", (double)NAN));
+		n++;
+		shares += isnan(share) ? 0 : share;
+		n_shares += isnan(share) ? 0 : 1;
+	}
+	kgb_jsonw_put(w, "speedup_device: %g, peak_share: %g",
+		      n > 0 ? exp(logs / (double)n) : (double)NAN,
+		      n_shares > 0 ? shares / (double)n_shares : (double)NAN);
+}
 
 static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 {
@@ -253,6 +274,7 @@ static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 		      v ? v->total_tests : -1, v ? v->passed_tests : -1, v ? v->failed_tests : -1);
 	kgb_rows_write(w, ladder_rows, v ? v : &(struct kgb_verdict_summary){0});
 	kgb_verdict_summary__write_speedup(w, v);
+	write_device(w, v ? v->timed_cases : NULL);
 	kgb_jsonw_put(w,
 		      "error: %s, error_code: %s, failing_case: %s, verdict: %s, platform: %s, "
 		      "device: %s, gpu: %s, baseline: %s, seed: %s",

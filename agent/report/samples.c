@@ -353,5 +353,5 @@ int kgb_samples_write_file(int dir_fd, const struct kgb_run_state *state, struct
 	for (size_t i = 0; i < state->n_ops; i++)
 		for (size_t k = 0; k < state->ops[i].n_samples; k++)
 			kgb_samples_write_line(&state->ops[i], &state->ops[i].samples[k], &text);
-	return kgb_fs_write_atomic(dir_fd, "samples.jsonl", text.ptr, text.len, 0644, false, err);
+	return kgb_fs_write_atomic(dir_fd, KGB_SAMPLES_NAME, text.ptr, text.len, 0644, false, err);
 }

@@ -10,6 +10,8 @@
 #include "agent/store/state.h"
 #include "base/formats/jsonw.h"
 
+#define KGB_SAMPLES_NAME "samples.jsonl"
+
 /** pass@k of a run at one rung, over the operators that have k answers. */
 struct kgb_estimate kgb_run_pass_at_k(const struct kgb_run_state *state, enum kgb_sample_rung rung,
 				      size_t k);

@@ -66,7 +66,7 @@ struct kgb_verdict_summary {
 	int64_t wall_ms;
 	int64_t total_tests, passed_tests, failed_tests;
 	/* Cases as the verdict counts them (docs/results.md); NULL: it does not. */
-	const cJSON *tiers, *modes, *interfaces;
+	const cJSON *tiers, *modes, *dtypes, *interfaces;
 	const cJSON *timed_cases; /* figures of the timing by case; NULL: nothing was timed */
 	const char *gpu; /* name of the GPU that timed it, or NULL */
 	const char *baseline; /* what it was timed against (docs/timing.md), or NULL */

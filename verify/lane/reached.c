@@ -65,6 +65,8 @@ void kgb_interface_count_add(struct kgb_interface_count *to, const struct kgb_in
 		add_tally(&to->tiers[i], &from->tiers[i]);
 	for (int i = 0; i < KGB_N_JUDGED_MODES; i++)
 		add_tally(&to->modes[i], &from->modes[i]);
+	for (int i = 0; i < KGB_N_DTYPES; i++)
+		add_tally(&to->dtypes[i], &from->dtypes[i]);
 	if (from->best > to->best)
 		to->best = from->best;
 }

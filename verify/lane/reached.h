@@ -9,6 +9,7 @@
 
 #include "base/codes.h"
 #include "verify/spec/spec.h"
+#include "verify/tensor/dtype.h"
 
 /** Each rung includes those before it. */
 enum kgb_reached {
@@ -29,7 +30,7 @@ struct kgb_tally {
 struct kgb_interface_count {
 	const char *entry;
 	int64_t total, passed, failed;
-	struct kgb_tally tiers[KGB_N_TIERS], modes[KGB_N_JUDGED_MODES];
+	struct kgb_tally tiers[KGB_N_TIERS], modes[KGB_N_JUDGED_MODES], dtypes[KGB_N_DTYPES];
 	enum kgb_reached best; /* of its cases, RUNS at most */
 };
 /** "refused" ... "timed"; NULL for UNKNOWN. */

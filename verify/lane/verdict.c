@@ -383,6 +383,10 @@ static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_put(w, "modes: {");
 	for (int i = 0; i < KGB_N_JUDGED_MODES; i++)
 		write_tally(kgb_mode_name((enum kgb_mode)i), &sum.modes[i], w);
+	kgb_jsonw_put(w, "}, dtypes: {");
+	for (int i = 0; i < KGB_N_DTYPES; i++)
+		if (sum.dtypes[i].total > 0)
+			write_tally(kgb_dtype_name((enum kgb_dtype)i), &sum.dtypes[i], w);
 	kgb_jsonw_put(w, "}, interfaces: {");
 	for (size_t i = 0; i < verdict->n_interfaces; i++)
 		write_counts(verdict, i, w);

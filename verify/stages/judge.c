@@ -215,6 +215,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 		count->total++;
 		count->tiers[c->tier].total++;
 		count->modes[c->mode].total++;
+		count->dtypes[c->dtype].total++;
 	}
 
 	int rc = read_kernel(judge, lane, err);

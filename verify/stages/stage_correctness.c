@@ -57,7 +57,7 @@ static void count_case(struct kgb_lane *lane, const struct kgb_case *c, enum kgb
 		.best = kgb_reached_by_case(code, launched),
 	};
 
-	count.tiers[c->tier] = count.modes[c->mode] = one;
+	count.tiers[c->tier] = count.modes[c->mode] = count.dtypes[c->dtype] = one;
 	lane->launched = false;
 	lane->verdict->passed_tests += one.passed;
 	lane->verdict->failed_tests += one.failed;

@@ -151,6 +151,7 @@ void kgb_timed_case_write(const struct kgb_timer *timer, const struct kgb_timer_
 
 	kgb_jsonw_put(w, "{result: %s", kgb_timing_result_name(info->result));
 	kgb_interval_write(w, "speedup", info->speedup);
+	kgb_interval_write(w, "speedup_device", info->speedup_device);
 	kgb_jsonw_put(w, "bytes: %+ld, flops: %+ld, peak_gb_per_s: %g, peak_tflop_per_s: %g",
 		      c->bytes > 0 ? c->bytes : -1, c->flops > 0 ? c->flops : -1,
 		      known(c->machine.bytes_per_s) / 1e9, known(c->machine.flops_per_s) / 1e12);

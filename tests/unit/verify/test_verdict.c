@@ -77,6 +77,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"reached",
 		"tiers",
 		"modes",
+		"dtypes",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
