@@ -293,11 +293,11 @@ static int answer(const struct kgb_cli *cli, struct pairs *pairs, struct kgb_she
 	add_head("B", pairs->b_run, &sheet->notes);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(measures); i++) {
 		const struct result r = measure(pairs, &measures[i]);
-		add_measure(&sheet->table, &measures[i], &r);
+		add_measure(&sheet->tables[0].table, &measures[i], &r);
 		if (measures[i].of == correct_of || measures[i].of == speedup_of)
 			add_verdict(&measures[i], &r, &sheet->notes);
 	}
-	add_flips(pairs, &sheet->second);
+	add_flips(pairs, &sheet->tables[1].table);
 	return 0;
 }
 
@@ -306,10 +306,8 @@ static int compare(struct kgb_cli *cli)
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
 	struct kgb_sheet sheet = {.schema = "kgb.compare/1",
-				  .member = "measures",
-				  .table = KGB_TABLE(measure_columns),
-				  .second_member = "flips",
-				  .second = KGB_TABLE(flip_columns)};
+				  .tables = {{"measures", KGB_TABLE(measure_columns)},
+					     {"flips", KGB_TABLE(flip_columns)}}};
 	struct pairs pairs = {0};
 	int rc = kgb_runs_open(cli, &runs, &err);
 	if (rc == 0 && runs.list.n != 2)

@@ -38,7 +38,7 @@ static double size_on_disk(const char *path)
 static void add_run(struct kgb_table *table, const struct kgb_run_row *run)
 {
 	struct kgb_figures f;
-	kgb_figures_of(run, NULL, NULL, &f);
+	kgb_figures_of(run, NULL, &f);
 	const double bytes = size_on_disk(run->path);
 	kgb_table_word(table, run->status);
 	kgb_table_number(table, (double)f.n, "%zu", f.n);
@@ -69,12 +69,11 @@ static int list_runs(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
-	struct kgb_sheet sheet = {
-		.schema = "kgb.runs/1", .member = "runs", .table = KGB_TABLE(columns)};
+	struct kgb_sheet sheet = {.schema = "kgb.runs/1", .tables = {{"runs", KGB_TABLE(columns)}}};
 	if (name_all(cli, &err) < 0 || kgb_runs_open(cli, &runs, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_VEC_FOREACH(run, &runs.list)
-		add_run(&sheet.table, run);
+		add_run(&sheet.tables[0].table, run);
 	const int exit_code = kgb_sheet_print(cli, &sheet);
 	kgb_sheet_release(&sheet);
 	return exit_code;

@@ -4,8 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char *const heavy[] = {"attempts",   "verify_calls", "timed_cases",
-				    "interfaces", "samples",      "tiers"};
+#include "base/str.h"
+
+static const char *const heavy[] = {"attempts", "verify_calls", "timed_cases", "interfaces",
+				    "dtypes",   "samples",      "sandbox",     "tiers"};
 
 /** The character after the string that begins at `at`; `end` when it does not end. */
 static const char *after_string(const char *at, const char *end)
@@ -38,11 +40,11 @@ static const char *after_value(const char *at, const char *end)
 	return end;
 }
 
-static bool is_heavy(const char *name, size_t len)
+static bool is_heavy(const char *name, size_t len, const char *const *kept)
 {
 	for (size_t i = 0; i < sizeof(heavy) / sizeof(*heavy); i++)
 		if (strlen(heavy[i]) == len && memcmp(heavy[i], name, len) == 0)
-			return true;
+			return !kgb_str_is_one_of(heavy[i], kept);
 	return false;
 }
 
@@ -54,9 +56,10 @@ static const char *skip_blanks(const char *at, const char *end)
 }
 
 /** Where the heavy value of the member begins whose name ends at `at`; NULL: it has none. */
-static const char *heavy_value(const char *name, const char *at, const char *end)
+static const char *heavy_value(const char *name, const char *at, const char *end,
+			       const char *const *kept)
 {
-	if (!is_heavy(name + 1, (size_t)(at - name) - 2))
+	if (!is_heavy(name + 1, (size_t)(at - name) - 2, kept))
 		return NULL;
 	const char *colon = skip_blanks(at, end);
 	if (colon >= end || *colon != ':')
@@ -65,13 +68,13 @@ static const char *heavy_value(const char *name, const char *at, const char *end
 	return value < end && (*value == '{' || *value == '[') ? value : NULL;
 }
 
-void kgb_outline(const char *text, size_t len, struct kgb_buf *out)
+void kgb_outline(const char *text, size_t len, const char *const *kept, struct kgb_buf *out)
 {
 	const char *at = text, *end = text + len, *copied = text;
 	while ((at = memchr(at, '"', (size_t)(end - at)))) {
 		const char *name = at;
 		at = after_string(at, end);
-		const char *value = at - name > 2 ? heavy_value(name, at, end) : NULL;
+		const char *value = at - name > 2 ? heavy_value(name, at, end, kept) : NULL;
 		if (!value)
 			continue;
 		kgb_buf_add(out, copied, (size_t)(value - copied));

@@ -8,9 +8,10 @@
 
 #include "base/buf.h"
 
-/** Append the text with the value of each member "attempts", "verify_calls", "timed_cases",
- * "interfaces", "samples" and "tiers" that is an array or an object replaced by null. Text that is
- * no JSON stays no JSON, or its fault was in such a value. */
-void kgb_outline(const char *text, size_t len, struct kgb_buf *out);
+/** Append the text with the value of each heavy member ("attempts", "verify_calls", "timed_cases",
+ * "interfaces", "dtypes", "samples", "sandbox" and "tiers") that is an array or an object replaced
+ * by null. Text that is no JSON stays no JSON, or its fault was in such a value.
+ * \param kept members that stay whole; NULL ends the list */
+void kgb_outline(const char *text, size_t len, const char *const *kept, struct kgb_buf *out);
 
 #endif

@@ -15,19 +15,62 @@
 #include "base/str.h"
 #include "base/vec.h"
 
+/** What is read beyond the figures of an operator: each makes long runs slower to read. */
+enum kgb_detail {
+	KGB_DETAIL_STEPS = 1, /* `steps` and `solved` */
+	KGB_DETAIL_PARTS = 2, /* `parts` */
+};
+
+/** A kernel on the way to the last one: a round of a method that works in rounds, or a sample of a
+ * bare model. */
+struct kgb_op_step {
+	int chain; /* attempt, or sample */
+	int round; /* of the chain, ascending; 0: the kernel that it began with */
+	bool is_compiled, is_correct;
+	double speedup; /* of a correct kernel */
+};
+
+/** The cases of one interface or one element type of an operator. */
+struct kgb_op_part {
+	const char *name; /* "add_Tensor", "float32" */
+	bool is_dtype;
+	const char *reached; /* of an interface */
+	bool is_correct; /* right on all of its cases */
+	double speedup; /* geometric mean over its timed cases */
+};
+
+/** What an operator had cost. */
+struct kgb_op_cost {
+	double tokens, dollars, seconds;
+};
+
 /** One operator of one run. Words are NULL and numbers NaN where nothing is known. */
 struct kgb_op_row {
 	const char *name; /* "aten::add" */
 	const char *status; /* of results.json */
 	const char *code; /* why it did not pass */
 	const char *reached; /* the ladder's rung; of an older passed verdict "correct" */
-	const char *source, *category, *gpu, *baseline, *spec_sha256;
+	const char *source, *category, *platform, *gpu, *baseline, *spec_sha256;
+	const char *kernel; /* its file, below the run's folder */
+	const char *group; /* of kgb_groups_assign */
+	const char *part; /* of a row that is a part of an operator (kgb_runs_split) */
 	bool is_replaced; /* counts in no rate */
 	bool is_finished; /* else it counts as not passed */
-	bool is_compiled, is_core, is_correct; /* rungs reached by a kernel of the run */
+	bool is_compiled, is_run, is_core, is_correct; /* rungs reached by a kernel of the run */
+	double standard, outlier; /* 1: right on all cases of the mode; NaN: it has no such case */
 	double speedup; /* of a correct kernel */
+	double speedup_device; /* the same by the device's own clock */
+	double peak_share; /* of the device's peak, the larger of memory and arithmetic */
 	double tokens, dollars; /* of all attempts, those lost included */
 	double agent_seconds, verify_seconds;
+	/* Details, in the arena of the runs; none unless they are asked for. */
+	const struct kgb_op_step *steps;
+	size_t n_steps;
+	struct kgb_op_cost solved; /* when its first right kernel was there; NaN: there is none */
+	const struct kgb_op_part *parts;
+	size_t n_parts;
+	const struct kgb_quality
+		*quality; /* of its kernel, where agent/analysis/quality.c has asked */
 };
 
 struct kgb_run_row {
@@ -44,6 +87,7 @@ struct kgb_run_row {
 struct kgb_runs {
 	KGB_VEC(struct kgb_run_row) list;
 	struct kgb_arena arena; /* of all words */
+	unsigned details; /* enum kgb_detail; set before runs are read */
 };
 
 /** Add to `paths` the folders of the runs that the words name, each run once: a run below
@@ -62,6 +106,10 @@ void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels);
  * plan, where it is looked for first. */
 const struct kgb_op_row *kgb_run_row_find(const struct kgb_run_row *run, const char *name,
 					  size_t likely);
+/** Leave out the operators whose name fits none of the patterns ("aten::*", "cublas?gemm*": one
+ * without "::" is compared with the name after it). NOT_FOUND: none is left. */
+KGB_MUST_CHECK int kgb_runs_keep(struct kgb_runs *runs, const struct kgb_strv *patterns,
+				 struct kgb_err *err);
 void kgb_runs_release(struct kgb_runs *runs);
 void kgb_auto_runs(struct kgb_runs *runs);
 

@@ -29,11 +29,9 @@ static void write_json(const struct kgb_sheet *sheet, struct kgb_buf *out)
 	for (size_t i = 0; i < sheet->notes.n; i++)
 		kgb_jsonw_str(&w, sheet->notes.items[i]);
 	kgb_jsonw_array_end(&w);
-	kgb_jsonw_key(&w, sheet->member);
-	kgb_table_json(&sheet->table, &w);
-	if (sheet->second_member) {
-		kgb_jsonw_key(&w, sheet->second_member);
-		kgb_table_json(&sheet->second, &w);
+	for (size_t i = 0; sheet->tables[i].member; i++) {
+		kgb_jsonw_key(&w, sheet->tables[i].member);
+		kgb_table_json(&sheet->tables[i].table, &w);
 	}
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
@@ -57,12 +55,20 @@ static void write_notes(const struct kgb_sheet *sheet, bool markdown, struct kgb
 		kgb_buf_addc(out, '\n');
 }
 
-static void write_table(const struct kgb_table *table, bool markdown, struct kgb_buf *out)
+static void write_tables(const struct kgb_sheet *sheet, bool markdown, struct kgb_buf *out)
 {
-	if (markdown)
-		kgb_table_markdown(table, out);
-	else
-		kgb_table_text(table, width_of_stdout(), out);
+	const size_t before = out->len;
+	for (size_t i = 0; sheet->tables[i].member; i++) {
+		const struct kgb_table *table = &sheet->tables[i].table;
+		if (kgb_table_n_rows(table) == 0)
+			continue;
+		if (out->len > before)
+			kgb_buf_addc(out, '\n');
+		if (markdown)
+			kgb_table_markdown(table, out);
+		else
+			kgb_table_text(table, width_of_stdout(), out);
+	}
 }
 
 int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet)
@@ -72,14 +78,10 @@ int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet)
 	if (cli->flags.json) {
 		write_json(sheet, &out);
 	} else if (cli->flags.csv) {
-		kgb_table_csv(&sheet->table, &out);
+		kgb_table_csv(&sheet->tables[0].table, &out);
 	} else {
 		write_notes(sheet, markdown, &out);
-		write_table(&sheet->table, markdown, &out);
-		if (sheet->second_member && kgb_table_n_rows(&sheet->second) > 0) {
-			kgb_buf_addc(&out, '\n');
-			write_table(&sheet->second, markdown, &out);
-		}
+		write_tables(sheet, markdown, &out);
 	}
 	return kgb_cli_print(&out, KGB_EXIT_OK);
 }
@@ -87,6 +89,6 @@ int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet)
 void kgb_sheet_release(struct kgb_sheet *sheet)
 {
 	kgb_strv_release(&sheet->notes);
-	kgb_table_release(&sheet->table);
-	kgb_table_release(&sheet->second);
+	for (size_t i = 0; sheet->tables[i].member; i++)
+		kgb_table_release(&sheet->tables[i].table);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the commands that answer share: their options, reading the runs, printing a table.
+ * What the commands that answer share: their options, reading the runs, printing tables.
  */
 #ifndef KGB_AGENT_ANSWERS_SHEET_H
 #define KGB_AGENT_ANSWERS_SHEET_H
@@ -14,14 +14,17 @@
 			   "print one table as comma-separated values"), \
 		KGB_OPTION_OF_FLAG("markdown", 0, FLAG, markdown, NULL, "print Markdown tables")
 
+#define KGB_SHEET_TABLES 10
+
 /** What a command prints. */
 struct kgb_sheet {
 	const char *schema; /* "kgb.analyze/1" */
 	struct kgb_strv notes; /* lines for people before the tables, which JSON has too */
-	const char *member; /* of the JSON document, that has the rows */
-	struct kgb_table table;
-	const char *second_member; /* NULL: there is no second table; CSV never has it */
-	struct kgb_table second;
+	struct {
+		const char
+			*member; /* of the JSON document, that has the rows; NULL ends the list */
+		struct kgb_table table; /* people do not see one without a row; CSV has the first */
+	} tables[KGB_SHEET_TABLES + 1];
 };
 
 /** Read the runs that the command line names. */

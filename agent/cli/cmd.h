@@ -27,13 +27,15 @@ struct kgb_flags {
 	const char *op_name, *resume_from, *test_type; /* names of KernelGenBench's script */
 	const char *seed;
 	const char *baseline; /* verify --baseline */
-	const char *by; /* analyze --by */
+	const char *by, *only; /* analyze */
 	const char *output; /* report --output */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	bool single_test, debug; /* one operator, or eight, of all */
 	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes,
 		schema, example, csv, markdown;
+	bool view_curve, view_failures, view_unsolved, view_rounds, view_anytime, view_attribution,
+		view_quality; /* analyze */
 };
 
 struct kgb_command;

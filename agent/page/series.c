@@ -28,10 +28,13 @@ static void write_share(struct kgb_jsonw *w, size_t k, size_t n)
 		      kgb_shortened(share.low), kgb_shortened(share.high));
 }
 
+/** A word of an operator; NULL: unknown. */
+typedef const char *(*word_fn)(const struct kgb_op_row *op);
+
 /* ---- fast_p ---- */
 
 /** Speedups of the operators that count; returns how many these are. */
-static size_t take_speedups(const struct kgb_run_row *run, kgb_group_fn group_of, const char *group,
+static size_t take_speedups(const struct kgb_run_row *run, word_fn group_of, const char *group,
 			    double *out, size_t *n_correct)
 {
 	size_t n = 0;
@@ -86,7 +89,7 @@ static const char *source_of(const struct kgb_op_row *op)
 }
 
 static void write_group(struct kgb_jsonw *w, size_t r, const struct kgb_run_row *run,
-			const char *by, kgb_group_fn of, const char *group)
+			const char *by, word_fn of, const char *group)
 {
 	KGB_AUTO(free) double *speedups = kgb_xcalloc(run->ops.n + 1, sizeof(*speedups));
 	KGB_AUTO(free) double *ones = kgb_xcalloc(run->ops.n + 1, sizeof(*ones));
@@ -106,7 +109,7 @@ static void write_group(struct kgb_jsonw *w, size_t r, const struct kgb_run_row 
 }
 
 static void write_groups(struct kgb_jsonw *w, const struct kgb_collected *c, const char *by,
-			 kgb_group_fn of)
+			 word_fn of)
 {
 	KGB_AUTO(strv) struct kgb_strv groups = KGB_STRV_INIT;
 	KGB_VEC_FOREACH(op, &c->operators)

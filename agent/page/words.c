@@ -91,7 +91,7 @@ static void add_run(const struct kgb_collected_run *run, struct kgb_strv *senten
 {
 	struct kgb_figures f;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	kgb_figures_of(run->row, NULL, NULL, &f);
+	kgb_figures_of(run->row, NULL, &f);
 	kgb_buf_addf(&text, "%s: %zu of %zu operators passed", run->label, f.n_correct, f.n);
 	if (f.n > 0)
 		kgb_buf_addf(&text, " (%.1f %%; 95 %% interval %.1f to %.1f)",

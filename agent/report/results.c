@@ -252,10 +252,10 @@ static const struct kgb_row ladder_rows[] = {
  * the share of the device's peak that the kernel came to, where some case has one. */
 static void write_device(struct kgb_jsonw *w, const cJSON *timed_cases)
 {
-	const cJSON *timed = NULL;
 	double logs = 0, shares = 0;
 	size_t n = 0, n_shares = 0;
-	cJSON_ArrayForEach(timed, timed_cases) {
+	for (const cJSON *timed = timed_cases ? timed_cases->child : NULL; timed;
+	     timed = timed->next) {
 		const double share = kgb_json_num(timed, "candidate.peak_share", (double)NAN);
 		logs += log(kgb_json_num(timed, "speedup_device.value", (double)NAN));
 		n++;

@@ -21,6 +21,21 @@ FAILURES = (("failed", "verify.mismatch", "runs"), ("refused", "contract.missing
             ("failed", "verify.mismatch", "core"), ("timeout", "agent.timeout", None), ("cheated", "cheat.ghost", "correct"))
 
 
+def tally(total, passed):
+    return {"total": total, "passed": passed, "failed": total - passed}
+
+
+def cases(op, number):
+    """Cases of the verdict: a kernel that is right on core cases is right on standard inputs and float32. None without a verdict."""
+    if op["reached"] is None:
+        return
+    core, right = op["reached"] in ("core", "timed"), op["reached"] == "timed"
+    op["modes"] = {"standard": tally(4, 4 * core), "outlier": tally(2 * (number % 5 > 0), 2 * right * (number % 5 > 0)),
+                   "special": tally(1, right)}
+    op["dtypes"] = {"float32": tally(4, 4 * core), "float16": tally(3, 3 * right)}
+    op["interfaces"] = {"op%03d" % number: dict(tally(7, 7 if right else 4 * core), reached=op["reached"])}
+
+
 def operator(template, run, number, checks):
     op = copy.deepcopy(template)
     source, categories = SOURCES[number % len(SOURCES)]
@@ -32,14 +47,17 @@ def operator(template, run, number, checks):
     op["time"]["agent_seconds"] = 60 + 10 * (number % 7)
     op["tokens"]["gateway"]["total_tokens"] = 10000 + 500 * (number % 11) + 2000 * (run % 2)
     op["verify_calls"] = op["verify_calls"] * checks
+    op["platform"] = "cuda"
     if passed:
         speedup = round((0.4 + 0.25 * (number % 8)) * (1 + 0.15 * (run % 2) * (number % 4 - 1)), 4)
         op.update(status="passed", reached="timed", error=None, error_code=None, speedup=speedup,
-                  speedup_low=round(speedup * 0.98, 4), speedup_high=round(speedup * 1.02, 4), gpu="NVIDIA H100")
+                  speedup_low=round(speedup * 0.98, 4), speedup_high=round(speedup * 1.02, 4), gpu="NVIDIA H100",
+                  speedup_device=round(speedup * 1.1, 4), peak_share=0.1 + 0.1 * (number % 5))
     else:
         status, code, reached = FAILURES[(number + run) % len(FAILURES)]
         op.update(status=status, reached=reached, error="as made", error_code=code, speedup=None, speedup_low=None,
                   speedup_high=None, gpu=None)
+    cases(op, number)
     return "%s::op%03d" % (source, number), op
 
 

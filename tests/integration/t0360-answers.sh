@@ -49,6 +49,67 @@ assert rows[2][\"group\"] == \"aten\" and rows[2][\"speedup_common\"] is None
 "
 '
 
+test_expect_success 'each table in 80 columns, its document valid, and CSV with one table only' '
+	kgb-agent analyze "runs/n*" --failures --unsolved --attribution --by category >out && same views.txt &&
+	for view in curve failures unsolved rounds anytime attribution; do
+		kgb-agent analyze "runs/n*" story --$view --by source+status >out && sed "1,/^$/d" out >tables &&
+		test_no_grep ".\{81\}" tables &&
+		kgb-agent analyze "runs/n*" story --$view --by source --json >rows.json && valid analyze rows.json &&
+		kgb-agent analyze "runs/n*" story --$view --by source --csv >rows.csv || return 1
+	done &&
+	kgb-agent analyze "runs/n*" --curve --csv >rows.csv && test_grep "^run,label,by,group,p,faster,operators,fast_p," rows.csv &&
+	test_expect_code 2 kgb-agent analyze "runs/n*" --curve --rounds --csv 2>err && test_grep "choose one of --curve and --rounds" err
+'
+
+test_expect_success 'operators are grouped by parts and by two keys at once, and chosen by name' '
+	kgb-agent analyze "runs/n*" --by dtype,interface,source+chip --json >rows.json && valid analyze rows.json &&
+	python3 -c "
+import json
+rows = {(r[\"label\"], r[\"by\"], r[\"group\"]): r for r in json.load(open(\"rows.json\"))[\"rows\"]}
+wide, half = (rows[\"naive_cc\", \"dtype\", t] for t in (\"float32\", \"float16\"))
+assert wide[\"operators\"] == half[\"operators\"] == 30, wide  # without a verdict it fails in the types of the other run
+assert (wide[\"correct\"], half[\"correct\"]) == (17 / 30, 13 / 30) and wide[\"tokens\"] is None
+assert rows[\"naive_cc\", \"interface\", \"op000\"][\"operators\"] == 1
+assert rows[\"normal_cc\", \"source+chip\", \"vllm + cuda\"][\"operators\"] == 10
+" &&
+	kgb-agent analyze "runs/n*" --only "vllm*,op000" --json >rows.json &&
+	python3 -c "import json; assert [r[\"operators\"] for r in json.load(open(\"rows.json\"))[\"rows\"]] == [11, 11]" &&
+	test_expect_code 2 kgb-agent analyze "runs/n*" --only "cuda*" 2>err && test_grep "no operator of these runs is named .cuda" err &&
+	test_expect_code 2 kgb-agent analyze "runs/n*" --attribution --by dtype 2>err && test_grep "dtype. divides operators" err
+'
+
+if reason=$(test_have torch); then
+	test_expect_success 'radon measures kernels; a hostile one costs only its own figures' '
+		for run in runs/n*; do mkdir "$run/kernels"; done
+		naive=$(echo runs/naive*)/kernels/aten__add.py normal=$(echo runs/normal*)/kernels/aten__add.py
+		cp "$KGB_TEST_SOURCE_DIR/tests/honest/aten__div_/in_place.py" "$naive" &&
+		python3 -c "print(\"(\" * 200000)" >"$normal" &&
+		kgb-agent analyze "runs/n*" --quality --json >rows.json && valid analyze rows.json &&
+		python3 -c "
+import json
+answer = json.load(open(\"rows.json\"))
+rows = {(r[\"label\"], r[\"kernels\"]): r for r in answer[\"quality\"]}
+assert set(rows) == {(\"naive_cc\", k) for k in (\"all\", \"right\", \"not right\", \"faster\", \"not faster\")}, set(rows)
+naive = rows[\"naive_cc\", \"all\"]
+assert naive[\"n\"] == 30 and 50 < naive[\"maintainability\"] < 51 and naive[\"trivial\"] == 0, naive
+assert naive[\"complexity\"] == 3.125 and naive[\"complexity_max\"] == 12, naive
+assert rows[\"naive_cc\", \"right\"][\"n\"] == 13 and rows[\"naive_cc\", \"faster\"][\"n\"] == 9
+assert \"normal_cc: radon cannot read 30 kernels\" in answer[\"notes\"], answer[\"notes\"]
+" &&
+		echo "\"\"\"Nothing.\"\"\"" >"$normal" &&
+		kgb-agent analyze "runs/n*" --quality >out && test_grep "normal_cc  all    all .* 100.0 .100.0, 100.0.  *30 " out
+	'
+else
+	test_skip 'radon measures kernels; a hostile one costs only its own figures' "$reason"
+fi
+
+test_expect_success 'an interpreter without radon is named with the remedy, status 4' '
+	printf "#!/bin/sh\nexit 3\n" >python && chmod +x python &&
+	test_expect_code 4 kgb-agent analyze "runs/n*" --quality --set "paths.python=$TRASH/python" 2>err &&
+	test_grep "python. has no radon: run .kgb-agent setup." err &&
+	test_expect_code 4 kgb-agent analyze "runs/n*" --quality --set paths.python=/nowhere 2>err && test_grep "no Python at ./nowhere" err
+'
+
 test_expect_success 'a run that did not end keeps all its operators, and offline is the first word' '
 	kgb-agent analyze story >out && same unfinished.txt &&
 	kgb-agent analyze story --by code,gpu --json >rows.json && valid analyze rows.json &&

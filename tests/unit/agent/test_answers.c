@@ -3,6 +3,7 @@
 #include <sys/time.h>
 
 #include "agent/answers/figures.h"
+#include "agent/answers/groups.h"
 #include "agent/answers/outline.h"
 #include "agent/answers/runs.h"
 #include "agent/report/tabular.h"
@@ -38,23 +39,30 @@ static void write_file(const char *dir, const char *name, const char *text)
 
 /* ---- outline ---- */
 
+static const char *const nothing[] = {NULL};
+static const char *const attempts[] = {"attempts", NULL};
+
 static const struct {
+	const char *const *kept;
 	const char *text, *wanted;
 } outlines[] = {
-	{"{}", "{}"},
-	{"", ""},
-	{"{\"attempts\": [1, {\"a\": \"]\"}], \"b\": 1}", "{\"attempts\": null, \"b\": 1}"},
-	{"{\"samples\" :\n {\"x\": [[]]}}", "{\"samples\" :\n null}"},
-	{"{\"attempts\": 3, \"tiers\": null}", "{\"attempts\": 3, \"tiers\": null}"},
-	{"{\"a\": \"attempts\", \"b\": [1]}", "{\"a\": \"attempts\", \"b\": [1]}"},
-	{"{\"a\\\"attempts\": [1]}", "{\"a\\\"attempts\": [1]}"},
-	{"[\"attempts\", [1]]", "[\"attempts\", [1]]"},
-	{"{\"tiers\": {\"a\": \"\\\\\"}, \"tiers\": {}}", "{\"tiers\": null, \"tiers\": null}"},
+	{nothing, "{}", "{}"},
+	{nothing, "", ""},
+	{nothing, "{\"attempts\": [1, {\"a\": \"]\"}], \"b\": 1}",
+	 "{\"attempts\": null, \"b\": 1}"},
+	{nothing, "{\"samples\" :\n {\"x\": [[]]}}", "{\"samples\" :\n null}"},
+	{nothing, "{\"attempts\": 3, \"tiers\": null}", "{\"attempts\": 3, \"tiers\": null}"},
+	{nothing, "{\"a\": \"attempts\", \"b\": [1]}", "{\"a\": \"attempts\", \"b\": [1]}"},
+	{nothing, "{\"a\\\"attempts\": [1]}", "{\"a\\\"attempts\": [1]}"},
+	{nothing, "[\"attempts\", [1]]", "[\"attempts\", [1]]"},
+	{nothing, "{\"tiers\": {\"a\": \"\\\\\"}, \"tiers\": {}}",
+	 "{\"tiers\": null, \"tiers\": null}"},
+	{attempts, "{\"attempts\": [1], \"tiers\": [1]}", "{\"attempts\": [1], \"tiers\": null}"},
 	/* No JSON stays none. */
-	{"{\"tiers\": {\"a\": [1}", "{\"tiers\": null"},
-	{"{\"tiers\": {\"a\": \"x", "{\"tiers\": null"},
-	{"{\"tiers", "{\"tiers"},
-	{"{\"tiers\":", "{\"tiers\":"},
+	{nothing, "{\"tiers\": {\"a\": [1}", "{\"tiers\": null"},
+	{nothing, "{\"tiers\": {\"a\": \"x", "{\"tiers\": null"},
+	{nothing, "{\"tiers", "{\"tiers"},
+	{nothing, "{\"tiers\":", "{\"tiers\":"},
 };
 
 static void test_an_outline_leaves_heavy_members_out(void **state)
@@ -66,7 +74,7 @@ static void test_an_outline_leaves_heavy_members_out(void **state)
 		const size_t len = strlen(outlines[i].text);
 		KGB_AUTO(free) char *text = kgb_xmalloc(len + 1);
 		memcpy(text, outlines[i].text, len);
-		kgb_outline(text, len, &out);
+		kgb_outline(text, len, outlines[i].kept, &out);
 		assert_string_equal(out.ptr, outlines[i].wanted);
 	}
 }
@@ -165,12 +173,226 @@ static void test_runs_are_found_by_name_folder_and_pattern(void **state)
 	}
 }
 
-/* ---- figures ---- */
+/* ---- details ---- */
 
-static const char *status_of(const struct kgb_op_row *op)
+#define VERDICT(status, reached) "\"status\": \"" status "\", \"reached\": \"" reached "\""
+#define TOKENS(n) "\"tokens\": {\"gateway\": {\"total_tokens\": " #n "}}"
+
+/** An operator whose first attempt was lost, and whose second one passed a check and had rounds. */
+static const char detailed[] =
+	"{\"schema\": \"kgb.results/2\", \"operators\": {\"aten::a\": {" VERDICT("passed", "timed") ", \"speedup\": 3, " TOKENS(90) ", \"lost\": {" TOKENS(
+		10) "}, \"cost_usd\": 9, \"time\": {\"agent_seconds\": 50}, "
+		    "\"speedup_device\": 4, \"peak_share\": 0.25, "
+		    "\"modes\": {\"standard\": {\"total\": 2, \"passed\": 2}, \"outlier\": {\"total\": 0, \"passed\": 0}}, "
+		    "\"interfaces\": {\"a_Tensor\": {\"total\": 2, \"passed\": 2, \"reached\": \"timed\"}, "
+		    "\"a_out\": {\"total\": 1, \"passed\": 0, \"reached\": \"compiles\"}}, "
+		    "\"dtypes\": {\"float32\": {\"total\": 2, \"passed\": 2}, \"int64\": {\"total\": 1, \"passed\": 0}}, "
+		    "\"timed_cases\": {\"a_Tensor/float32/big/benchmark\": {\"speedup\": {\"value\": 2}}, "
+		    "\"a_Tensor/float32/more/benchmark\": {\"speedup\": {\"value\": 8}}}, "
+		    "\"attempts\": [{\"number\": 1, " TOKENS(
+			    10) ", \"cost_usd\": 1, \"duration_seconds\": 5}, "
+				"{\"number\": 2, " TOKENS(
+					90) ", \"start_time\": \"2026-11-21T08:00:00.000Z\", \"rounds\": ["
+					    "{\"number\": 1, " VERDICT(
+						    "failed",
+						    "compiles") "}, "
+								"{\"number\": 2, " VERDICT(
+									"passed",
+									"timed") ", \"speedup\": 3}]}], "
+										 "\"verify_calls\": [{\"attempt\": 2, " VERDICT(
+											 "failed",
+											 "runs") "}, "
+												 "{\"attempt\": 2, " VERDICT(
+													 "passed",
+													 "timed") ", \"time\": \"2026-11-21T08:00:07.500Z\", "
+														  "\"spent\": {\"tokens\": {\"total_tokens\": 30}, \"cost_usd\": 2}}]}, "
+														  "\"aten::b\": {" VERDICT(
+															  "failed",
+															  "core") ", \"modes\": {\"standard\": {\"total\": 2, \"passed\": 2}, "
+																  "\"outlier\": {\"total\": 1, \"passed\": 0}}}, "
+																  "\"aten::c\": {\"status\": \"running\"}}}";
+
+static const char samples[] =
+	"{\"operator\": \"aten::a\", \"sample\": 2, \"round\": 1, \"time\": \"2026-11-21T08:00:02.000Z\", "
+	"\"seconds\": 4, \"cost_usd\": 0.5, \"tokens\": {\"total_tokens\": 7}, " VERDICT(
+		"passed",
+		"correct") "}\n"
+			   "{\"operator\": \"aten::a\", \"sample\": 1, \"round\": 2, \"time\": \"2026-11-21T08:00:03.000Z\", "
+			   "\"seconds\": 4, \"tokens\": {\"total_tokens\": 7}, " VERDICT(
+				   "passed",
+				   "correct") "}\n"
+					      "{\"operator\": \"aten::a\", \"sample\": 1, \"round\": 1, \"time\": \"2026-11-21T08:00:01.000Z\", "
+					      "\"seconds\": 2, \"cost_usd\": 0.25, \"tokens\": {\"total_tokens\": 5}, " VERDICT(
+						      "failed",
+						      "nothing") "}\n"
+								 "{\"operator\": \"aten::gone\", \"sample\": 1}\n";
+
+/** The run of these texts. \param lines of samples.jsonl; NULL: it has none */
+static const struct kgb_run_row *read_run(void **state, size_t i, const char *lines,
+					  unsigned details, struct kgb_runs *runs)
 {
-	return op->status;
+	KGB_AUTO(free) char *dir = folder(state, i);
+	struct kgb_err err = KGB_ERR_INIT;
+	write_file(dir, "results.json", detailed);
+	if (lines)
+		write_file(dir, "samples.jsonl", lines);
+	runs->details = details;
+	assert_ok(kgb_runs_read(runs, dir, &err), err);
+	return &runs->list.items[runs->list.n - 1];
 }
+
+static void test_details_are_read_where_they_are_asked_for(void **state)
+{
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	const struct kgb_op_row *a = &read_run(state, 0, NULL, 0, &runs)->ops.items[0];
+	assert_true(a->n_steps == 0 && a->n_parts == 0);
+	assert_true(a->is_run && a->speedup_device == 4 && a->peak_share == 0.25);
+	assert_true(a->standard == 1 && isnan(a->outlier)); /* it has no such case */
+	assert_true(a[1].standard == 1 && a[1].outlier == 0);
+	assert_true(a[2].standard == 0 && a[2].outlier == 0); /* no verdict: not right */
+
+	a = &read_run(state, 1, NULL, KGB_DETAIL_STEPS | KGB_DETAIL_PARTS, &runs)->ops.items[0];
+	assert_true(a->n_steps == 2 && a->steps[0].chain == 2 && a->steps[1].round == 2);
+	assert_true(a->steps[0].is_compiled && !a->steps[0].is_correct);
+	assert_true(a->steps[1].is_correct && a->steps[1].speedup == 3);
+	/* The lost attempt, and what the second had spent when its check passed. */
+	assert_true(a->solved.tokens == 40 && a->solved.dollars == 3 && a->solved.seconds == 12.5);
+	assert_true(isnan(a[1].solved.tokens));
+	assert_true(a->n_parts == 4 && a->parts[0].is_correct && a->parts[2].is_dtype);
+	assert_true(a->parts[0].speedup == 4 && a->parts[2].speedup == 4);
+	assert_true(!a->parts[1].is_correct && isnan(a->parts[1].speedup));
+	assert_true(!a->parts[3].is_correct && isnan(a->parts[3].speedup));
+}
+
+static void test_samples_are_chains_and_cost_in_the_order_of_their_answers(void **state)
+{
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	const struct kgb_op_row *a =
+		&read_run(state, 0, samples, KGB_DETAIL_STEPS, &runs)->ops.items[0];
+	assert_int_equal(a->n_steps, 3);
+	assert_true(a->steps[0].chain == 1 && a->steps[0].round == 1 && !a->steps[0].is_compiled);
+	assert_true(a->steps[1].chain == 1 && a->steps[1].round == 2 && a->steps[1].is_correct);
+	assert_true(a->steps[2].chain == 2 && a->steps[2].is_correct);
+	assert_true(a->solved.tokens == 12 && a->solved.dollars == 0.75 && a->solved.seconds == 6);
+
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *dir = folder(state, 0);
+	write_file(dir, "samples.jsonl", "{\"operator\": \"aten::a\"}\nno JSON\n");
+	assert_int_equal(kgb_runs_read(&runs, dir, &err), -1);
+	if (!strstr(err.msg, "samples.jsonl, line 2") || !strstr(err.msg, dir))
+		fail_msg("%s", err.msg);
+}
+
+/* ---- groups ---- */
+
+/** Names of the groups of a key, joined by ";". */
+static void assert_groups(struct kgb_runs *runs, const char *key, const char *wanted)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(buf) struct kgb_buf found = KGB_BUF_INIT(0);
+	kgb_groups_assign(runs, key, &names);
+	for (size_t i = 0; i < names.n; i++)
+		kgb_buf_addf(&found, "%s%s", i > 0 ? ";" : "", names.items[i]);
+	assert_string_equal(found.ptr, wanted);
+}
+
+static void test_operators_are_grouped_by_one_key_or_several(void **state)
+{
+	(void)state;
+	static const struct kgb_op_row rows[] = {
+		{.name = "cublas::cublasSgemm_v2", .source = "cublas", .platform = "cuda"},
+		{.name = "cublas::cublasZgemmStridedBatched", .source = "cublas"},
+		{.name = "cublas::cublasDgemmStridedBatched_64", .source = "cublas"},
+		{.name = "cublas::cublasHgemmBatched", .source = "cublas"},
+		{.name = "cublas::cublasSgemmEx", .source = "cublas"},
+		{.name = "aten::sum",
+		 .source = "aten",
+		 .status = "failed",
+		 .code = "verify.mismatch"},
+		{.name = "aten::mul", .source = "aten", .status = "planned", .is_replaced = true},
+	};
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	KGB_VEC_ADD(&runs.list, (struct kgb_run_row){0});
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		KGB_VEC_ADD(&runs.list.items[0].ops, rows[i]);
+	assert_groups(&runs, "source", "aten;cublas");
+	assert_groups(&runs, "precision", "complex128;float16;float32;float64;unknown");
+	assert_groups(&runs, "api",
+		      "batched;mixed types;plain;strided batched;strided batched, 64 bits;unknown");
+	assert_groups(&runs, "source+chip", "aten + unknown;cublas + cuda;cublas + unknown");
+	assert_groups(&runs, "code", "verify.mismatch;unknown");
+	const struct kgb_op_row *ops = runs.list.items[0].ops.items;
+	assert_true(kgb_op_is_in(&ops[5], "verify.mismatch") && !kgb_op_is_in(&ops[5], "unknown"));
+	assert_true(kgb_op_is_in(&ops[0], NULL) && !kgb_op_is_in(&ops[6], NULL)); /* replaced */
+}
+
+static void test_keys_are_checked(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{"source,precision+api,dtype+source", NULL},
+		{"sauce", "--by 'sauce': write one or more of source, category"},
+		{"source+sauce", "--by 'sauce': "},
+		{"dtype+interface", "of which one is dtype or interface"},
+		{"+", "--by '+': "},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(strv) struct kgb_strv keys = KGB_STRV_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		const int rc = kgb_keys_parse(cases[i].text, &keys, &err);
+		assert_int_equal(rc, cases[i].message ? -1 : 0);
+		if (cases[i].message && !strstr(err.msg, cases[i].message))
+			fail_msg("%zu: %s", i, err.msg);
+		if (rc == 0)
+			assert_int_equal(kgb_keys_details(&keys), KGB_DETAIL_PARTS);
+	}
+}
+
+/** A verdict in one run shows the parts of an operator that has none in the other run. */
+static void test_parts_count_as_operators(void **state)
+{
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	KGB_AUTO(runs) struct kgb_runs split = {0};
+	(void)read_run(state, 0, NULL, KGB_DETAIL_PARTS, &runs);
+	struct kgb_run_row other = runs.list.items[0];
+	memset(&other.ops, 0, sizeof(other.ops));
+	KGB_VEC_ADD(&other.ops, (struct kgb_op_row){.name = "aten::a", .status = "timeout"});
+	KGB_VEC_ADD(&runs.list, other);
+	kgb_runs_split(&runs, "dtype", &split);
+	assert_groups(&split, "dtype", "float32;int64;unknown"); /* b and c have no verdict */
+	struct kgb_figures f;
+	kgb_figures_of(&split.list.items[0], "float32", &f);
+	assert_true(f.n == 1 && f.n_correct == 1 && fabs(f.of_correct.value - 4) < 1e-12);
+	assert_true(isnan(f.tokens));
+	kgb_figures_of(&split.list.items[1], "float32", &f);
+	assert_true(f.n == 1 && f.n_correct == 0);
+	kgb_figures_of(&split.list.items[1], "unknown", &f);
+	assert_int_equal(f.n, 0);
+	KGB_AUTO(runs) struct kgb_runs interfaces = {0};
+	kgb_runs_split(&runs, "interface+source", &interfaces);
+	assert_groups(&interfaces, "interface", "a_Tensor;a_out;unknown");
+	kgb_figures_of(&interfaces.list.items[0], "a_out", &f);
+	assert_true(f.n == 1 && f.n_compiled == 1 && f.n_run == 0 && f.n_correct == 0);
+}
+
+static void test_operators_are_kept_by_pattern(void **state)
+{
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	KGB_AUTO(strv) struct kgb_strv patterns = KGB_STRV_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_run_row *run = read_run(state, 0, NULL, 0, &runs);
+	KGB_STRV_ADD(&patterns, "[ac]", "vllm*::b");
+	assert_ok(kgb_runs_keep(&runs, &patterns, &err), err);
+	assert_true(run->ops.n == 2 && kgb_str_eq(run->ops.items[1].name, "aten::c"));
+	kgb_strv_release(&patterns);
+	KGB_STRV_ADD(&patterns, "vllm*");
+	assert_int_equal(kgb_runs_keep(&runs, &patterns, &err), -1);
+	assert_int_equal(err.kind, KGB_ERR_NOT_FOUND);
+}
+
+/* ---- figures ---- */
 
 static void test_figures_count_what_has_not_ended(void **state)
 {
@@ -192,7 +414,7 @@ static void test_figures_count_what_has_not_ended(void **state)
 		 .tokens = 5,
 		 .dollars = 3,
 		 .agent_seconds = 1},
-		{.status = "timeout",
+		{.group = "timeout",
 		 .is_finished = true,
 		 .is_compiled = true,
 		 .speedup = (double)NAN,
@@ -209,16 +431,16 @@ static void test_figures_count_what_has_not_ended(void **state)
 	struct kgb_figures f;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
 		KGB_VEC_ADD(&run.ops, rows[i]);
-	kgb_figures_of(&run, NULL, NULL, &f);
+	kgb_figures_of(&run, NULL, &f);
 	assert_true(f.n == 4 && f.n_finished == 3 && f.n_compiled == 3 && f.n_core == 2);
 	assert_true(f.n_correct == 2 && f.correct.value == 0.5 && f.n_slower == 1);
 	assert_true(f.of_correct.n == 2 && fabs(f.of_correct.value - 1) < 1e-15);
 	assert_true(f.with_fallback.n == 4 && f.median_speedup == 1.25);
 	assert_true(f.fast[0] == 1 && f.fast[2] == 1 && f.fast[5] == 0); /* 0.5, 1, 2: strictly */
 	assert_true(f.tokens == 15 && f.dollars == 4 && f.seconds == 3);
-	kgb_figures_of(&run, status_of, "timeout", &f);
+	kgb_figures_of(&run, "timeout", &f);
 	assert_true(f.n == 1 && f.n_compiled == 1 && f.n_correct == 0 && f.dollars == 1);
-	kgb_figures_of(&run, status_of, "none", &f);
+	kgb_figures_of(&run, "none", &f);
 	assert_true(f.n == 0 && isnan(f.correct.value) && isnan(f.tokens));
 	KGB_VEC_RELEASE(&run.ops);
 }
@@ -306,6 +528,17 @@ int main(void)
 						remove_folder),
 		cmocka_unit_test_setup_teardown(test_runs_are_found_by_name_folder_and_pattern,
 						tmpdir_setup, remove_folder),
+		cmocka_unit_test_setup_teardown(test_details_are_read_where_they_are_asked_for,
+						tmpdir_setup, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			test_samples_are_chains_and_cost_in_the_order_of_their_answers,
+			tmpdir_setup, remove_folder),
+		cmocka_unit_test(test_operators_are_grouped_by_one_key_or_several),
+		cmocka_unit_test(test_keys_are_checked),
+		cmocka_unit_test_setup_teardown(test_parts_count_as_operators, tmpdir_setup,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(test_operators_are_kept_by_pattern, tmpdir_setup,
+						remove_folder),
 		cmocka_unit_test(test_figures_count_what_has_not_ended),
 		cmocka_unit_test(test_a_table_in_four_forms),
 		cmocka_unit_test(test_a_wide_row_has_its_first_column_cut),
