@@ -286,7 +286,8 @@ static void *run_thread(void *payload)
 {
 	struct launch *launch = payload;
 	struct kgb_machine_fault fault = {0};
-	struct kgb_execution x = {.memory = &launch->memory, .fault = &fault};
+	struct kgb_execution x = {
+		.memory = &launch->memory, .fault = &fault, .has_failed = &launch->failed};
 
 	kgb_execution__init(&x, launch->program, launch->arguments);
 	memcpy(x.grid, launch->spec->grid, sizeof(x.grid));

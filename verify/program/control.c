@@ -199,12 +199,6 @@ KGB_BUILD(kgb_for_build)
 					   carried + 1, op->n_in - 3);
 }
 
-static int out_of_fuel(struct kgb_execution *x, const struct kgb_operation *op)
-{
-	return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_FUEL,
-				    "more steps than allowed: an endless loop");
-}
-
 KGB_RUN(kgb_for_run)
 {
 	const struct kgb_region *region = op->regions[0];
@@ -222,9 +216,7 @@ KGB_RUN(kgb_for_run)
 	kgb_execution__move(x, arguments + 1, op->in + 3, op->n_in - 3);
 	while (op->number[0] ? (uint64_t)i << unused < u_end : i < end) {
 		memcpy(x->at[arguments[0]], &i, size);
-		if (--x->fuel < 0)
-			return out_of_fuel(x, op);
-		if (kgb_execution__region(x, region) < 0)
+		if (kgb_execution__round(x, op) < 0 || kgb_execution__region(x, region) < 0)
 			return -1;
 		if (op->n_out)
 			kgb_execution__move(x, arguments + 1, x->last->in, op->n_out);
@@ -273,9 +265,7 @@ KGB_RUN(kgb_while_run)
 
 	kgb_execution__move(x, before->arguments, op->in, before->n_arguments);
 	for (;;) {
-		if (--x->fuel < 0)
-			return out_of_fuel(x, op);
-		if (kgb_execution__region(x, op->regions[0]) < 0)
+		if (kgb_execution__round(x, op) < 0 || kgb_execution__region(x, op->regions[0]) < 0)
 			return -1;
 		const struct kgb_operation *condition = x->last;
 		const bool goes_on = *x->at[condition->in[0]];

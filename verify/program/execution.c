@@ -199,20 +199,35 @@ int kgb_execution__expand(struct kgb_execution *x, const struct kgb_operation *o
 
 /* ---- regions and programs ---- */
 
+static int out_of_fuel(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_FUEL,
+				    "more steps than allowed: an endless loop");
+}
+
+int kgb_execution__round(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	if (__atomic_load_n(x->has_failed, __ATOMIC_RELAXED))
+		return -1;
+	return --x->fuel < 0 ? out_of_fuel(x, op) : 0;
+}
+
 int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations;) {
 		const struct kgb_operation *op = region->operations[i++];
 		x->fuel -= op->cost;
 		if (x->fuel < 0)
-			return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_FUEL,
-						    "more steps than allowed: an endless loop");
+			return out_of_fuel(x, op);
 		if (op->run(x, op) < 0)
 			return -1;
 		if (op->flow == KGB_FLOW_END)
 			return 0;
-		if (op->flow == KGB_FLOW_BRANCH)
-			i = region->blocks[x->next_block].first;
+		if (op->flow != KGB_FLOW_BRANCH)
+			continue;
+		if (kgb_execution__round(x, op) < 0)
+			return -1;
+		i = region->blocks[x->next_block].first;
 	}
 	x->last = NULL;
 	return 0;

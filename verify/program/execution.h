@@ -28,6 +28,7 @@ struct kgb_execution {
 	uint32_t next_block; /* where the last branch goes */
 	const struct kgb_operation *last; /* that ended the region that ran last; NULL: none */
 	struct kgb_machine_fault *fault;
+	const bool *has_failed; /* borrowed; a program of the launch has: read it atomically */
 };
 
 /** Notes a fault of an operation; returns -1. */
@@ -38,6 +39,9 @@ int kgb_execution__fault_at(struct kgb_execution *x, const struct kgb_operation 
 			    enum kgb_machine_fault_kind kind, uint64_t address, const char *what);
 
 const struct kgb_value *kgb_execution__value(const struct kgb_execution *x, uint32_t value);
+/** Begins a round of a loop. -1: no fuel is left (a fault), or another program has failed, for
+ * which this one may wait. */
+KGB_MUST_CHECK int kgb_execution__round(struct kgb_execution *x, const struct kgb_operation *op);
 /** Runs the operations of a region from its first block to its end. */
 KGB_MUST_CHECK int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *region);
 /** to[i] = from[i], as if at once; all lanes of both are stored. */

@@ -311,6 +311,45 @@ static void test_what_a_lock_guards_is_no_race(void **state)
 	kgb_machine_program_free(program);
 }
 
+/* All programs count themselves. The first waits for the others and fails then; they wait for ever.
+ */
+#define COUNTS                                                                   \
+	C(0)                                                                     \
+	C(1) C(4) "%yes = arith.constant true\n%p = tt.get_program_id x : i32\n" \
+		  "%first = arith.cmpi eq, %p, %c0 : i32\n"                      \
+		  "%one = arith.select %first, %c0, %c1 : i32\n"                 \
+		  "%w = tt.atomic_rmw add, acq_rel, gpu, %a, %one, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n"
+#define WAITS                                                                                   \
+	"%v = tt.atomic_rmw or, acq_rel, gpu, %a, %c0, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n" \
+	"%n = arith.cmpi ne, %v, %c4 : i32\n%k = arith.select %first, %n, %yes : i1\n"
+#define FAILS "\n%q = tt.addptr %o, %c1 : !tt.ptr<i32>, i32\n%u = tt.load %q : !tt.ptr<i32>\n"
+
+static void test_programs_that_wait_for_one_that_failed_end(void **state)
+{
+	static const char *const bodies[] = {
+		COUNTS "scf.while : () -> () {\n" WAITS
+		       "scf.condition(%k)\n} do {\nscf.yield\n}" FAILS,
+		COUNTS "cf.br ^wait\n^wait:\n" WAITS "cf.cond_br %k, ^wait, ^end\n^end:" FAILS,
+	};
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
+		KGB_AUTO(free) char *text = module_text(SIGNATURE, bodies[i]);
+		struct kgb_machine_program *program = parse_module(text);
+		_Alignas(8) int32_t a[2] = {0}, o[1] = {0};
+		struct arrays arrays = {.launch = {.grid = {5}, .n_threads = 2, .fuel = INT64_MAX}};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		if (run_arrays(&arrays, program, &fault, &err) == 0)
+			fail_msg("no fault: %s", bodies[i]);
+		if (fault.kind != KGB_MACHINE_FAULT_ACCESS || fault.program[0] != 0)
+			fail_msg("%s", err.msg);
+		kgb_machine_program_free(program);
+	}
+}
+
 /* ---- order, random lanes, threads ---- */
 
 #define MANY 1000
@@ -466,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
+		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),
 		cmocka_unit_test(test_the_seed_draws_order_and_masked_lanes),
 		cmocka_unit_test(test_launches_that_do_not_fit_are_refused),
 		cmocka_unit_test(test_text_that_is_refused),
