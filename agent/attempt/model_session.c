@@ -95,6 +95,8 @@ int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_mod
 	const struct kgb_session_spec spec = {
 		.take_listen_fd = take_listen_fd,
 		.token = facts->token,
+		/* A replay compares requests as they were asked. */
+		.model = facts->env->gateway_mode == KGB_GATEWAY_REPLAY ? NULL : facts->env->model,
 		.traffic_dir = source->traffic_dir,
 		.offline = source->offline,
 		/* Servers that give all answers one id bill each all the same; only CLIs get an

@@ -454,7 +454,7 @@ static void prepare(uv_work_t *work)
 	const struct kgb_gateway *gw = ex->session->gw;
 	const struct kgb_rewrite_spec spec = {
 		.endpoint = ex->endpoint,
-		.model = gw->model,
+		.model = ex->session->spec.model,
 		.allow_provider_tools = gw->allow_provider_tools,
 	};
 	bool failed = false;

@@ -26,7 +26,6 @@ int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop, const struct kgb_
 	gw->mode = spec->mode;
 	gw->allow_provider_tools = spec->allow_provider_tools;
 	gw->prices = spec->prices;
-	gw->model = spec->model ? kgb_xstrdup(spec->model) : NULL;
 	TAILQ_INIT(&gw->waiting);
 	uv_timer_init(loop, &gw->closer);
 	gw->closer.data = gw;
@@ -39,7 +38,6 @@ static void on_closer_closed(uv_handle_t *handle)
 	struct kgb_gateway *gw = handle->data;
 	void (*done)(void *) = gw->done;
 	void *payload = gw->done_payload;
-	kgb_free(gw->model);
 	kgb_free(gw);
 	if (done)
 		done(payload);

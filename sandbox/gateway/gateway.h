@@ -56,7 +56,6 @@ struct kgb_gateway_spec {
 	enum kgb_gateway_mode mode;
 	/** Live: at least one key; keys are never recorded, logged or sent to a client. */
 	struct kgb_accounts_spec accounts;
-	const char *model; /* NULL: as asked; else every request's "model" is replaced by this */
 	bool allow_provider_tools; /* leave tools in requests that the provider runs: web search */
 	const struct kgb_prices *prices; /* borrowed; NULL: no cost is known */
 };
@@ -66,7 +65,6 @@ struct kgb_gateway {
 	uv_loop_t *loop; /* borrowed */
 	enum kgb_gateway_mode mode;
 	struct kgb_accounts accounts; /* all zero unless live */
-	char *model; /* owned; NULL: as asked */
 	bool allow_provider_tools;
 	const struct kgb_prices *prices; /* borrowed */
 	TAILQ_HEAD(kgb_waiting_exchanges, kgb_exchange)
@@ -122,6 +120,8 @@ struct kgb_session_spec {
 	int take_listen_fd; /* listening TCP socket; the session owns it from the call on, also when
 			       the call fails */
 	const char *token; /* the attempt's capability token; copied */
+	const char *model; /* every request's "model" is replaced by this; borrowed until done;
+			      NULL: as asked */
 	const char *traffic_dir; /* existing directory for the record; NULL: record nothing */
 	const struct kgb_offline_session *offline; /* borrowed until done; for the offline mode */
 	const struct kgb_cassette *cassette; /* borrowed until done; for a replay */

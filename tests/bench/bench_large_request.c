@@ -130,12 +130,15 @@ static int open_gateway(struct bench *b, const struct kgb_offline_session *offli
 {
 	struct kgb_session *session;
 	int fd;
-	const struct kgb_gateway_spec spec = {.mode = KGB_GATEWAY_OFFLINE, .model = "pinned"};
+	const struct kgb_gateway_spec spec = {.mode = KGB_GATEWAY_OFFLINE};
 	if (kgb_gateway_new(&b->gw, &b->loop, &spec, err) < 0 ||
 	    listen_loopback(0, &fd, &b->port, err) < 0)
 		return -1;
-	const struct kgb_session_spec session_spec = {
-		.take_listen_fd = fd, .token = TOKEN, .traffic_dir = traffic, .offline = offline};
+	const struct kgb_session_spec session_spec = {.take_listen_fd = fd,
+						      .token = TOKEN,
+						      .model = "pinned",
+						      .traffic_dir = traffic,
+						      .offline = offline};
 	return kgb_session_open(&session, b->gw, &session_spec, err);
 }
 

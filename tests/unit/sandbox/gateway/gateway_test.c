@@ -145,7 +145,6 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 	snprintf(url, sizeof(url), "%s://127.0.0.1:%u/", spec->tls ? "https" : "http",
 		 (unsigned)upstream);
 	struct kgb_gateway_spec gateway = {.mode = spec->mode,
-					   .model = spec->model,
 					   .allow_provider_tools = spec->allow_provider_tools,
 					   .accounts.idle_timeout_ms = spec->idle_timeout_ms,
 					   .accounts.max_answer_bytes = spec->max_answer_bytes,
@@ -166,6 +165,7 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 	struct kgb_session_spec session = {
 		.take_listen_fd = fd,
 		.token = TEST_TOKEN,
+		.model = spec->model,
 		.traffic_dir = f->traffic,
 		.offline = spec->offline,
 		.protocols = spec->protocols,
