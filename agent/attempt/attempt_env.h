@@ -59,6 +59,8 @@ struct kgb_attempt_env {
 	struct kgb_attempt_limits limits;
 	int max_attempts;
 	struct kgb_sampling_plan *samples; /* of a bare model; NULL else */
+	const char *offline_seed; /* draws the offline model's kernels of agents, with operator and
+				     round; NULL: its script's are shown */
 	uv_loop_t *loop;
 	struct kgb_gateway *gateway;
 	enum kgb_gateway_mode gateway_mode;

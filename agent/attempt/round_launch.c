@@ -80,7 +80,12 @@ static int load_offline(struct kgb_round_launch *launch, struct kgb_err *err)
 	const struct kgb_attempt_env *env = launch->facts->env;
 	if (env->gateway_mode != KGB_GATEWAY_OFFLINE)
 		return 0;
-	const struct kgb_offline_subject subject = kgb_attempt_offline(launch->facts);
+	struct kgb_offline_subject subject = kgb_attempt_offline(launch->facts);
+	KGB_AUTO(free)
+	char *seed = env->offline_seed ? kgb_xasprintf("%s %s %d", env->offline_seed,
+						       subject.safe_name, launch->round)
+				       : NULL;
+	subject.seed = seed;
 	enum kgb_offline_variant variant = env->method->session == KGB_METHOD_SESSION_ONESHOT
 						   ? KGB_OFFLINE_ONESHOT
 					   : launch->round > 1 ? KGB_OFFLINE_AGAIN

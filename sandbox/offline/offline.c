@@ -110,7 +110,14 @@ static void decide(const struct kgb_offline_session *session, const struct kgb_o
 		return;
 	}
 	bool works = session->variant != KGB_OFFLINE_ONESHOT && req->shell;
-	const struct kgb_offline_turns *turns = !works ? &session->oneshot
+	const bool has_drawn = kgb_offline_kernel(session, KGB_OFFLINE_DRAWN) != NULL;
+	if (session->seed && !(works && has_drawn)) {
+		/* A CLI would ask for the rest of an answer that is marked as cut. */
+		kgb_offline__say_sample(session, session->seed, &out->say);
+		return;
+	}
+	const struct kgb_offline_turns *turns = !works          ? &session->oneshot
+						: session->seed ? &session->drawn
 						: session->variant == KGB_OFFLINE_AGAIN
 							? &session->again
 							: &session->verify;

@@ -49,6 +49,10 @@
  *
  * The last answer needs no kernel, so that there is always one to give.
  *
+ * A session with a seed gives the kernel of the answer that this seed draws from "sample": without
+ * tools as that answer, with a shell tool by the turns of session "drawn", which write kernel
+ * `drawn`; of an answer without a kernel the text alone.
+ *
  * Any other session is a list of turns; each turn:
  *
  *     - say: text             # always; placeholders below
@@ -89,6 +93,8 @@ struct kgb_offline_subject {
 	const char *data_dir; /* of the program: has datasets/offline and tests */
 	const char *safe_name; /* "aten__add" */
 	bool has_gpu; /* kernels that need a GPU can run */
+	const char *seed; /* draws the kernel of the whole session, in any variant but SAMPLE; NULL:
+			     the script's are shown */
 };
 /** Whether the offline model has an answer for the operator: a script, or an honest kernel. */
 bool kgb_offline_can_answer(const struct kgb_offline_subject *subject);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the offline model answers as a bare model: a mixture, drawn by a seed. */
+/* What the offline model answers when a seed decides: a mixture of right, wrong and cheating
+ * kernels.
+ */
 #include <string.h>
 
 #include "base/hash.h"
@@ -56,12 +58,19 @@ static const char *kernel_for(const struct kgb_offline_session *session,
 	return NULL;
 }
 
-bool kgb_offline__say_sample(const struct kgb_offline_session *session, const char *seed,
-			     struct kgb_buf *out)
+/** What a seed has drawn. */
+struct drawn {
+	const struct kgb_offline_turn *answer;
+	const struct kgb_offline_mistake *mistake; /* NULL: none */
+	const char *kernel; /* before the mistake; NULL: none */
+};
+
+/** The answer that the weights choose may need a kernel that the operator has not: then the next
+ * answer that can be given is given. */
+static struct drawn draw(const struct kgb_offline_session *session, const char *seed)
 {
 	const struct kgb_offline_turns *answers = &session->sample;
-	const struct kgb_offline_mistake *mistake = NULL;
-	const char *kernel = NULL;
+	struct drawn drawn = {.answer = answers->items};
 	char digest[KGB_SHA256_HEX_LEN];
 	uint64_t numbers[4], total = 0; /* of the digest: which answer, which kernel */
 	kgb_sha256_hex(seed, strlen(seed), digest);
@@ -71,26 +80,47 @@ bool kgb_offline__say_sample(const struct kgb_offline_session *session, const ch
 		total += (uint64_t)answers->items[i].weight;
 	KGB_ASSERT(total > 0); /* a session has turns, and a turn has a weight */
 	uint64_t left = numbers[0] % total;
-	const struct kgb_offline_turn *answer = answers->items;
-	for (; left >= (uint64_t)answer->weight; answer++)
-		left -= (uint64_t)answer->weight;
-	for (;; answer++) {
-		mistake = answer->mistake ? kgb_offline__find_mistake(session, answer->mistake)
-					  : NULL;
-		kernel = kernel_for(session, answer, mistake, numbers[1]);
-		if (kernel || (!mistake && answer->kernel == KGB_OFFLINE_NO_KERNEL))
-			break;
+	for (; left >= (uint64_t)drawn.answer->weight; drawn.answer++)
+		left -= (uint64_t)drawn.answer->weight;
+	for (;; drawn.answer++) {
+		const char *name = drawn.answer->mistake;
+		drawn.mistake = name ? kgb_offline__find_mistake(session, name) : NULL;
+		drawn.kernel = kernel_for(session, drawn.answer, drawn.mistake, numbers[1]);
+		if (drawn.kernel ||
+		    (!drawn.mistake && drawn.answer->kernel == KGB_OFFLINE_NO_KERNEL))
+			return drawn;
 	}
-	KGB_AUTO(free) char *spoilt = mistake ? kgb_offline__spoil(mistake, kernel) : NULL;
+}
+
+/** The part of a text that arrives. */
+static size_t cut(const struct kgb_offline_turn *answer, const char *text, size_t len)
+{
+	return answer->cut == 0 ? len : kgb_utf8_valid(text, len * (size_t)answer->cut / 100);
+}
+
+bool kgb_offline__say_sample(const struct kgb_offline_session *session, const char *seed,
+			     struct kgb_buf *out)
+{
+	const struct drawn drawn = draw(session, seed);
+	KGB_AUTO(free)
+	char *spoilt = drawn.mistake ? kgb_offline__spoil(drawn.mistake, drawn.kernel) : NULL;
 	const struct kgb_offline_quoted quoted = {.report = "",
-						  .kernel = spoilt ? spoilt : kernel,
-						  .bug = mistake ? mistake->bug : NULL};
+						  .kernel = spoilt ? spoilt : drawn.kernel,
+						  .bug = drawn.mistake ? drawn.mistake->bug : NULL};
 	/* Every text was rendered once when the script was loaded. */
-	if (kgb_offline__render(session, answer->say, &quoted, out, NULL) < 0)
+	if (kgb_offline__render(session, drawn.answer->say, &quoted, out, NULL) < 0)
 		KGB_UNREACHABLE();
-	if (answer->cut == 0)
-		return false;
-	const size_t len = out->len * (size_t)answer->cut / 100;
-	kgb_buf_truncate(out, kgb_utf8_valid(out->ptr, len));
-	return true;
+	kgb_buf_truncate(out, cut(drawn.answer, out->ptr, out->len));
+	return drawn.answer->cut > 0;
+}
+
+char *kgb_offline__draw_kernel(const struct kgb_offline_session *session, const char *seed)
+{
+	const struct drawn drawn = draw(session, seed);
+	if (!drawn.kernel)
+		return NULL;
+	KGB_AUTO(free)
+	char *text = drawn.mistake ? kgb_offline__spoil(drawn.mistake, drawn.kernel)
+				   : kgb_xstrdup(drawn.kernel);
+	return kgb_xstrndup(text, cut(drawn.answer, text, strlen(text)));
 }

@@ -21,6 +21,7 @@ struct sessions_file {
 	struct kgb_objects oneshot;
 	struct kgb_objects again;
 	struct kgb_objects sample;
+	struct kgb_objects drawn;
 };
 struct shared_file {
 	struct kgb_objects mistakes;
@@ -69,6 +70,9 @@ static const struct kgb_field sessions_fields[] = {
 	{KGB_FIELD(struct sessions_file, sample, OBJECTS), .sub = turn_fields,
 	 .sub_size = sizeof(struct kgb_offline_turn),
 	 .doc = "Answers of a bare model, of which one is drawn; none: those of oneshot."},
+	{KGB_FIELD(struct sessions_file, drawn, OBJECTS), .sub = turn_fields,
+	 .sub_size = sizeof(struct kgb_offline_turn),
+	 .doc = "Turns of a session with a shell tool whose kernel a seed draws."},
 	KGB_FIELD_END,
 };
 
@@ -331,7 +335,7 @@ static int check_mistakes(const struct kgb_offline_session *session, struct kgb_
 	return 0;
 }
 
-static int check_session(const struct kgb_offline_session *session, struct kgb_err *err)
+static int check_kernels(const struct kgb_offline_session *session, struct kgb_err *err)
 {
 	for (size_t i = 0; i < session->kernels.n; i++) {
 		const char *kernel = session->kernels.values[i];
@@ -343,7 +347,12 @@ static int check_session(const struct kgb_offline_session *session, struct kgb_e
 			return kgb_fail(err, KGB_ERR_LIMIT, "kernel '%s' is over %u bytes",
 					session->kernels.keys[i], KGB_LIMIT_KERNEL);
 	}
-	if (check_mistakes(session, err) < 0 ||
+	return 0;
+}
+
+static int check_session(const struct kgb_offline_session *session, struct kgb_err *err)
+{
+	if (check_kernels(session, err) < 0 || check_mistakes(session, err) < 0 ||
 	    check_turns(session, "verify", &session->verify, err) < 0 ||
 	    check_turns(session, "again", &session->again, err) < 0 ||
 	    check_turns(session, "oneshot", &session->oneshot, err) < 0)
@@ -416,6 +425,29 @@ static void use_script(struct kgb_offline_session *session, const struct script_
 			without_last_newlines(session, session->kernels.values[i]);
 }
 
+/** The kernel that the seed draws becomes one of the script's. */
+static int draw_kernel(struct kgb_offline_session *session, struct kgb_err *err)
+{
+	struct kgb_field_map *kernels = &session->kernels;
+	KGB_AUTO(free)
+	char *kernel = session->seed ? kgb_offline__draw_kernel(session, session->seed) : NULL;
+	if (!kernel)
+		return 0;
+	struct kgb_field_map more = {
+		.keys = kgb_arena_array(&session->arena, kernels->n + 1, sizeof(char *)),
+		.values = kgb_arena_array(&session->arena, kernels->n + 1, sizeof(char *)),
+		.n = kernels->n + 1};
+	memcpy(more.keys, kernels->keys, kernels->n * sizeof(char *));
+	memcpy(more.values, kernels->values, kernels->n * sizeof(char *));
+	more.keys[kernels->n] = KGB_OFFLINE_DRAWN;
+	more.values[kernels->n] = kgb_arena_strdup(&session->arena, kernel);
+	*kernels = more;
+	return check_kernels(session, err) < 0 ||
+			       check_turns(session, "drawn", &session->drawn, err) < 0
+		       ? -1
+		       : 0;
+}
+
 static int parse_into(struct kgb_offline_session *session,
 		      const struct kgb_offline_source *sessions,
 		      const struct kgb_offline_source *source, struct kgb_err *err)
@@ -439,7 +471,8 @@ static int parse_into(struct kgb_offline_session *session,
 	session->sample = choose(&script.sessions.sample, &shared.sessions.sample);
 	if (session->sample.n == 0)
 		session->sample = session->oneshot;
-	if (check_session(session, err) < 0)
+	session->drawn = choose(&script.sessions.drawn, &shared.sessions.drawn);
+	if (check_session(session, err) < 0 || draw_kernel(session, err) < 0)
 		return kgb_ctx(err, "%s", source ? source->name : sessions->name);
 	return 0;
 }
@@ -483,6 +516,7 @@ static int load_into(struct kgb_offline_session *session, const struct kgb_offli
 	char *sessions_path = kgb_path_join(subject->data_dir, "datasets/offline/session.yaml");
 	KGB_AUTO(free) char *path = script_path(subject);
 	const bool has_script = kgb_fs_exists(AT_FDCWD, path);
+	session->seed = subject->seed ? kgb_arena_strdup(&session->arena, subject->seed) : NULL;
 	if (kgb_offline__read_kernels(session, subject, err) < 0)
 		return -1;
 	if (!has_script && session->pools[KGB_OFFLINE_HONEST].n == 0)

@@ -31,6 +31,9 @@ struct kgb_offline_kernels {
 	size_t n;
 };
 
+/* The name of the kernel that a seed has drawn. */
+#define KGB_OFFLINE_DRAWN "drawn"
+
 /** A way to spoil an honest kernel. */
 struct kgb_offline_mistake {
 	const char *name;
@@ -74,6 +77,8 @@ struct kgb_offline_session {
 	struct kgb_offline_turns oneshot;
 	struct kgb_offline_turns again;
 	struct kgb_offline_turns sample;
+	struct kgb_offline_turns drawn;
+	const char *seed; /* arena; draws the kernel of all answers; NULL: the script's are shown */
 };
 
 /** Whether a line of `report` starts with `word` (blanks before it do not count). */
@@ -109,10 +114,11 @@ kgb_offline__find_mistake(const struct kgb_offline_session *session, const char 
 bool kgb_offline__applies(const struct kgb_offline_mistake *mistake, const char *kernel);
 /** The kernel with the mistake; malloc'ed. */
 char *kgb_offline__spoil(const struct kgb_offline_mistake *mistake, const char *kernel);
-/** Say the answer that a seed draws. The answer that the weights choose may need a kernel that the
- * operator has not: then the next answer that can be given is given. Returns whether it is cut
- * short. */
+/** Say the answer that a seed draws. Returns whether it is cut short. */
 bool kgb_offline__say_sample(const struct kgb_offline_session *session, const char *seed,
 			     struct kgb_buf *out);
+/** The kernel of the answer that a seed draws, cut short as the answer would be; malloc'ed; NULL:
+ * the answer has none. */
+char *kgb_offline__draw_kernel(const struct kgb_offline_session *session, const char *seed);
 
 #endif

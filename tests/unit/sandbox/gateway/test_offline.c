@@ -563,6 +563,87 @@ static void test_an_operator_without_a_kernel_is_not_found(void **state)
 	assert_non_null(strstr(err.msg, "ANTHROPIC_API_KEY"));
 }
 
+/* ---- drawn kernels ---- */
+
+/** The first answer of a session with this seed: its words, or the kernel that its command writes.
+ */
+static char *first_answer(enum kgb_offline_variant variant, const char *seed, bool *writes)
+{
+	struct kgb_offline_subject subject = subject_of("aten__silu");
+	struct kgb_offline_session *session = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct talk t;
+	subject.seed = seed;
+	assert_ok(kgb_offline_load(&session, &subject, variant, &err), err);
+	talk_start(&t, session, variant == KGB_OFFLINE_ONESHOT ? NULL : BASH_TOOL);
+	const cJSON *answer = talk_ask(&t);
+	const char *command = kgb_json_str(tool_of(answer), "input.command", NULL);
+	char *said = kgb_xstrdup(command ? command : text_of(answer));
+	*writes = command != NULL;
+	talk_end(&t);
+	kgb_offline_free(session);
+	return said;
+}
+
+/* Of twenty draws ten are honest, two cheat, and one has no kernel; a session with a shell tool and
+ * one without give the same kernel. */
+static void test_a_seed_draws_the_kernel_of_an_agent_by_the_weights(void **state)
+{
+	(void)state;
+	enum { N = 400 };
+	KGB_AUTO(buf) struct kgb_buf honest = KGB_BUF_INIT(0);
+	struct kgb_err err = KGB_ERR_INIT;
+	int n_honest = 0, n_silent = 0, n_again = 0;
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	assert_ok(kgb_fs_list(HONEST_DIR "/aten__silu", &names, &err), err);
+	for (int i = 0; i < N; i++) {
+		KGB_AUTO(free) char *seed = kgb_xasprintf("0 normal_cc aten__silu %d", i);
+		bool writes = false, says_code = false, is_honest = false;
+		KGB_AUTO(free) char *one = first_answer(KGB_OFFLINE_VERIFY, seed, &writes);
+		KGB_AUTO(free) char *same = first_answer(KGB_OFFLINE_AGAIN, seed, &writes);
+		KGB_AUTO(free) char *text = first_answer(KGB_OFFLINE_ONESHOT, seed, &says_code);
+		assert_string_equal(one, same);
+		assert_false(says_code);
+		for (size_t k = 0; k < names.n && writes; k++) {
+			KGB_AUTO(free)
+			char *path = kgb_path_join(HONEST_DIR "/aten__silu", names.items[k]);
+			assert_ok(kgb_fs_read(AT_FDCWD, path, 1 << 20, &honest, &err), err);
+			kgb_buf_truncate(&honest, honest.len - 1);
+			is_honest = is_honest || strstr(one, honest.ptr);
+			n_again += strstr(one, honest.ptr) && strstr(text, honest.ptr);
+		}
+		n_honest += is_honest;
+		n_silent += !writes;
+		if (!writes)
+			assert_string_equal(one, text);
+	}
+	assert_in_range(n_honest, N * 4 / 10, N * 6 / 10);
+	assert_in_range(n_silent, N * 2 / 100, N * 9 / 100);
+	assert_in_range(n_again, n_honest - N / 20, n_honest + N / 20);
+}
+
+static void test_an_agent_that_writes_a_drawn_kernel_checks_it_and_stops(void **state)
+{
+	(void)state;
+	struct kgb_offline_subject subject = subject_of("aten__silu");
+	struct kgb_offline_session *session = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct talk t;
+	subject.seed = "0 normal_cc aten__silu 1";
+	assert_ok(kgb_offline_load(&session, &subject, KGB_OFFLINE_VERIFY, &err), err);
+	talk_start(&t, session, BASH_TOOL);
+	assert_non_null(strstr(kgb_json_str(tool_of(talk_ask(&t)), "input.command", ""),
+			       "cat > kernel.py"));
+	talk_result(&t, "");
+	assert_string_equal(kgb_json_str(tool_of(talk_ask(&t)), "input.command", ""), "kgb-verify");
+	talk_result(&t, REPORT);
+	const cJSON *answer = talk_ask(&t);
+	assert_null(tool_of(answer));
+	assert_non_null(strstr(text_of(answer), "FAIL verify.mismatch: 3 of 8"));
+	talk_end(&t);
+	kgb_offline_free(session);
+}
+
 /* ---- through the gateway ---- */
 
 static void test_an_offline_gateway_answers_event_by_event_and_connects_nowhere(void **state)
@@ -623,6 +704,8 @@ int main(void)
 		cmocka_unit_test(test_an_operator_can_bring_its_own_session),
 		cmocka_unit_test(test_every_operator_with_an_honest_kernel_has_a_script),
 		cmocka_unit_test(test_an_operator_without_a_kernel_is_not_found),
+		cmocka_unit_test(test_a_seed_draws_the_kernel_of_an_agent_by_the_weights),
+		cmocka_unit_test(test_an_agent_that_writes_a_drawn_kernel_checks_it_and_stops),
 		cmocka_unit_test(
 			test_an_offline_gateway_answers_event_by_event_and_connects_nowhere),
 	};
