@@ -29,6 +29,7 @@ struct kgb_flags {
 	const char *baseline; /* verify --baseline */
 	const char *by, *only; /* analyze */
 	const char *output; /* report --output */
+	const char *source, *category, *failed_of, *not_in; /* filters of operators */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	bool single_test, debug; /* one operator, or eight, of all */
@@ -47,6 +48,9 @@ struct kgb_cli {
 	struct kgb_strv operators; /* positionals, split at commas (run, list), else as given */
 	struct kgb_config config; /* resolved: flags applied */
 	char *run_path; /* resume: the run directory; owned */
+	char *series_path; /* or that of a series; owned; NULL: none */
+	struct kgb_strv series_runs; /* with the paths of its runs */
+	const struct kgb_cmdline *line; /* of the options that override settings; borrowed */
 	char *data_dir;
 	char *bin_dir; /* where kgb-judge, kgb-launch and kgb-verify are: beside this program */
 	struct kgb_spec_index index; /* of kgb_cli_index */
@@ -85,6 +89,9 @@ struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *sett
 						 const struct kgb_ladder *ladder,
 						 const char *python);
 
+/** The settings that the run at `path` began with, under those of the command line. */
+void kgb_cli_own_config(const struct kgb_cli *cli, const char *path, struct kgb_config *out,
+			struct kgb_faults *faults);
 /** Turn `run --resume-from RUN` into `resume RUN`. INVALID with options that choose what a new run
  * does. */
 KGB_MUST_CHECK int kgb_cli_resume_from(struct kgb_cli *cli, struct kgb_cmdline *line,
@@ -92,9 +99,13 @@ KGB_MUST_CHECK int kgb_cli_resume_from(struct kgb_cli *cli, struct kgb_cmdline *
 /** The operators of a dataset, loaded once for a command; *out is borrowed. */
 KGB_MUST_CHECK int kgb_cli_index(struct kgb_cli *cli, const char *dataset,
 				 const struct kgb_spec_index **out, struct kgb_err *err);
-/** The operators that the user named (all of the dataset when none), each once, in the order named,
- * as "aten::add". INVALID with the nearest names, also of subcommands when the command line named
- * none. */
+/** Whether the user says which operators are meant, by words or by filters. */
+bool kgb_cli_has_operators(const struct kgb_cli *cli);
+/** Whether the user asks for all operators that fit, so that one may be left out. */
+bool kgb_cli_is_open(const struct kgb_cli *cli);
+/** The operators that the user selects (selection.h; all of the dataset when nothing is said), each
+ * once, in the order named, as "aten::add". INVALID with the nearest names, also of subcommands
+ * when the command line named none. */
 KGB_MUST_CHECK int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names,
 				     struct kgb_strv *paths, struct kgb_err *err);
 /** The same with an error for each unknown name. */

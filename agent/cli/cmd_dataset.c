@@ -197,7 +197,7 @@ static int lint(const struct kgb_cli *cli, const struct kgb_strv *names,
 		rc = kgb_cli_print(&text, 0) ? KGB_EXIT_INTERNAL : 0;
 	}
 	if (rc == 0)
-		rc = run_judge(cli, cli->operators.n == 0, names, &end, &err);
+		rc = run_judge(cli, !kgb_cli_has_operators(cli), names, &end, &err);
 	bool bad = prompts.n_problems > 0;
 	release_prompt_lint(&prompts);
 	if (rc < 0)
@@ -320,10 +320,8 @@ static int act_on_dataset(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
-	KGB_OPTION_DATASET,
-	KGB_OPTION_METHOD,
-	KGB_OPTION_DEVICE,
-	{0},
+	KGB_OPTION_DATASET, KGB_OPTIONS_OF_SELECTION, KGB_OPTION_RUNS_DIR,
+	KGB_OPTION_METHOD,  KGB_OPTION_DEVICE,        {0},
 };
 
 static const char help[] =

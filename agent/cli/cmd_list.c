@@ -202,6 +202,8 @@ static int list(struct kgb_cli *cli)
 
 static const struct kgb_opt options[] = {
 	KGB_OPTION_DATASET,
+	KGB_OPTIONS_OF_SELECTION,
+	KGB_OPTION_RUNS_DIR,
 	KGB_OPTION_OF_FLAG("methods", 0, FLAG, methods, NULL, "list methods instead of operators"),
 	KGB_OPTION_OF_FLAG("codes", 0, FLAG, codes, NULL,
 			   "list the codes that verdicts and attempts end with"),
@@ -210,10 +212,13 @@ static const struct kgb_opt options[] = {
 
 static const char help[] =
 	"Operators of the dataset, or those named; -v also shows their types and the functions of a kernel file.\n"
+	"Names may be patterns, and @FILE has one on each line.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent list\n"
 	"  kgb-agent list add softmax -v\n"
+	"  kgb-agent list '*softmax*' --source aten\n"
+	"  kgb-agent list --failed-of RUN\n"
 	"  kgb-agent list --methods\n"
 	"  kgb-agent list --codes\n"
 	"\n"

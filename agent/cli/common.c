@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/cli/cmd.h"
+#include "agent/cli/selection.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/fs.h"
@@ -75,8 +76,9 @@ static bool is_foreign_command(const char *word)
 }
 
 /** What else the user may have meant; without any idea, where the names are listed. */
-static void explain_unknown(const struct kgb_cli *cli, size_t position, struct kgb_err *err)
+static void explain_unknown(const void *payload, size_t position, struct kgb_err *err)
 {
+	const struct kgb_cli *cli = payload;
 	const char *word = cli->operators.items[position];
 	bool bare = !cli->named && position == 0;
 	if (bare && is_foreign_command(word)) {
@@ -113,6 +115,30 @@ int kgb_cli_index(struct kgb_cli *cli, const char *dataset, const struct kgb_spe
 	return 0;
 }
 
+static struct kgb_selection selection_of(const struct kgb_cli *cli, const char *runs_dir)
+{
+	return (struct kgb_selection){.words = &cli->operators,
+				      .source = cli->flags.source,
+				      .category = cli->flags.category,
+				      .failed_of = cli->flags.failed_of,
+				      .not_in = cli->flags.not_in,
+				      .runs_dir = runs_dir,
+				      .explain = explain_unknown,
+				      .payload = cli};
+}
+
+bool kgb_cli_has_operators(const struct kgb_cli *cli)
+{
+	const struct kgb_selection selection = selection_of(cli, NULL);
+	return cli->operators.n > 0 || kgb_selection_has_filter(&selection);
+}
+
+bool kgb_cli_is_open(const struct kgb_cli *cli)
+{
+	const struct kgb_selection selection = selection_of(cli, NULL);
+	return kgb_selection_is_open(&selection);
+}
+
 void kgb_cli_find_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,
 			    struct kgb_faults *faults)
 {
@@ -122,28 +148,9 @@ void kgb_cli_find_operators(struct kgb_cli *cli, struct kgb_strv *names, struct 
 		KGB_VEC_ADD(&faults->list, err);
 		return;
 	}
-	bool all = cli->operators.n == 0 || kgb_strv_has(&cli->operators, "all");
-	if (all) {
-		kgb_strv_add_all(names, (const char *const *)index->names.items);
-		kgb_strv_add_all(paths, (const char *const *)index->paths.items);
-		return;
-	}
-	for (size_t i = 0; i < cli->operators.n; i++) {
-		const char *name = NULL;
-		const char *path = NULL;
-		struct kgb_err unknown = KGB_ERR_INIT;
-		if (kgb_spec_index_find(index, cli->operators.items[i], &name, &path, &unknown) <
-		    0) {
-			if (kgb_str_starts(unknown.msg, "unknown operator"))
-				explain_unknown(cli, i, &unknown);
-			KGB_VEC_ADD(&faults->list, unknown);
-			continue;
-		}
-		if (kgb_strv_has(names, name))
-			continue;
-		kgb_strv_add(names, name);
-		kgb_strv_add(paths, path);
-	}
+	KGB_AUTO(free) char *runs_dir = kgb_config_runs(&cli->config);
+	const struct kgb_selection selection = selection_of(cli, runs_dir);
+	kgb_select(&selection, index, names, paths, faults);
 }
 
 int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names, struct kgb_strv *paths,

@@ -82,16 +82,19 @@ static void offer_values(struct kgb_buf *out, const struct kgb_opt *option, cons
 {
 	static const char *const devices[] = {"auto", "cpu", "cuda", "cuda:0", NULL};
 	static const char *const levels[] = {"L3", "L4", NULL};
+	static const char *const sources[] = {"aten", "cublas", "vllm", NULL};
 	static const char *const baselines[] = {"torch", "compile", NULL};
 	static const struct {
 		const char *option;
 		const char *const *words;
 		void (*offer)(struct kgb_buf *out, const char *typed);
 	} table[] = {
-		{"method", NULL, offer_methods}, {"op", NULL, offer_operators},
-		{"run", NULL, offer_runs},       {"from-run", NULL, offer_runs},
-		{"device", devices, NULL},       {"isolation", levels, NULL},
-		{"baseline", baselines, NULL},   {"dataset", NULL, offer_datasets},
+		{"method", NULL, offer_methods},   {"op", NULL, offer_operators},
+		{"run", NULL, offer_runs},         {"from-run", NULL, offer_runs},
+		{"failed-of", NULL, offer_runs},   {"not-in", NULL, offer_runs},
+		{"source", sources, NULL},         {"device", devices, NULL},
+		{"isolation", levels, NULL},       {"baseline", baselines, NULL},
+		{"dataset", NULL, offer_datasets},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++) {

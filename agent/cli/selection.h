@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Which operators a command is about: words of the command line choose them, filters leave some of
+ * them out. A word is a name ("add", "aten::add", "aten__add"), a pattern of names ("*softmax*",
+ * "aten::*"), "all", or "@FILE" with a word on each line, where # begins a comment.
+ */
+#ifndef KGB_AGENT_CLI_SELECTION_H
+#define KGB_AGENT_CLI_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/faults.h"
+#include "base/str.h"
+#include "verify/spec/spec.h"
+
+/** Borrows all texts. */
+struct kgb_selection {
+	const struct kgb_strv *words; /* none: all operators */
+	/* Filters; NULL: none. */
+	const char *source, *category; /* of the spec; several separated by commas, in any case */
+	const char *failed_of; /* a run: operators that have not passed there */
+	const char *not_in; /* a run: operators that it has not */
+	const char *runs_dir; /* where runs are looked for */
+	/** Add to the error of an unknown name what else may have been meant; NULL: nothing.
+	 * \param position of the word. */
+	void (*explain)(const void *payload, size_t position, struct kgb_err *err);
+	const void *payload;
+};
+
+bool kgb_selection_has_filter(const struct kgb_selection *selection);
+/** Whether it asks for whatever fits, so that an operator may be left out; else the user has named
+ * each one. */
+bool kgb_selection_is_open(const struct kgb_selection *selection);
+/** Append the operators, each once, in the order of the words, and the paths of their specs. Adds a
+ * fault for each word, line and filter that is wrong, and when filters leave none. */
+void kgb_select(const struct kgb_selection *selection, const struct kgb_spec_index *index,
+		struct kgb_strv *names, struct kgb_strv *paths, struct kgb_faults *faults);
+
+#endif
