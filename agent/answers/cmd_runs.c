@@ -10,6 +10,7 @@
 #include "agent/answers/sheet.h"
 #include "agent/report/common.h"
 #include "agent/store/rundir.h"
+#include "agent/store/series.h"
 
 /* The name is last, whole on any terminal: it is what other commands are given. */
 static const struct kgb_table_column columns[] = {
@@ -49,7 +50,8 @@ static void add_run(struct kgb_table *table, const struct kgb_run_row *run)
 	kgb_table_word(table, run->is_offline ? KGB_MARK_OFFLINE : run->model);
 	kgb_table_word(table, run->start_time);
 	kgb_table_word(table, run->path);
-	kgb_table_word(table, run->name);
+	KGB_AUTO(free) char *name = kgb_series_run_name(run->path);
+	kgb_table_word(table, name);
 }
 
 /** All runs below the folder of runs, latest first, where none is named. */

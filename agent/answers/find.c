@@ -8,6 +8,7 @@
 #include "agent/report/results.h"
 #include "agent/store/journal.h"
 #include "agent/store/rundir.h"
+#include "agent/store/series.h"
 #include "base/system/fs.h"
 
 static bool is_folder(const char *path)
@@ -61,38 +62,49 @@ static int add_folder(const char *path, struct kgb_strv *paths, struct kgb_err *
 			KGB_RESULTS_NAME);
 }
 
-static int add_matches(const char *pattern, struct kgb_strv *paths, struct kgb_err *err)
+/** \param otherwise another pattern when the first fits no run; NULL: none. */
+static int add_matches(const char *pattern, const char *otherwise, struct kgb_strv *paths,
+		       struct kgb_err *err)
 {
 	glob_t found;
 	size_t n_runs = 0;
 	int rc = 0;
 	if (glob(pattern, 0, NULL, &found) == 0) {
 		for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
-			if (!is_run(found.gl_pathv[i]))
+			if (!is_run(found.gl_pathv[i]) && !kgb_series_is(found.gl_pathv[i]))
 				continue;
 			n_runs++;
-			rc = add(found.gl_pathv[i], paths, err);
+			rc = add_folder(found.gl_pathv[i], paths, err);
 		}
 		globfree(&found);
 	}
+	if (rc == 0 && n_runs == 0 && otherwise)
+		return add_matches(otherwise, NULL, paths, err); /* NOLINT(misc-no-recursion) */
 	if (rc == 0 && n_runs == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "no run matches '%s'", pattern);
 	return rc;
 }
 
-/** A word without a slash names a run below `runs_dir`, or else a folder here. */
+/** A word without a slash names a run or a series below `runs_dir`, or else a folder here. Without
+ * a word the latest run is meant, with the series that it belongs to. */
 static int add_word(const char *runs_dir, const char *word, struct kgb_strv *paths,
 		    struct kgb_err *err)
 {
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	KGB_AUTO(free) char *below = word ? kgb_path_join(runs_dir, word) : NULL;
 	const bool has_slash = word && strchr(word, '/');
+	KGB_AUTO(free) char *series = NULL;
+	KGB_AUTO(strv) struct kgb_strv runs = KGB_STRV_INIT;
 	if (word && strpbrk(word, "*?["))
-		return add_matches(has_slash ? word : below, paths, err);
-	if (below && !has_slash && is_run(below))
-		return add(below, paths, err);
+		return add_matches(has_slash ? word : below, has_slash ? below : NULL, paths, err);
+	if (below && !has_slash && (is_run(below) || kgb_series_is(below)))
+		return add_folder(below, paths, err);
 	if (word && is_folder(word))
 		return add_folder(word, paths, err);
+	if (kgb_series_find(runs_dir, word, &series, &runs, err) < 0)
+		return -1;
+	if (series)
+		return add_folder(series, paths, err);
 	if (kgb_rundir_open(&dir, runs_dir, word, KGB_RUNDIR_READ, err) < 0)
 		return -1;
 	return add(dir.path, paths, err);

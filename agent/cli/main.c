@@ -14,6 +14,7 @@
 #include "agent/cli/shared_options.h"
 #include "agent/config/version.h"
 #include "agent/store/rundir.h"
+#include "agent/store/series.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
@@ -154,13 +155,14 @@ static void add_fault(struct kgb_faults *faults, const struct kgb_err *err)
 }
 
 /** Options that override settings, in the order given: a later one wins. */
-static void apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line,
+static void apply_flags(const struct kgb_cli *cli, struct kgb_config *config,
 			struct kgb_faults *faults)
 {
+	const struct kgb_cmdline *line = cli->line;
 	for (size_t i = 0; i < line->set_names.n; i++) {
 		struct kgb_err err = KGB_ERR_INIT;
 		if (*line->set_keys.items[i] &&
-		    kgb_config_set(&cli->config, line->set_keys.items[i], line->set_texts.items[i],
+		    kgb_config_set(config, line->set_keys.items[i], line->set_texts.items[i],
 				   line->set_names.items[i], &err) < 0)
 			add_fault(faults, &err);
 	}
@@ -170,7 +172,7 @@ static void apply_flags(struct kgb_cli *cli, const struct kgb_cmdline *line,
 		KGB_AUTO(free) char *key = kgb_xstrndup(text, (size_t)(equals - text));
 		KGB_AUTO(free) char *origin = kgb_xasprintf("--set %s", key);
 		struct kgb_err err = KGB_ERR_INIT;
-		if (*equals ? kgb_config_set(&cli->config, key, equals + 1, origin, &err) < 0
+		if (*equals ? kgb_config_set(config, key, equals + 1, origin, &err) < 0
 			    : kgb_fail(&err, KGB_ERR_INVALID, "--set '%s': write KEY=VALUE", text))
 			add_fault(faults, &err);
 	}
@@ -198,23 +200,32 @@ static void take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line,
 	}
 }
 
-/** A run goes on with the settings that it began with: its own file in the place of the user's. */
-static void take_own_config(struct kgb_cli *cli, const struct kgb_cmdline *line,
-			    struct kgb_faults *faults)
+void kgb_cli_own_config(const struct kgb_cli *cli, const char *path, struct kgb_config *out,
+			struct kgb_faults *faults)
+{
+	KGB_AUTO(free) char *file = kgb_path_join(path, "config.yaml");
+	kgb_config_collect(out, file, (const char *const *)environ, faults);
+	apply_flags(cli, out, faults);
+}
+
+/** A run goes on with the settings that it began with: its own file in the place of the user's. The
+ * runs of a series are looked at one by one later. */
+static void take_own_config(struct kgb_cli *cli, struct kgb_faults *faults)
 {
 	const char *name = cli->operators.n > 0 ? cli->operators.items[0] : NULL;
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_rundir_open(&dir, runs, name, KGB_RUNDIR_READ, &err) < 0) {
+	if (kgb_series_find(runs, name, &cli->series_path, &cli->series_runs, &err) < 0 ||
+	    (!cli->series_path && kgb_rundir_open(&dir, runs, name, KGB_RUNDIR_READ, &err) < 0)) {
 		KGB_VEC_ADD(&faults->list, err);
 		return;
 	}
+	if (cli->series_path)
+		return;
 	cli->run_path = kgb_xstrdup(dir.path);
-	KGB_AUTO(free) char *path = kgb_path_join(dir.path, "config.yaml");
 	kgb_config_release(&cli->config);
-	kgb_config_collect(&cli->config, path, (const char *const *)environ, faults);
-	apply_flags(cli, line, faults);
+	kgb_cli_own_config(cli, cli->run_path, &cli->config, faults);
 }
 
 /** All that is wrong with settings and names. Returns whether files or variables are among it. */
@@ -225,12 +236,12 @@ static bool find_faults(struct kgb_cli *cli, const struct kgb_cmdline *line,
 	kgb_config_collect(&cli->config, cli->flags.config, (const char *const *)environ, faults);
 	const bool in_config = faults->list.n > 0;
 	note_overridden(line);
-	apply_flags(cli, line, faults);
+	apply_flags(cli, &cli->config, faults);
 	take_positional(cli, line, faults);
 	if (cli->flags.op_name)
 		kgb_strv_split(&cli->operators, cli->flags.op_name, ',');
 	if (cli->command->own_config && faults->list.n == 0)
-		take_own_config(cli, line, faults);
+		take_own_config(cli, faults);
 	/* Words before --help that name neither a command nor operators are a mistake. */
 	if (cli->flags.help)
 		kgb_cli_find_operators(cli, &names, &paths, faults);
@@ -290,6 +301,7 @@ static int run(struct kgb_cli *cli, struct kgb_cmdline *line, int argc, char **a
 	if (cli->flags.resume_from && kgb_cli_resume_from(cli, line, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	cli->named = line->named;
+	cli->line = line;
 	kgb_log_init(PROGRAM, log_level(&cli->flags));
 	if (cli->flags.version)
 		return print_version(cli);
@@ -314,6 +326,8 @@ int main(int argc, char **argv)
 	kgb_strv_release(&cli.operators);
 	kgb_config_release(&cli.config);
 	kgb_free(cli.run_path);
+	kgb_free(cli.series_path);
+	kgb_strv_release(&cli.series_runs);
 	kgb_free(cli.data_dir);
 	kgb_spec_index_release(&cli.index);
 	kgb_free(cli.indexed);

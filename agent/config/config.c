@@ -41,7 +41,7 @@ static const struct kgb_field paths_table[] = {
 static const struct kgb_field run_table[] = {
 	SETTING(run, dataset, STR, .def = "KernelGenBench", .doc = "Set of operators (-d)."),
 	SETTING(run, method, STR, .def = "normal_cc",
-		.doc = "Method that produces kernels (-m); `kgb-agent list --methods` names the methods."),
+		.doc = "Method that produces kernels (-m), or several separated by commas, as a series; `kgb-agent list --methods` names the methods."),
 	SETTING(run, device, STR, .def = "auto",
 		.doc = "Devices that judge kernels (--device). cpu; cuda: the first GPUs; cuda:0,2: these GPUs; auto: GPUs if there are any."),
 	SETTING(run, device_count, I64, .min = 1, .max = 256, .def = "1",
@@ -50,6 +50,10 @@ static const struct kgb_field run_table[] = {
 		.doc = "Attempts per operator at most; only a fault of the provider or of this machine leads to another attempt."),
 	SETTING(run, iterations, I64, .min = 0, .max = KGB_METHOD_ITERATIONS_MAX, .def = "0",
 		.doc = "Rounds at most of a method that works in rounds (--iterations); 0: the method's number."),
+	SETTING(run, repeats, I64, .min = 1, .max = KGB_REPEATS_MAX, .def = "1",
+		.doc = "Runs of each method, as a series (--repeat)."),
+	SETTING(run, repetition, I64, .min = 1, .max = KGB_REPEATS_MAX, .def = "1",
+		.doc = "Number of a run among those of its method; a series sets it."),
 	KGB_FIELD_END,
 };
 
@@ -126,6 +130,9 @@ static const struct kgb_field sandbox_table[] = {
 	KGB_FIELD_END,
 };
 
+/* In the order of enum kgb_offline_choice. */
+static const char *const offline_choices[] = {"script", "mixture", NULL};
+
 static const struct kgb_field model_table[] = {
 	SETTING(model, name, STR, .def = "\"\"",
 		.doc = "Model that the coding CLI requests (--model); empty: the method's model."),
@@ -152,7 +159,9 @@ static const struct kgb_field model_table[] = {
 	SETTING(model, max_output, I64, .min = 1, .max = 1000000, .def = "16384",
 		.doc = "Tokens of one answer of a bare model at most (--max-output)."),
 	SETTING(model, seed, I64, .min = -1, .max = 2000000000, .def = "-1",
-		.doc = "Seed of a bare model's samples where the server takes one: sample N gets seed + N - 1, and 10000 more in each further round; -1: none is sent."),
+		.doc = "Seed of a bare model's samples where the server takes one: sample N gets seed + N - 1, 10000 more in each further round, and 1000000 more in each further repetition; -1: none is sent."),
+	SETTING(model, offline, ENUM, .names = offline_choices, .def = "script",
+		.doc = "What the offline model gives a coding agent. script: a mistake, then the kernel without it; mixture: a right, wrong or cheating kernel, drawn by seed, method, repetition, operator and round (docs/methods.md). A bare model always gets the mixture."),
 	SETTING(model, effort, STR, .def = "\"\"",
 		.doc = "Effort of reasoning of a bare model (--reasoning-effort), such as low; empty: not sent."),
 	SETTING(model, stream, BOOL, .def = "true",
@@ -619,6 +628,14 @@ void kgb_config_example(struct kgb_buf *out)
 	kgb_decode_print(kgb_settings_table, &config.settings, true, out);
 }
 
+void kgb_config_copy(struct kgb_config *out, const struct kgb_config *from)
+{
+	*out = (struct kgb_config)KGB_CONFIG_INIT;
+	out->settings = from->settings;
+	kgb_strv_add_all(&out->keys, (const char *const *)from->keys.items);
+	kgb_strv_add_all(&out->origins, (const char *const *)from->origins.items);
+}
+
 void kgb_config_release(struct kgb_config *config)
 {
 	kgb_arena_release(&config->arena);
@@ -641,6 +658,16 @@ enum kgb_model_server kgb_config_server(const struct kgb_settings_model *model, 
 			return (enum kgb_model_server)i;
 	*is_known = false;
 	return KGB_MODEL_SERVER_OPENAI;
+}
+
+/* More than all rounds of all samples of an operator take. */
+#define SEEDS_OF_A_RUN (KGB_SAMPLES_MAX * (int64_t)KGB_ROUNDS_MAX)
+
+int64_t kgb_config_seed(const struct kgb_settings *settings, bool is_offline)
+{
+	/* The offline model draws by it. */
+	const int64_t seed = settings->model.seed < 0 && is_offline ? 0 : settings->model.seed;
+	return seed < 0 ? -1 : seed + (settings->run.repetition - 1) * SEEDS_OF_A_RUN;
 }
 
 void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds)

@@ -42,6 +42,11 @@ enum kgb_sandbox_gpu {
 	KGB_SANDBOX_GPU_AGENT, /* the GPU on which its kernels are judged */
 };
 
+enum kgb_offline_choice {
+	KGB_OFFLINE_CHOICE_SCRIPT, /* an agent makes a mistake, then mends it */
+	KGB_OFFLINE_CHOICE_MIXTURE, /* its kernel is drawn */
+};
+
 struct kgb_settings {
 	struct kgb_settings_paths {
 		const char *runs; /* as written; relative to the working directory */
@@ -62,6 +67,8 @@ struct kgb_settings {
 		 */
 		int64_t max_attempts;
 		int64_t iterations; /* rounds of one attempt at most; 0: the method's */
+		int64_t repeats; /* runs of each method */
+		int64_t repetition; /* the number of this run among those of its method, from 1 */
 	} run;
 	struct kgb_settings_limits {
 		int64_t attempt_timeout; /* ms */
@@ -102,6 +109,7 @@ struct kgb_settings {
 		double temperature, top_p; /* -1: the provider's default */
 		int64_t max_output; /* tokens of one answer */
 		int64_t seed; /* -1: none */
+		int offline; /* enum kgb_offline_choice */
 		const char *effort; /* "": not sent */
 		bool stream;
 	} model;
@@ -149,6 +157,8 @@ KGB_MUST_CHECK int kgb_config_load(struct kgb_config *out, const char *path, con
 /** The same from text instead of a file; env may be NULL. */
 KGB_MUST_CHECK int kgb_config_parse(struct kgb_config *out, const char *name, const char *text,
 				    size_t len, const char *const *env, struct kgb_err *err);
+/** The settings of `from`, which must outlive the copy. */
+void kgb_config_copy(struct kgb_config *out, const struct kgb_config *from);
 /** Set one key from a flag; `origin` is the flag ("--method"). INVALID names the nearest keys. */
 KGB_MUST_CHECK int kgb_config_set(struct kgb_config *config, const char *key, const char *text,
 				  const char *origin, struct kgb_err *err);
@@ -177,6 +187,11 @@ void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_
 #define KGB_ROUNDS_MAX 100
 /** Most samples of an operator. */
 #define KGB_SAMPLES_MAX 10000
+/** Most runs of a method in a series. */
+#define KGB_REPEATS_MAX 100
+/** The seed of a run's first sample, which is the run's part of model.seed: repetitions draw apart
+ * from each other. -1: none is sent. */
+int64_t kgb_config_seed(const struct kgb_settings *settings, bool is_offline);
 /** How many samples of each operator a bare model is asked for, and how many rounds each has: 0
  * without reflection, when model.max_rounds is another name of model.samples. */
 void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds);

@@ -17,6 +17,7 @@
 struct kgb_display {
 	uv_timer_t timer;
 	struct kgb_run_log *log; /* borrowed */
+	const char *label; /* borrowed; NULL: none */
 	enum kgb_display_style style;
 	bool dirty;
 	bool closing;
@@ -150,15 +151,17 @@ static void on_event(void *payload, const struct kgb_run_state *state,
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
 	kgb_display_line(state, op, type, &line);
 	if (line.len > 0)
-		kgb_info("%s", line.ptr);
+		kgb_info("%s%s%s", display->label ? display->label : "", display->label ? " " : "",
+			 line.ptr);
 }
 
-int kgb_display_start(struct kgb_display **out, uv_loop_t *loop, struct kgb_run_log *log,
-		      enum kgb_display_style style, struct kgb_err *err)
+int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
+		      const struct kgb_display_spec *spec, struct kgb_err *err)
 {
 	struct kgb_display *display = kgb_xcalloc(1, sizeof(*display));
-	display->log = log;
-	display->style = resolve_style(style);
+	display->log = spec->log;
+	display->label = spec->label;
+	display->style = resolve_style(spec->style);
 	display->screen.color = kgb_terminal_allows_color();
 	int rc = uv_timer_init(loop, &display->timer);
 	if (rc < 0) {
@@ -175,7 +178,7 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop, struct kgb_run_
 	/* The block shows a run, it does not keep one alive. */
 	uv_unref((uv_handle_t *)&display->timer);
 	if (display->style != KGB_DISPLAY_QUIET)
-		kgb_run_log_listen(log, on_event, display);
+		kgb_run_log_listen(spec->log, on_event, display);
 	*out = display;
 	return 0;
 }

@@ -18,11 +18,17 @@ enum kgb_display_style {
 	KGB_DISPLAY_QUIET, /* nothing */
 };
 
+struct kgb_display_spec {
+	struct kgb_run_log *log; /* borrowed */
+	const char *label; /* before each plain line, where several runs are shown; borrowed; NULL:
+			      none */
+	enum kgb_display_style style;
+};
+
 struct kgb_display;
-/** Listens to `log` and hooks base/log. */
+/** Listens to the log and hooks base/log. */
 KGB_MUST_CHECK int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
-				     struct kgb_run_log *log, enum kgb_display_style style,
-				     struct kgb_err *err);
+				     const struct kgb_display_spec *spec, struct kgb_err *err);
 /** What an operator is doing just now ("Bash: kgb-verify"); any text, shown escaped and cut. Not
  * journalled. */
 void kgb_display_note(struct kgb_display *display, const char *operator, const char * text);

@@ -160,8 +160,8 @@ static int prepare_samples(struct replay *r, struct kgb_err *err)
 			if (!find_protocol(r, op->attempts[k].dir,
 					   totals->n_exchanges + totals->n_open, &protocol))
 				continue;
-			r->samples = kgb_run_sampling(&r->config.settings.model, protocol,
-						      is_offline, &r->texts);
+			r->samples = kgb_run_sampling(&r->config.settings, protocol, is_offline,
+						      &r->texts);
 			r->samples.n_samples = r->recorded.n_samples;
 			return 0;
 		}
@@ -251,19 +251,15 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 	struct kgb_sched_item *items = kgb_xcalloc(r->n_specs + 1, sizeof(*items));
 	for (size_t i = 0; i < r->n_specs; i++)
 		items[i] = (struct kgb_sched_item){.spec = &r->specs[i], .generate = true};
-	const struct kgb_sched_spec spec = {
+	const struct kgb_sched_run run = {
 		.env.log = r->log,
 		.env.dir = &r->dir,
 		.env.method = &r->method,
 		.items = items,
 		.n_items = r->n_specs,
-		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
 		.env.devices = &r->devices,
-		.max_questions = (int)s->model.concurrency,
 		.env.samples = r->method.program.builtin ? &r->samples : NULL,
 		.skip_verify = true,
-		.status_style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
-		.gateway = {.mode = KGB_GATEWAY_REPLAY},
 		.env.replay = &source,
 		.env.data_dir = r->cli->data_dir,
 		.env.bin_dir = r->cli->bin_dir,
@@ -276,7 +272,15 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.env.iterations = s->run.iterations,
 		.env.max_attempts = 1,
 	};
-	int rc = kgb_sched_run(&spec, outcome, err);
+	const struct kgb_sched_spec spec = {
+		.runs = &run,
+		.n_runs = 1,
+		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
+		.max_questions = (int)s->model.concurrency,
+		.status_style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
+		.gateway = {.mode = KGB_GATEWAY_REPLAY},
+	};
+	int rc = kgb_sched_drive(&spec, outcome, err);
 	kgb_free(items);
 	return rc;
 }

@@ -4,6 +4,7 @@
  */
 #include "agent/cli/cmd.h"
 #include "agent/cli/shared_options.h"
+#include "agent/run/run_series.h"
 #include "agent/run/run_stages.h"
 #include "base/log.h"
 
@@ -12,6 +13,8 @@ static int resume_run(struct kgb_cli *cli)
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_run_plan work = KGB_RUN_PLAN_INIT;
 
+	if (cli->series_path)
+		return kgb_run_series_resume(cli, cli->series_path, &cli->series_runs);
 	work.cli = cli;
 	work.generate = true;
 	work.resume = true;
@@ -49,6 +52,7 @@ static const char help[] =
 	"Continues a run that was interrupted, killed or stopped by its budget: operators without a verdict get their\n"
 	"next attempt, and kernels without a verdict are judged. The run's own settings apply, except for the options given\n"
 	"here. What the run has spent counts: after a budget is used up, give a larger one. Without RUN: the latest.\n"
+	"Of a series (its folder is named), and of the latest run if it belongs to one, all unfinished runs go on.\n"
 	"A run is of one method, model, endpoint and gateway mode: another is refused without --force.\n"
 	"\n"
 	"examples:\n"

@@ -4,6 +4,7 @@
  */
 #include "agent/cli/cmd.h"
 #include "agent/cli/shared_options.h"
+#include "agent/run/run_series.h"
 #include "agent/run/run_stages.h"
 
 /* The name that a run of foreign kernels bears in place of a method's. */
@@ -35,16 +36,20 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
 			"--op-name names the operator: leave out --single-test and --debug");
-	if ((flags->single_test || flags->debug) && plan->cli->operators.n > 0 &&
-	    !kgb_strv_has(&plan->cli->operators, "all"))
+	if ((flags->single_test || flags->debug) && !kgb_cli_is_open(plan->cli))
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
 			"--single-test and --debug choose among all operators: leave out the names");
+	if (flags->single_test && kgb_run_series_is_asked(plan->cli) &&
+	    plan->cli->config.settings.model.seed < 0)
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--single-test draws an operator for each method: name the draw with --set model.seed=N, or the operator");
 	if (flags->single_test && flags->debug)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
 			"--single-test is for one operator, --debug for eight: give one of them");
-	if (plan->generate && plan->cli->operators.n == 0 && !flags->from_run &&
+	if (plan->generate && !kgb_cli_has_operators(plan->cli) && !flags->from_run &&
 	    !flags->single_test && !flags->debug)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"name the operators, or `all`: see `kgb-agent list`");
@@ -55,16 +60,12 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 static void check_names(struct kgb_cli *cli, struct kgb_faults *faults)
 {
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;
-	struct kgb_method method;
-	struct kgb_err err = KGB_ERR_INIT;
-	if (cli->operators.n > 0)
+	KGB_AUTO(strv) struct kgb_strv methods = KGB_STRV_INIT;
+	if (kgb_cli_has_operators(cli))
 		kgb_cli_find_operators(cli, &names, &paths, faults);
 	if (cli->flags.skip_gen || cli->flags.kernels)
 		return;
-	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
-		KGB_VEC_ADD(&faults->list, err);
-	else
-		kgb_method_release(&method);
+	kgb_run_series_methods(cli, &methods, faults);
 }
 
 static int plan(struct kgb_run_plan *plan, bool earlier, struct kgb_err *err)
@@ -82,14 +83,26 @@ static int plan(struct kgb_run_plan *plan, bool earlier, struct kgb_err *err)
 	return kgb_run_plan_environment(plan, err);
 }
 
+/** Several methods, or one several times. */
+static int make_series(struct kgb_cli *cli)
+{
+	const struct kgb_run_plan whole = {.cli = cli, .generate = true};
+	struct kgb_err err = KGB_ERR_INIT;
+	return check_flags(&whole, &err) < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE)
+					     : kgb_run_series(cli);
+}
+
 static int run_operators(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_run_plan work = KGB_RUN_PLAN_INIT;
+	const bool generate = !cli->flags.skip_gen && !cli->flags.kernels;
+	if (generate && kgb_run_series_is_asked(cli))
+		return make_series(cli);
 	const bool earlier = cli->flags.skip_gen && !cli->flags.kernels;
 
 	work.cli = cli;
-	work.generate = !cli->flags.skip_gen && !cli->flags.kernels;
+	work.generate = generate;
 	if (plan(&work, earlier, &err) < 0) {
 		kgb_run_plan_release(&work);
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
@@ -106,7 +119,13 @@ static int run_operators(struct kgb_cli *cli)
 
 static const struct kgb_opt options[] = {
 	KGB_OPTION_DATASET,
-	KGB_OPTION_METHOD,
+	KGB_OPTIONS_OF_SELECTION,
+	KGB_OPTION_OF_SETTING(
+		"method", 'm', "run.method", "NAME,...",
+		"how kernels are produced; `list --methods` names them; several make a series"),
+	KGB_OPTION_OF_SETTING(
+		"repeat", 0, "run.repeats", "N",
+		"so many runs of each method, as a series whose operators take turns"),
 	KGB_OPTION_OF_FLAG("op-name", 0, STR, op_name, "NAME", "the same as an operator"),
 	KGB_OPTION_OF_FLAG("single-test", 0, FLAG, single_test, NULL,
 			   "one operator, drawn by model.seed or anew each time"),
@@ -136,9 +155,12 @@ static const struct kgb_opt options[] = {
 };
 
 static const char help[] =
-	"Operators may be written add, aten::add or aten__add, separated by commas or blanks; `all` means every\n"
-	"operator of the dataset. The word `run` may be left out. With --skip-gen or --kernels the operators may\n"
-	"be left out too: then all that have a kernel are verified. Results go to runs/<method>_<dataset>_<time>_<id>/.\n"
+	"Operators may be written add, aten::add or aten__add, separated by commas or blanks; they may be patterns\n"
+	"('*softmax*', 'aten::*'), and @FILE has one on each line, where # begins a comment. `all` means every\n"
+	"operator of the dataset; --source, --category, --failed-of and --not-in leave others out. The word `run` may\n"
+	"be left out. With --skip-gen or --kernels the operators may be left out too: then all that have a kernel are\n"
+	"verified. Results go to runs/<method>_<dataset>_<time>_<id>/, those of several methods or repetitions to\n"
+	"runs/series_<dataset>_<time>_<id>/.\n"
 	"\n"
 	"With ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) in the environment the real API answers, and charges for it;\n"
 	"without it, or with --set gateway.mode=offline, a built-in script answers.\n"
@@ -146,7 +168,9 @@ static const char help[] =
 	"examples:\n"
 	"  kgb-agent add -m normal_cc --device-count 1\n"
 	"  kgb-agent add,softmax,mm -m naive_cc --model opus --timeout 10m\n"
+	"  kgb-agent all -m naive_cc,normal_cc --repeat 5 --max-usd 20   ten runs in one folder, $20 each at most\n"
 	"  kgb-agent add -m autokernel --iterations 5\n"
+	"  kgb-agent --category Reduce --failed-of RUN -m normal_cc\n"
 	"  kgb-agent -m cuda_optimized_skill --from-run NAME   make the kernels of that run faster\n"
 	"  kgb-agent --skip-gen                   verify the kernels of the latest run again\n"
 	"  kgb-agent add --kernels DIR            verify DIR/aten__add.py\n"

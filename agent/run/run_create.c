@@ -5,20 +5,21 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 
-/* What helps besides making the folder writable. */
-#define OTHER_PLACE ", or name another with --runs-dir"
-
 static int start_new_run(struct kgb_run_plan *plan, const char *method, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_YAML);
 	kgb_config_print(&plan->cli->config, &text);
-	if (kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err) < 0 ||
+	const int made =
+		plan->series
+			? kgb_rundir_create_in(&plan->dir, plan->series, plan->label, err)
+			: kgb_rundir_create(&plan->dir, runs, method, settings->run.dataset, err);
+	if (made < 0 ||
 	    kgb_fs_write_atomic(plan->dir.fd, "config.yaml", text.ptr, text.len, 0644, true, err) <
 		    0 ||
 	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
-		return kgb_cli_bad_place(runs, OTHER_PLACE, err);
+		return kgb_cli_bad_place(runs, KGB_RUN_OTHER_PLACE, err);
 	return 0;
 }
 
@@ -104,7 +105,8 @@ int kgb_run_create(struct kgb_run_plan *plan, const char *method, bool is_new, s
 		return 0;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
 	if (kgb_cli_is_full(err))
-		kgb_cli_bad_place(is_new ? runs : plan->dir.path, is_new ? OTHER_PLACE : "", err);
+		kgb_cli_bad_place(is_new ? runs : plan->dir.path, is_new ? KGB_RUN_OTHER_PLACE : "",
+				  err);
 	if (is_new) {
 		kgb_run_log_close(plan->log);
 		plan->log = NULL;

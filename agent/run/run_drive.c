@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <math.h>
 
 #include "agent/run/run_samples.h"
@@ -33,43 +34,44 @@ static struct kgb_sched_item plan_item(const struct kgb_run_plan *plan, const st
 	return item;
 }
 
-int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, struct kgb_err *err)
+/** What the schedule gets of one run, and what must outlive it. */
+struct part {
+	struct kgb_sched_item *items; /* owned */
+	struct kgb_sampling_plan samples;
+	char *offline_seed; /* owned */
+};
+
+/** The draw of the offline model, when the user asks for the mixture. */
+static char *offline_seed(const struct kgb_run_plan *plan)
 {
 	const struct kgb_settings *s = &plan->cli->config.settings;
-	struct kgb_sched_item *items = kgb_xcalloc(plan->n_specs + 1, sizeof(*items));
+	if (plan->gateway_mode != KGB_GATEWAY_OFFLINE ||
+	    s->model.offline != KGB_OFFLINE_CHOICE_MIXTURE)
+		return NULL;
+	return kgb_xasprintf("%" PRId64 " %s", kgb_config_seed(s, true), plan->method.name);
+}
+
+static void fill_run(const struct kgb_run_plan *plan, struct part *part, struct kgb_sched_run *run)
+{
+	const struct kgb_settings *s = &plan->cli->config.settings;
+	const bool is_bare = plan->has_method && plan->method.program.builtin;
+	part->items = kgb_xcalloc(plan->n_specs + 1, sizeof(*part->items));
 	for (size_t i = 0; i < plan->n_specs; i++)
-		items[i] = plan_item(plan, &plan->specs[i]);
-	struct kgb_arena arena = {0};
-	struct kgb_sampling_plan samples = kgb_run_plan_samples(plan);
-	struct kgb_sched_spec spec = {
+		part->items[i] = plan_item(plan, &plan->specs[i]);
+	part->samples = kgb_run_plan_samples(plan);
+	part->offline_seed = plan->generate ? offline_seed(plan) : NULL;
+	*run = (struct kgb_sched_run){
+		.label = plan->label,
 		.env.log = plan->log,
 		.env.dir = &plan->dir,
 		.env.method = plan->has_method ? &plan->method : NULL,
-		.items = items,
+		.items = part->items,
 		.n_items = plan->n_specs,
-		.device_count = plan->at_a_time,
-		.max_judges = plan->judges,
-		.max_questions = (int)s->model.concurrency,
-		.env.samples = plan->has_method && plan->method.program.builtin ? &samples : NULL,
+		.own_slots = is_bare ? plan->at_a_time : 0,
+		.env.samples = is_bare ? &part->samples : NULL,
+		.env.offline_seed = part->offline_seed,
 		.env.devices = &plan->devices,
 		.skip_verify = plan->cli->flags.skip_verify,
-		.status_style = plan->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
-		.gateway =
-			{
-				.mode = plan->gateway_mode,
-				.accounts.by_provider = {plan->accounts[KGB_PROVIDER_ANTHROPIC],
-							 plan->accounts[KGB_PROVIDER_OPENAI]},
-				.model = plan->model,
-				.allow_provider_tools = s->gateway.provider_tools,
-				.accounts.connect_timeout_ms = s->gateway.connect_timeout,
-				.accounts.idle_timeout_ms = s->gateway.idle_timeout,
-				.accounts.retry = {.max_tries = (int)s->gateway.max_tries,
-						   .base_ms = RETRY_BASE_MS,
-						   .cap_ms = RETRY_CAP_MS,
-						   .total_ms = s->gateway.max_wait},
-				.accounts.max_concurrent = (size_t)s->gateway.max_concurrent,
-				.prices = plan->prices,
-			},
 		.env.maker = plan->generate ? kgb_run_plan_maker(plan)
 					    : kgb_run_log_state(plan->log)->maker,
 		.env.data_dir = plan->cli->data_dir,
@@ -88,21 +90,74 @@ int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome, 
 		.operator_time_ms = s->budget.operator_time,
 		.env.warn_percent = (int)s->budget.warn_at,
 	};
-	kgb_config_judge_request(&plan->cli->config, &spec.judge_request, &arena);
-	spec.judge_request.python = plan->python;
-	int rc = kgb_sched_run(&spec, outcome, err);
+}
+
+/** The account at each provider that some run uses. */
+static void fill_accounts(const struct kgb_run_plans *plans, struct kgb_accounts_spec *accounts)
+{
+	KGB_VEC_FOREACH(plan, plans)
+		for (int i = 0; i < KGB_N_PROVIDERS; i++)
+			if (!accounts->by_provider[i].api_key)
+				accounts->by_provider[i] = (*plan)->accounts[i];
+}
+
+/** What all runs share: the first has the settings of all. */
+static void fill_shared(const struct kgb_run_plans *plans, struct kgb_sched_spec *spec)
+{
+	const struct kgb_run_plan *first = plans->items[0];
+	const struct kgb_settings *s = &first->cli->config.settings;
+	const bool is_quiet = first->cli->flags.quiet;
+	spec->device_count = first->judges;
+	spec->max_judges = first->judges;
+	spec->max_questions = (int)s->model.concurrency;
+	spec->status_style = is_quiet       ? KGB_DISPLAY_QUIET
+			     : plans->n > 1 ? KGB_DISPLAY_PLAIN
+					    : KGB_DISPLAY_AUTO;
+	spec->gateway = (struct kgb_gateway_spec){
+		.mode = first->gateway_mode,
+		.allow_provider_tools = s->gateway.provider_tools,
+		.accounts.connect_timeout_ms = s->gateway.connect_timeout,
+		.accounts.idle_timeout_ms = s->gateway.idle_timeout,
+		.accounts.retry = {.max_tries = (int)s->gateway.max_tries,
+				   .base_ms = RETRY_BASE_MS,
+				   .cap_ms = RETRY_CAP_MS,
+				   .total_ms = s->gateway.max_wait},
+		.accounts.max_concurrent = (size_t)s->gateway.max_concurrent,
+		.prices = first->prices,
+	};
+	fill_accounts(plans, &spec->gateway.accounts);
+}
+
+int kgb_run_drive(const struct kgb_run_plans *plans, struct kgb_sched_outcome *outcomes,
+		  struct kgb_err *err)
+{
+	const struct kgb_run_plan *first = plans->items[0];
+	struct part *parts = kgb_xcalloc(plans->n, sizeof(*parts));
+	struct kgb_sched_run *runs = kgb_xcalloc(plans->n, sizeof(*runs));
+	struct kgb_sched_spec spec = {.runs = runs, .n_runs = plans->n};
+	struct kgb_arena arena = {0};
+	for (size_t i = 0; i < plans->n; i++)
+		fill_run(plans->items[i], &parts[i], &runs[i]);
+	fill_shared(plans, &spec);
+	kgb_config_judge_request(&first->cli->config, &spec.judge_request, &arena);
+	spec.judge_request.python = first->python;
+	int rc = kgb_sched_drive(&spec, outcomes, err);
 	kgb_arena_release(&arena);
-	kgb_free(items);
+	for (size_t i = 0; i < plans->n; i++) {
+		kgb_free(parts[i].items);
+		kgb_free(parts[i].offline_seed);
+	}
+	kgb_free(parts);
+	kgb_free(runs);
 	return rc;
 }
 
-static void announce(const struct kgb_run_plan *plan)
+void kgb_run_announce_model(const struct kgb_run_plan *plan)
 {
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
 		kgb_info(
 			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
 			plan->endpoint ? "gateway.mode says so" : "no API key is set");
-	kgb_info("run %s", plan->dir.path);
 }
 
 int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new)
@@ -114,8 +169,10 @@ int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new
 	if (kgb_run_create(plan, method, is_new, &err) < 0) {
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	} else {
-		announce(plan);
-		exit_code = kgb_run_drive(plan, &outcome, &err) < 0 && !outcome.fatal
+		struct kgb_run_plans alone = {.items = &plan, .n = 1};
+		kgb_run_announce_model(plan);
+		kgb_info("run %s", plan->dir.path);
+		exit_code = kgb_run_drive(&alone, &outcome, &err) < 0 && !outcome.fatal
 				    ? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
 				    : kgb_run_report(plan, &outcome);
 	}

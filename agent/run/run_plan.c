@@ -20,6 +20,10 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 	if (plan->log)
 		kgb_run_log_close(plan->log);
 	kgb_rundir_release(&plan->dir);
+	kgb_free(plan->sampling);
+	kgb_free(plan->prompts);
+	if (plan->is_copy)
+		return;
 	kgb_specs_free(plan->specs, plan->n_specs);
 	if (plan->has_method)
 		kgb_method_release(&plan->method);
@@ -27,8 +31,6 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 	kgb_rundir_release(&plan->from);
 	if (plan->has_texts)
 		kgb_chat_texts_release(&plan->texts);
-	kgb_free(plan->sampling);
-	kgb_free(plan->prompts);
 	kgb_free(plan->start_dir);
 	kgb_free(plan->endpoint);
 	kgb_free(plan->cli_path);
@@ -151,6 +153,8 @@ static void note_idle_settings(const struct kgb_run_plan *plan)
 		{"model.samples", !plan->method.program.builtin, "asks no bare model"},
 		{"model.reflection", !plan->method.program.builtin, "asks no bare model"},
 		{"model.max_rounds", !plan->method.program.builtin, "asks no bare model"},
+		{"model.offline", !offline || plan->method.program.builtin,
+		 offline ? "always gets the mixture" : "asks a real model"},
 		{"budget.run_usd", offline, "costs nothing offline"},
 		{"budget.operator_usd", offline, "costs nothing offline"},
 		{"budget.attempt_usd", offline, "costs nothing offline"},
@@ -191,11 +195,6 @@ static int check_batch(const struct kgb_run_plan *plan, bool offline, struct kgb
 	return 0;
 }
 
-static bool asks_for_all(const struct kgb_cli *cli)
-{
-	return kgb_strv_has(&cli->operators, "all") || cli->flags.single_test || cli->flags.debug;
-}
-
 static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
@@ -210,7 +209,7 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 	plan->gateway_mode = offline ? KGB_GATEWAY_OFFLINE : KGB_GATEWAY_LIVE;
 	if (!needs_model(plan))
 		return 0;
-	if (offline && asks_for_all(plan->cli))
+	if (offline && !plan->resume && kgb_cli_is_open(plan->cli))
 		drop_without_answer(plan);
 	for (size_t i = 0; offline && i < plan->n_specs; i++)
 		if (!can_answer(plan, &plan->specs[i]))
@@ -328,7 +327,7 @@ static int drop_without_kernel(struct kgb_run_plan *plan, const char *dir, struc
 
 int kgb_run_plan_kernels(struct kgb_run_plan *plan, const char *dir, struct kgb_err *err)
 {
-	if (plan->cli->operators.n == 0)
+	if (!kgb_cli_has_operators(plan->cli))
 		return warn_unknown_kernels(plan, dir, err) < 0
 			       ? -1
 			       : drop_without_kernel(plan, dir, err);
@@ -402,8 +401,8 @@ static int plan_program(struct kgb_run_plan *plan, struct kgb_err *err)
 static void fit_room(struct kgb_run_plan *plan)
 {
 	struct kgb_room room;
-	const int64_t wanted =
-		(size_t)plan->at_a_time < plan->n_specs ? plan->at_a_time : (int64_t)plan->n_specs;
+	const int64_t n_all = (int64_t)(plan->n_specs * (plan->n_runs > 0 ? plan->n_runs : 1));
+	const int64_t wanted = plan->at_a_time < n_all ? plan->at_a_time : n_all;
 	kgb_room_find(plan->cli, wanted, &room);
 	if (room.fits < wanted) {
 		kgb_warn("%d operators at a time instead of %d: %s; for more: %s", (int)room.fits,
@@ -512,7 +511,7 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 	if (state->n_samples > 0 && (load_method(plan, state->maker.method, err) < 0 ||
 				     kgb_run_plan_read_texts(plan, err) < 0))
 		return -1;
-	if (plan->cli->operators.n > 0) {
+	if (kgb_cli_has_operators(plan->cli)) {
 		if (kgb_run_plan_operators(plan, err) < 0)
 			return -1;
 		for (size_t i = 0; i < plan->n_specs; i++)

@@ -21,6 +21,11 @@ struct kgb_run_plan {
 	struct kgb_cli *cli;
 	bool generate;
 	bool resume; /* continue what an earlier start left in the run's directory */
+	/* Of a run of a series: */
+	const char *label; /* its name there; NULL: it is alone */
+	const char *series; /* the folder that a new run is made in; NULL: it has one of its own */
+	size_t n_runs; /* of the series; 0: it is alone */
+	bool is_copy; /* all but folder, journal and sampling is borrowed from another plan */
 	struct kgb_method method; /* when generating */
 	bool has_method;
 	struct kgb_spec *specs; /* one per operator */

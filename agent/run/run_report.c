@@ -33,20 +33,29 @@ static void print_how_to_continue(const struct kgb_run_plan *plan, bool broke_of
 		 has_agent ? resume : "", run);
 }
 
+int kgb_run_conclude(struct kgb_run_plan *plan, const struct kgb_sched_outcome *outcome,
+		     bool *is_written)
+{
+	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
+	struct kgb_err err = KGB_ERR_INIT;
+	int exit_code = kgb_results_exit_code(state);
+	if (outcome->fatal)
+		exit_code = kgb_cli_fail(&outcome->err, KGB_EXIT_INTERNAL);
+	*is_written = kgb_results_write(plan->dir.fd, state, &err) == 0;
+	if (!*is_written) {
+		kgb_ctx(&err, "'%s'", plan->dir.path);
+		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
+	}
+	return exit_code;
+}
+
 /** results.json, and the same for the user. */
 int kgb_run_report(struct kgb_run_plan *plan, const struct kgb_sched_outcome *outcome)
 {
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
-	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	int exit_code = kgb_results_exit_code(state);
-	if (outcome->fatal)
-		exit_code = kgb_cli_fail(&outcome->err, KGB_EXIT_INTERNAL);
-	bool written = kgb_results_write(plan->dir.fd, state, &err) == 0;
-	if (!written) {
-		kgb_ctx(&err, "'%s'", plan->dir.path);
-		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
-	}
+	bool written = false;
+	int exit_code = kgb_run_conclude(plan, outcome, &written);
 	if (plan->cli->flags.json)
 		kgb_results_render(state, 2, &text);
 	else

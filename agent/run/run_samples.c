@@ -23,17 +23,17 @@ void kgb_run_plan_count_samples(const struct kgb_run_plan *plan, int *n_samples,
 	*n_rounds = kgb_run_log_state(plan->log)->n_rounds;
 }
 
-struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model,
+struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings *settings,
 					  enum kgb_protocol protocol, bool is_offline,
 					  const struct kgb_chat_texts *texts)
 {
+	const struct kgb_settings_model *model = &settings->model;
 	return (struct kgb_sampling_plan){
 		.protocol = protocol,
 		.sampling = {.temperature = model->temperature,
 			     .top_p = model->top_p,
 			     .max_tokens = model->max_output,
-			     /* The offline model draws by it. */
-			     .seed = model->seed < 0 && is_offline ? 0 : model->seed,
+			     .seed = kgb_config_seed(settings, is_offline),
 			     .effort = model->effort},
 		.stream = model->stream && !model->batch,
 		.batch = model->batch,
@@ -60,9 +60,9 @@ struct kgb_sampling_plan kgb_run_plan_samples(const struct kgb_run_plan *plan)
 	const enum kgb_model_server server = kgb_config_server(model, &is_known);
 	const bool anthropic =
 		server == KGB_MODEL_SERVER_AUTO && plan->accounts[KGB_PROVIDER_ANTHROPIC].api_key;
-	struct kgb_sampling_plan samples =
-		kgb_run_sampling(model, anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[server],
-				 plan->gateway_mode == KGB_GATEWAY_OFFLINE, &plan->texts);
+	struct kgb_sampling_plan samples = kgb_run_sampling(
+		&plan->cli->config.settings, anthropic ? KGB_PROTOCOL_ANTHROPIC : protocols[server],
+		plan->gateway_mode == KGB_GATEWAY_OFFLINE, &plan->texts);
 	samples.n_samples = n_samples;
 	samples.n_rounds = n_rounds > 0 ? n_rounds : 1;
 	samples.only_judge = !plan->generate;

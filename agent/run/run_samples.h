@@ -8,7 +8,7 @@
 #include "agent/run/run_plan.h"
 
 /** How a bare model is asked for one sample of each operator. Borrows from the settings. */
-struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings_model *model,
+struct kgb_sampling_plan kgb_run_sampling(const struct kgb_settings *settings,
 					  enum kgb_protocol protocol, bool is_offline,
 					  const struct kgb_chat_texts *texts);
 /** The texts of a run: its copies, else the method's. Pair with kgb_chat_texts_release. */

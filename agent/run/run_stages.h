@@ -7,14 +7,30 @@
 
 #include "agent/run/run_plan.h"
 #include "agent/sched/sched.h"
+#include "base/vec.h"
 
 /** All that a run has before its first attempt: folder, settings, journal, kernels to start from. A
  * new run that cannot begin is removed: its folder would only be taken for the latest run. */
 KGB_MUST_CHECK int kgb_run_create(struct kgb_run_plan *plan, const char *method, bool is_new,
 				  struct kgb_err *err);
-/** Let the scheduler do the work. */
-KGB_MUST_CHECK int kgb_run_drive(struct kgb_run_plan *plan, struct kgb_sched_outcome *outcome,
-				 struct kgb_err *err);
+/** What helps besides making the folder of runs writable. */
+#define KGB_RUN_OTHER_PLACE ", or name another with --runs-dir"
+
+/** Runs that are driven together; borrowed. */
+struct kgb_run_plans {
+	struct kgb_run_plan **items; /* owned, as a KGB_VEC */
+	size_t n, cap;
+};
+/** Let the scheduler do the work of these runs, one at least, whose operators take turns. The first
+ * has the settings that they share. \param outcomes one for each. */
+KGB_MUST_CHECK int kgb_run_drive(const struct kgb_run_plans *plans,
+				 struct kgb_sched_outcome *outcomes, struct kgb_err *err);
+/** Say when the model is the built-in script. */
+void kgb_run_announce_model(const struct kgb_run_plan *plan);
+/** Write results.json and report an error that ended the run. Returns the run's exit status,
+ * without the signal that ended it. */
+int kgb_run_conclude(struct kgb_run_plan *plan, const struct kgb_sched_outcome *outcome,
+		     bool *is_written);
 /** Write results.json and print the same for the user. Returns the exit status. */
 int kgb_run_report(struct kgb_run_plan *plan, const struct kgb_sched_outcome *outcome);
 /** Create, drive and report a plan, and release it. Returns the exit status. */

@@ -28,8 +28,30 @@
 
 enum item_phase { ITEM_WAITING, ITEM_GENERATING, ITEM_VERIFYING, ITEM_ENDED };
 
+/** The operators that may be worked on at a time; the number of a slot gives its device. */
+struct slots {
+	bool *busy; /* owned */
+	int n;
+};
+
+/** One of the runs. */
+struct run {
+	struct sched *sched;
+	const struct kgb_sched_run *spec;
+	struct slots own_slots;
+	struct slots *slots;
+	struct kgb_attempt_env env;
+	struct kgb_budget budget; /* of the run */
+	struct kgb_progress *progress;
+	struct kgb_display *status;
+	struct kgb_breaker breaker;
+	bool halted; /* no attempt begins; what runs goes on to its end */
+	struct kgb_sched_outcome outcome;
+};
+
 struct item {
 	struct sched *sched;
+	struct run *run;
 	const struct kgb_spec *spec;
 	bool generate;
 	enum item_phase phase;
@@ -46,28 +68,23 @@ struct item {
 struct sched {
 	const struct kgb_sched_spec *spec;
 	uv_loop_t loop;
-	struct item *items;
-	bool *slot_busy;
+	struct run *runs;
+	struct item *items; /* in the order in which they begin */
+	size_t n_items;
+	struct slots slots; /* that runs share */
 	int n_generating, n_verifying;
-	struct kgb_attempt_env env;
 	struct kgb_processes processes;
-	struct kgb_budget budget; /* of the run */
 	int64_t started_ms; /* monotonic */
 	int64_t delayed_until_ms; /* monotonic; no attempt starts before */
 	struct kgb_gateway *gateway;
 	struct kgb_broker *broker;
 	struct kgb_asker *asker; /* of a bare model */
-	struct kgb_progress *progress;
-	struct kgb_display *status;
 	uv_signal_t signals[3];
 	uv_timer_t pump_timer; /* work is started from the loop, never from inside a callback of its
 				  own */
 	int n_signals;
 	int n_parts; /* not closed yet, while closing */
-	struct kgb_breaker breaker;
-	bool halted; /* no attempt begins; what runs goes on to its end */
 	bool stopping, closing;
-	struct kgb_sched_outcome outcome;
 };
 
 static void pump(struct sched *sched);
@@ -77,7 +94,7 @@ static void pump(struct sched *sched);
 static void stop_all(struct sched *sched, bool now)
 {
 	sched->stopping = true;
-	for (size_t i = 0; i < sched->spec->n_items; i++) {
+	for (size_t i = 0; i < sched->n_items; i++) {
 		struct item *item = &sched->items[i];
 		if (item->attempt)
 			kgb_attempt_cancel(item->attempt, now);
@@ -89,21 +106,26 @@ static void stop_all(struct sched *sched, bool now)
 	pump(sched);
 }
 
+/** The journal or the disk of one run failed: the others would only spend money until they meet the
+ * same. */
 static void on_fatal(void *payload, const struct kgb_err *err)
 {
-	struct sched *sched = payload;
-	if (sched->outcome.fatal)
+	const struct run *run = payload;
+	struct sched *sched = run->sched;
+	if (run->outcome.fatal)
 		return;
-	sched->outcome.fatal = true;
-	sched->outcome.err = *err;
+	for (size_t i = 0; i < sched->spec->n_runs; i++) {
+		sched->runs[i].outcome.fatal = true;
+		sched->runs[i].outcome.err = *err;
+	}
 	kgb_error("the run stops: %s", err->msg);
 	stop_all(sched, false);
 }
 
-static void check(struct sched *sched, int rc, const struct kgb_err *err)
+static void check(struct run *run, int rc, const struct kgb_err *err)
 {
 	if (rc < 0)
-		on_fatal(sched, err);
+		on_fatal(run, err);
 }
 
 static void end_item(struct item *item, enum kgb_op_status status, const char *code,
@@ -111,9 +133,9 @@ static void end_item(struct item *item, enum kgb_op_status status, const char *c
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	item->phase = ITEM_ENDED;
-	check(item->sched,
-	      kgb_event_operator_ended(item->sched->spec->env.log, item->spec->name, status, code,
-				       message, &err),
+	check(item->run,
+	      kgb_event_operator_ended(item->run->env.log, item->spec->name, status, code, message,
+				       &err),
 	      &err);
 	pump(item->sched);
 }
@@ -124,11 +146,11 @@ static void verify(struct item *item);
 
 static bool take_slot(struct item *item)
 {
-	struct sched *sched = item->sched;
-	for (int i = 0; i < sched->spec->device_count && !item->holds_slot; i++) {
-		if (sched->slot_busy[i])
+	struct slots *slots = item->run->slots;
+	for (int i = 0; i < slots->n && !item->holds_slot; i++) {
+		if (slots->busy[i])
 			continue;
-		sched->slot_busy[i] = item->holds_slot = true;
+		slots->busy[i] = item->holds_slot = true;
 		item->slot = i;
 	}
 	return item->holds_slot;
@@ -137,14 +159,14 @@ static bool take_slot(struct item *item)
 static void give_slot(struct item *item)
 {
 	if (item->holds_slot)
-		item->sched->slot_busy[item->slot] = false;
+		item->run->slots->busy[item->slot] = false;
 	item->holds_slot = false;
 }
 
 /** The next free verdicts/<safe_name>/NNN.json, relative to the run directory; malloc'ed. */
 static char *next_verdict_path(const struct item *item, struct kgb_err *err)
 {
-	const struct kgb_rundir *dir = item->sched->spec->env.dir;
+	const struct kgb_rundir *dir = item->run->env.dir;
 	KGB_AUTO(free) char *folder = kgb_xasprintf("verdicts/%s", item->spec->safe_name);
 	if (kgb_fs_mkdirs(dir->fd, folder, 0755, err) < 0)
 		return NULL;
@@ -159,10 +181,10 @@ static int record_verdict(struct item *item, const struct kgb_job_result *result
 			  const struct kgb_verdict_summary *summary, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *path = next_verdict_path(item, err);
-	if (!path || kgb_fs_write_atomic(item->sched->spec->env.dir->fd, path, result->text,
-					 result->len, 0644, true, err) < 0)
+	if (!path || kgb_fs_write_atomic(item->run->env.dir->fd, path, result->text, result->len,
+					 0644, true, err) < 0)
 		return -1;
-	return kgb_event_verified(item->sched->spec->env.log, item->spec->name, summary, path, err);
+	return kgb_event_verified(item->run->env.log, item->spec->name, summary, path, err);
 }
 
 static void on_verified(void *payload, const struct kgb_job_result *result)
@@ -187,7 +209,7 @@ static void on_verified(void *payload, const struct kgb_job_result *result)
 	}
 	item->phase = ITEM_ENDED;
 	struct kgb_err write_err = KGB_ERR_INIT;
-	check(sched, record_verdict(item, result, &summary, &write_err), &write_err);
+	check(item->run, record_verdict(item, result, &summary, &write_err), &write_err);
 	pump(sched);
 }
 
@@ -196,10 +218,10 @@ static void verify(struct item *item)
 	struct sched *sched = item->sched;
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(free) char *rel = kgb_xasprintf("kernels/%s.py", item->spec->safe_name);
-	KGB_AUTO(free) char *path = kgb_path_join(sched->spec->env.dir->path, rel);
+	KGB_AUTO(free) char *path = kgb_path_join(item->run->env.dir->path, rel);
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
 	item->phase = ITEM_VERIFYING;
-	if (kgb_fs_read_untrusted(sched->spec->env.dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) <
+	if (kgb_fs_read_untrusted(item->run->env.dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) <
 	    0) {
 		give_slot(item);
 		end_item(item, KGB_OP_FAILED, "agent.no_kernel", err.msg);
@@ -208,11 +230,11 @@ static void verify(struct item *item)
 	char sha256[KGB_SHA256_HEX_LEN];
 	kgb_sha256_hex(kernel.ptr, kernel.len, sha256);
 	const struct kgb_device *device = kgb_broker_device(
-		sched->broker, kgb_devices_at(sched->spec->env.devices, item->slot));
-	if (kgb_event_verify_started(sched->spec->env.log, item->spec->name, sha256, device->name,
+		sched->broker, kgb_devices_at(item->run->env.devices, item->slot));
+	if (kgb_event_verify_started(item->run->env.log, item->spec->name, sha256, device->name,
 				     &err) < 0) {
 		item->phase = ITEM_ENDED;
-		on_fatal(sched, &err);
+		on_fatal(item->run, &err);
 		return;
 	}
 	sched->n_verifying++;
@@ -229,27 +251,28 @@ static void verify(struct item *item)
 
 /* ---- generation ---- */
 
-/** Begin no more attempts when none can reach a model. Operators that wait stay pending. */
+/** Begin no more attempts of a run when none can reach a model. Operators that wait stay pending.
+ */
 static void heed_provider(struct item *item, const struct kgb_attempt_outcome *outcome)
 {
-	struct sched *sched = item->sched;
+	struct run *run = item->run;
 	const struct kgb_op_state *op =
-		kgb_run_state_op(kgb_run_log_state(sched->spec->env.log), item->spec->name);
+		kgb_run_state_op(kgb_run_log_state(run->env.log), item->spec->name);
 	const struct kgb_attempt_state *attempt = op ? kgb_op_last_attempt(op) : NULL;
 	const struct kgb_totals *totals = attempt ? &attempt->gateway : NULL;
-	const char *remedy = kgb_breaker_note(&sched->breaker, outcome->end,
+	const char *remedy = kgb_breaker_note(&run->breaker, outcome->end,
 					      totals && totals->n_exchanges > totals->n_errors);
 
 	/* A record that lacks an answer is no provider's fault. */
-	if (!remedy || sched->halted || sched->spec->env.replay)
+	if (!remedy || run->halted || run->env.replay)
 		return;
-	sched->halted = true;
-	(void)kgb_fail(&sched->outcome.err, KGB_ERR_UNAVAILABLE,
-		       "no attempt can reach a model (%s%s%s): %s",
-		       kgb_agent_end_code(outcome->end),
-		       outcome->message && *outcome->message ? ": " : "",
-		       outcome->message ? outcome->message : "", remedy);
-	kgb_error("no more attempts begin: %s", sched->outcome.err.msg);
+	run->halted = true;
+	(void)kgb_fail(
+		&run->outcome.err, KGB_ERR_UNAVAILABLE, "no attempt can reach a model (%s%s%s): %s",
+		kgb_agent_end_code(outcome->end), outcome->message && *outcome->message ? ": " : "",
+		outcome->message ? outcome->message : "", remedy);
+	kgb_error("%s%sno more attempts begin: %s", run->spec->label ? run->spec->label : "",
+		  run->spec->label ? ": " : "", run->outcome.err.msg);
 }
 
 static void on_llm_attempt_done(void *payload, const struct kgb_attempt_outcome *outcome)
@@ -263,7 +286,7 @@ static void on_llm_attempt_done(void *payload, const struct kgb_attempt_outcome 
 	heed_provider(item, outcome);
 	if (outcome->retry && !sched->stopping)
 		item->phase = ITEM_WAITING;
-	else if (outcome->has_kernel && !sched->spec->skip_verify && !sched->stopping)
+	else if (outcome->has_kernel && !item->run->spec->skip_verify && !sched->stopping)
 		verify(item);
 	else
 		item->phase = ITEM_ENDED;
@@ -280,7 +303,7 @@ static void on_attempt_done(void *payload, struct kgb_attempt *attempt,
 static int start_attempt(struct item *item, const struct kgb_attempt_task *task,
 			 struct kgb_err *err)
 {
-	const struct kgb_attempt_env *env = &item->sched->env;
+	const struct kgb_attempt_env *env = &item->run->env;
 	return env->method->program.builtin
 		       ? kgb_llm_attempt_start(&item->llm_attempt, env, task, on_llm_attempt_done,
 					       item, err)
@@ -290,16 +313,15 @@ static int start_attempt(struct item *item, const struct kgb_attempt_task *task,
 /** How long the next attempt may take, and whose time that is. */
 static void allot_time(const struct item *item, struct kgb_attempt_task *task)
 {
-	const struct sched *sched = item->sched;
-	const struct kgb_sched_spec *spec = sched->spec;
+	const struct kgb_sched_run *spec = item->run->spec;
 	const struct kgb_run_state *state = kgb_run_log_state(spec->env.log);
 	const struct kgb_op_state *op = kgb_run_state_op(state, item->spec->name);
 	const struct {
 		const char *name;
 		int64_t limit_ms, used_ms;
-	} clocks[] = {
-		{"operator", spec->operator_time_ms, op ? kgb_op_agent_ms(op) : 0},
-		{"run", spec->run_time_ms, state->active_ms + kgb_mono_ms() - sched->started_ms}};
+	} clocks[] = {{"operator", spec->operator_time_ms, op ? kgb_op_agent_ms(op) : 0},
+		      {"run", spec->run_time_ms,
+		       state->active_ms + kgb_mono_ms() - item->sched->started_ms}};
 	task->timeout_ms = spec->attempt_timeout_ms;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(clocks); i++) {
 		int64_t left_ms = clocks[i].limit_ms - clocks[i].used_ms;
@@ -346,14 +368,14 @@ static void on_failed_start(struct item *item, const struct kgb_err *err)
 	const bool short_of = kgb_err_is_shortage(err);
 	const bool alone = sched->n_generating + sched->n_verifying == 0;
 	const struct kgb_op_state *op =
-		kgb_run_state_op(kgb_run_log_state(sched->spec->env.log), item->spec->name);
-	const int max_attempts = sched->spec->env.max_attempts;
+		kgb_run_state_op(kgb_run_log_state(item->run->env.log), item->spec->name);
+	const int max_attempts = item->run->env.max_attempts;
 	give_slot(item);
 	/* The journal counts an attempt once it has a record there. */
 	item->n_attempts = op ? (int)op->n_attempts : item->n_attempts - 1;
 	if (err->kind == KGB_ERR_LIMIT && !short_of) {
 		item->phase = ITEM_ENDED;
-		on_fatal(sched, err);
+		on_fatal(item->run, err);
 		return;
 	}
 	item->n_failed_starts += !short_of || alone;
@@ -394,30 +416,32 @@ static void generate(struct item *item)
 /** Nothing waits that may begin. */
 static bool all_ended(const struct sched *sched)
 {
-	for (size_t i = 0; i < sched->spec->n_items; i++) {
+	for (size_t i = 0; i < sched->n_items; i++) {
 		const struct item *item = &sched->items[i];
-		const bool held = sched->halted && item->phase == ITEM_WAITING && item->generate;
+		const bool held =
+			item->run->halted && item->phase == ITEM_WAITING && item->generate;
 		if (item->phase != ITEM_ENDED && !held)
 			return false;
 	}
 	return true;
 }
 
-static bool has_waiting(const struct sched *sched)
+static bool has_waiting(const struct run *run)
 {
-	for (size_t i = 0; i < sched->spec->n_items; i++)
-		if (sched->items[i].phase == ITEM_WAITING)
+	const struct sched *sched = run->sched;
+	for (size_t i = 0; i < sched->n_items; i++)
+		if (sched->items[i].run == run && sched->items[i].phase == ITEM_WAITING)
 			return true;
 	return false;
 }
 
 /** Operators were left because the run's own budget is used up. */
-static bool is_run_spent(const struct sched *sched)
+static bool is_run_spent(const struct run *run)
 {
-	const struct kgb_sched_spec *spec = sched->spec;
-	int64_t used_ms =
-		kgb_run_log_state(spec->env.log)->active_ms + kgb_mono_ms() - sched->started_ms;
-	bool spent = sched->budget.reached != KGB_BUDGET_NONE ||
+	const struct kgb_sched_run *spec = run->spec;
+	int64_t used_ms = kgb_run_log_state(spec->env.log)->active_ms + kgb_mono_ms() -
+			  run->sched->started_ms;
+	bool spent = run->budget.reached != KGB_BUDGET_NONE ||
 		     (spec->run_time_ms > 0 && used_ms >= spec->run_time_ms);
 	struct kgb_run_counts counts;
 	kgb_run_state_count(kgb_run_log_state(spec->env.log), &counts);
@@ -425,37 +449,35 @@ static bool is_run_spent(const struct sched *sched)
 }
 
 /** The last event, with the file that shows it. Errors end up in the outcome. */
-static void finish_run(struct sched *sched)
+static void finish_run(struct run *run)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	const struct kgb_sched_spec *spec = sched->spec;
+	struct kgb_sched_outcome *outcome = &run->outcome;
 	/* Halted, but nothing was left to begin: the operators' own ends say it all. */
-	if (sched->halted && has_waiting(sched))
-		sched->outcome.fatal = true;
-	enum kgb_run_end end = sched->outcome.fatal    ? KGB_RUN_FAILED
-			       : sched->outcome.signal ? KGB_RUN_INTERRUPTED
-			       : is_run_spent(sched)   ? KGB_RUN_BUDGET
-						       : KGB_RUN_COMPLETED;
-	int exit_code = sched->outcome.signal ? 128 + sched->outcome.signal
-			: sched->outcome.fatal
-				? kgb_err_exit(&sched->outcome.err, KGB_EXIT_INTERNAL)
-				: kgb_results_exit_code(kgb_run_log_state(spec->env.log));
-	const char *message = sched->outcome.fatal ? sched->outcome.err.msg : NULL;
-	if (kgb_event_run_finished(spec->env.log, end, exit_code, message, &err) < 0 &&
-	    !sched->outcome.fatal) {
-		sched->outcome.fatal = true;
-		sched->outcome.err = err;
+	if (run->halted && has_waiting(run))
+		outcome->fatal = true;
+	enum kgb_run_end end = outcome->fatal      ? KGB_RUN_FAILED
+			       : outcome->signal   ? KGB_RUN_INTERRUPTED
+			       : is_run_spent(run) ? KGB_RUN_BUDGET
+						   : KGB_RUN_COMPLETED;
+	int exit_code = outcome->signal  ? 128 + outcome->signal
+			: outcome->fatal ? kgb_err_exit(&outcome->err, KGB_EXIT_INTERNAL)
+					 : kgb_results_exit_code(kgb_run_log_state(run->env.log));
+	const char *message = outcome->fatal ? outcome->err.msg : NULL;
+	if (kgb_event_run_finished(run->env.log, end, exit_code, message, &err) < 0 &&
+	    !outcome->fatal) {
+		outcome->fatal = true;
+		outcome->err = err;
 	}
-	if (sched->status)
-		kgb_display_close(sched->status);
-	if (sched->progress && kgb_progress_close(sched->progress, &err) < 0 &&
-	    !sched->outcome.fatal) {
-		sched->outcome.fatal = true;
-		sched->outcome.err = err;
+	if (run->status)
+		kgb_display_close(run->status);
+	if (run->progress && kgb_progress_close(run->progress, &err) < 0 && !outcome->fatal) {
+		outcome->fatal = true;
+		outcome->err = err;
 	}
 }
 
-/** Broker, gateway and pump have one close each; after the last, the run is over. */
+/** Broker, gateway and pump have one close each; after the last, the runs are over. */
 static void on_part_closed(void *payload)
 {
 	struct sched *sched = payload;
@@ -463,7 +485,8 @@ static void on_part_closed(void *payload)
 		return;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(sched->signals); i++)
 		uv_close((uv_handle_t *)&sched->signals[i], NULL);
-	finish_run(sched);
+	for (size_t i = 0; i < sched->spec->n_runs; i++)
+		finish_run(&sched->runs[i]);
 }
 
 static void on_pump_closed(uv_handle_t *handle)
@@ -500,9 +523,9 @@ static void on_pump(uv_timer_t *timer)
 {
 	struct sched *sched = timer->data;
 	bool delayed = false;
-	for (size_t i = 0; i < sched->spec->n_items && !sched->stopping; i++) {
+	for (size_t i = 0; i < sched->n_items && !sched->stopping; i++) {
 		struct item *item = &sched->items[i];
-		if (item->phase != ITEM_WAITING || (item->generate && sched->halted))
+		if (item->phase != ITEM_WAITING || (item->generate && item->run->halted))
 			continue;
 		if (item->generate && pause_ms(sched) > 0) {
 			delayed = true;
@@ -535,7 +558,8 @@ static void on_signal(uv_signal_t *handle, int signo)
 	sched->n_signals++;
 	if (sched->closing && sched->n_signals < 3)
 		return; /* all is decided and only the warm workers are still on their way out */
-	sched->outcome.signal = signo;
+	for (size_t i = 0; i < sched->spec->n_runs; i++)
+		sched->runs[i].outcome.signal = signo;
 	if (sched->n_signals == 1) {
 		kgb_warn("stopping; the agents may finish their last words (again: at once)");
 		stop_all(sched, false);
@@ -547,19 +571,19 @@ static void on_signal(uv_signal_t *handle, int signo)
 	}
 }
 
-static void fill_env(struct sched *sched)
+static void fill_env(struct run *run)
 {
-	sched->env = sched->spec->env;
-	sched->env.loop = &sched->loop;
-	sched->env.gateway = sched->gateway;
-	sched->env.gateway_mode = sched->spec->gateway.mode;
-	sched->env.prices = sched->spec->gateway.prices;
-	sched->env.broker = sched->broker;
-	sched->env.asker = sched->asker;
-	sched->env.display = sched->status;
-	sched->env.processes = &sched->processes;
-	sched->env.on_fatal = on_fatal;
-	sched->env.payload = sched;
+	struct sched *sched = run->sched;
+	run->env.loop = &sched->loop;
+	run->env.gateway = sched->gateway;
+	run->env.gateway_mode = sched->spec->gateway.mode;
+	run->env.prices = sched->spec->gateway.prices;
+	run->env.broker = sched->broker;
+	run->env.asker = sched->asker;
+	run->env.display = run->status;
+	run->env.processes = &sched->processes;
+	run->env.on_fatal = on_fatal;
+	run->env.payload = run;
 }
 
 static void start_handles(struct sched *sched)
@@ -574,103 +598,170 @@ static void start_handles(struct sched *sched)
 	}
 }
 
-static int start_parts(struct sched *sched, struct kgb_err *err)
+/** What the runs need of the parts that they share. */
+struct needs {
+	bool judge, gateway, asker;
+};
+
+static void add_needs(const struct kgb_sched_run *run, struct needs *needs)
+{
+	const struct kgb_method *method = run->env.method;
+	const bool asks = method && !(run->env.samples && run->env.samples->only_judge);
+	needs->judge =
+		needs->judge || (!run->env.replay &&
+				 (!run->skip_verify || (method && kgb_method_needs_judge(method))));
+	needs->gateway = needs->gateway || asks;
+	needs->asker = needs->asker || (asks && method->program.builtin);
+}
+
+static int start_shared(struct sched *sched, struct kgb_err *err)
 {
 	const struct kgb_sched_spec *spec = sched->spec;
+	const struct kgb_attempt_env *env = &spec->runs[0].env;
 	const struct kgb_broker_spec broker = {
 		.loop = &sched->loop,
-		.bin_dir = spec->env.bin_dir,
-		.data_dir = spec->env.data_dir,
-		.zygote_dir = spec->env.dir->path,
-		.devices = spec->env.devices,
-		.shares_devices = !spec->env.limits.gpu, /* else each agent works on its own */
+		.bin_dir = env->bin_dir,
+		.data_dir = env->data_dir,
+		.zygote_dir = env->dir->path,
+		.devices = env->devices,
+		.shares_devices = !env->limits.gpu, /* else each agent works on its own */
 		.max_jobs = spec->max_judges,
 		.slack_ms = KGB_BROKER_SLACK_MS,
 		.grace_ms = KGB_BROKER_GRACE_MS,
 		.request = spec->judge_request,
 	};
-	if (kgb_progress_start(&sched->progress, &sched->loop, spec->env.log, spec->env.dir->fd,
-			       err) < 0 ||
-	    kgb_display_start(&sched->status, &sched->loop, spec->env.log, spec->status_style,
-			      err) < 0)
+	struct needs needs = {0};
+	for (size_t i = 0; i < spec->n_runs; i++)
+		add_needs(&spec->runs[i], &needs);
+	if ((needs.judge && kgb_broker_start(&sched->broker, &broker, err) < 0) ||
+	    (needs.gateway &&
+	     kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0) ||
+	    (needs.asker &&
+	     kgb_asker_new(&sched->asker, &sched->loop, spec->max_questions, err) < 0))
 		return -1;
-	const struct kgb_method *method = spec->env.method;
-	bool needs_judge = !spec->env.replay &&
-			   (!spec->skip_verify || (method && kgb_method_needs_judge(method)));
-	if (needs_judge && kgb_broker_start(&sched->broker, &broker, err) < 0)
+	return 0;
+}
+
+static int start_parts(struct sched *sched, struct kgb_err *err)
+{
+	for (size_t i = 0; i < sched->spec->n_runs; i++) {
+		struct run *run = &sched->runs[i];
+		const struct kgb_display_spec display = {.log = run->env.log,
+							 .label = run->spec->label,
+							 .style = sched->spec->status_style};
+		if (kgb_progress_start(&run->progress, &sched->loop, run->env.log, run->env.dir->fd,
+				       err) < 0 ||
+		    kgb_display_start(&run->status, &sched->loop, &display, err) < 0)
+			return -1;
+	}
+	if (start_shared(sched, err) < 0)
 		return -1;
-	const bool asks = method && !(spec->env.samples && spec->env.samples->only_judge);
-	if (asks && kgb_gateway_new(&sched->gateway, &sched->loop, &spec->gateway, err) < 0)
-		return -1;
-	if (asks && method->program.builtin &&
-	    kgb_asker_new(&sched->asker, &sched->loop, spec->max_questions, err) < 0)
-		return -1;
-	fill_env(sched);
+	for (size_t i = 0; i < sched->spec->n_runs; i++)
+		fill_env(&sched->runs[i]);
 	return 0;
 }
 
 /** Budgets begin with what earlier starts of this run have spent. */
-static void open_budgets(struct sched *sched)
+static void open_budgets(struct run *run)
 {
-	const struct kgb_run_state *state = kgb_run_log_state(sched->spec->env.log);
-	sched->budget = (struct kgb_budget){.level = "run",
-					    .limit = sched->spec->run_budget,
-					    .soft_percent = sched->spec->env.warn_percent};
+	struct sched *sched = run->sched;
+	const struct kgb_run_state *state = kgb_run_log_state(run->env.log);
+	run->budget = (struct kgb_budget){.level = "run",
+					  .limit = run->spec->run_budget,
+					  .soft_percent = run->env.warn_percent};
 	for (size_t i = 0; i < state->n_ops; i++) {
 		struct kgb_charge spent;
 		kgb_op_charged(&state->ops[i], &spent.tokens, &spent.nanos);
-		sched->budget.spent.tokens += spent.tokens;
-		sched->budget.spent.nanos += spent.nanos;
-		for (size_t k = 0; k < sched->spec->n_items; k++)
-			if (kgb_str_eq(sched->items[k].spec->name, state->ops[i].name))
+		run->budget.spent.tokens += spent.tokens;
+		run->budget.spent.nanos += spent.nanos;
+		for (size_t k = 0; k < sched->n_items; k++)
+			if (sched->items[k].run == run &&
+			    kgb_str_eq(sched->items[k].spec->name, state->ops[i].name))
 				sched->items[k].budget.spent = spent;
 	}
 }
 
-static void make_items(struct sched *sched)
+static struct slots make_slots(int n)
 {
-	const struct kgb_sched_spec *spec = sched->spec;
-	sched->items = kgb_xcalloc(spec->n_items + 1, sizeof(*sched->items));
-	sched->slot_busy = kgb_xcalloc((size_t)spec->device_count, sizeof(*sched->slot_busy));
-	for (size_t i = 0; i < spec->n_items; i++)
-		sched->items[i] = (struct item){
-			.sched = sched,
-			.spec = spec->items[i].spec,
-			.generate = spec->items[i].generate,
-			.n_attempts = spec->items[i].n_attempts,
-			.budget = {.level = "operator",
-				   .parent = &sched->budget,
-				   .limit = spec->operator_budget,
-				   .soft_percent = spec->env.warn_percent},
-		};
-	open_budgets(sched);
+	return (struct slots){.busy = kgb_xcalloc((size_t)n + 1, sizeof(bool)), .n = n};
 }
 
-int kgb_sched_run(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
-		  struct kgb_err *err)
+static void make_runs(struct sched *sched)
+{
+	const struct kgb_sched_spec *spec = sched->spec;
+	sched->runs = kgb_xcalloc(spec->n_runs, sizeof(*sched->runs));
+	sched->slots = make_slots(spec->device_count);
+	for (size_t i = 0; i < spec->n_runs; i++) {
+		struct run *run = &sched->runs[i];
+		*run = (struct run){
+			.sched = sched, .spec = &spec->runs[i], .env = spec->runs[i].env};
+		run->own_slots = make_slots(run->spec->own_slots);
+		run->slots = run->own_slots.n > 0 ? &run->own_slots : &sched->slots;
+		sched->n_items += run->spec->n_items;
+	}
+}
+
+/** The runs take turns: the first operator of each, then the second of each. */
+static void make_items(struct sched *sched)
+{
+	sched->items = kgb_xcalloc(sched->n_items + 1, sizeof(*sched->items));
+	for (size_t turn = 0, n = 0; n < sched->n_items; turn++)
+		for (size_t i = 0; i < sched->spec->n_runs; i++) {
+			struct run *run = &sched->runs[i];
+			if (turn >= run->spec->n_items)
+				continue;
+			sched->items[n++] = (struct item){
+				.sched = sched,
+				.run = run,
+				.spec = run->spec->items[turn].spec,
+				.generate = run->spec->items[turn].generate,
+				.n_attempts = run->spec->items[turn].n_attempts,
+				.budget = {.level = "operator",
+					   .parent = &run->budget,
+					   .limit = run->spec->operator_budget,
+					   .soft_percent = run->env.warn_percent},
+			};
+		}
+	for (size_t i = 0; i < sched->spec->n_runs; i++)
+		open_budgets(&sched->runs[i]);
+}
+
+static void release(struct sched *sched)
+{
+	for (size_t i = 0; i < sched->spec->n_runs; i++)
+		kgb_free(sched->runs[i].own_slots.busy);
+	kgb_free(sched->slots.busy);
+	kgb_free(sched->runs);
+	kgb_free(sched->items);
+	kgb_processes_release(&sched->processes);
+}
+
+int kgb_sched_drive(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
+		    struct kgb_err *err)
 {
 	struct sched sched = {.spec = spec, .started_ms = kgb_mono_ms()};
 	int rc = uv_loop_init(&sched.loop);
 	if (rc < 0)
 		return kgb_fail_code(err, KGB_ERR_DOMAIN_UV, KGB_ERR_FAILED, rc,
 				     "make an event loop: %s", uv_strerror(rc));
+	make_runs(&sched);
 	make_items(&sched);
 	start_handles(&sched);
 	int started = start_parts(&sched, err);
-	if (started < 0) {
-		sched.outcome.fatal = true;
-		sched.outcome.err = *err;
-		close_all(&sched);
+	for (size_t i = 0; started < 0 && i < spec->n_runs; i++) {
+		sched.runs[i].outcome.fatal = true;
+		sched.runs[i].outcome.err = *err;
 	}
+	if (started < 0)
+		close_all(&sched);
 	pump(&sched);
 	uv_run(&sched.loop, UV_RUN_DEFAULT);
 	rc = uv_loop_close(&sched.loop);
 	if (rc < 0)
 		uv_print_all_handles(&sched.loop, stderr);
 	KGB_ASSERT(rc == 0);
-	kgb_free(sched.items);
-	kgb_free(sched.slot_busy);
-	kgb_processes_release(&sched.processes);
-	*out = sched.outcome;
+	for (size_t i = 0; i < spec->n_runs; i++)
+		out[i] = sched.runs[i].outcome;
+	release(&sched);
 	return started;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Drives a run: attempts for the planned operators, at most device_count at a time, spread over the
- * devices, each followed by its final verification while the next attempt already runs. Owns the
- * loop from start to end, answers signals, and only ever appends events.
+ * Drives runs: attempts for the planned operators, at most device_count at a time, spread over the
+ * devices, each followed by its final verification while the next attempt already runs. The
+ * operators of several runs take turns: the first of each run, then the second of each, so that a
+ * provider's bad hour meets all runs alike. Owns the loop from start to end, answers signals, and
+ * only ever appends events to the journal of the run that they belong to.
  */
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
@@ -21,21 +23,31 @@ struct kgb_sched_item {
 	int n_attempts; /* that there were already */
 };
 
-struct kgb_sched_spec {
+/** One of the runs. */
+struct kgb_sched_run {
+	const char *label; /* before its lines; NULL: it is the only one */
 	struct kgb_attempt_env env; /* its members before `loop` */
 	const struct kgb_sched_item *items;
 	size_t n_items;
-	int device_count; /* operators at a time */
-	int max_judges; /* verifications at a time */
-	int max_questions; /* to a bare model at a time */
+	int own_slots; /* so many of its operators at a time, whatever the others do, for a bare
+			  model; 0: all such runs share device_count */
 	bool skip_verify;
-	enum kgb_display_style status_style;
-	struct kgb_gateway_spec gateway; /* used when something is generated */
-	struct kgb_judge_request judge_request; /* what all verifications have in common */
 	int64_t attempt_timeout_ms;
 	/* Limits; 0: none. */
 	struct kgb_charge run_budget, operator_budget;
 	int64_t run_time_ms, operator_time_ms;
+};
+
+/** What all runs have in common: devices, judges and accounts. */
+struct kgb_sched_spec {
+	const struct kgb_sched_run *runs; /* one at least */
+	size_t n_runs;
+	int device_count; /* operators at a time */
+	int max_judges; /* verifications at a time */
+	int max_questions; /* to a bare model at a time */
+	enum kgb_display_style status_style;
+	struct kgb_gateway_spec gateway; /* used when something is generated */
+	struct kgb_judge_request judge_request; /* what all verifications have in common */
 };
 
 struct kgb_sched_outcome {
@@ -44,10 +56,11 @@ struct kgb_sched_outcome {
 	struct kgb_err err;
 };
 
-/** Run to the end. The run_started and planned events are there already; run_finished is appended
- * here. progress.json is kept up to date and final when this returns. -1 only when nothing could be
- * started. */
-KGB_MUST_CHECK int kgb_sched_run(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
-				 struct kgb_err *err);
+/** Drive the runs to their end. The run_started and planned events of each are there already;
+ * run_finished is appended here. progress.json is kept up to date and final when this returns.
+ * \param out one for each run. An error of ours that stops one stops all. -1 only when nothing
+ * could be started. */
+KGB_MUST_CHECK int kgb_sched_drive(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
+				   struct kgb_err *err);
 
 #endif

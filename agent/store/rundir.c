@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "base/vec.h"
 
 #define LOCK_NAME "lock"
 #define LOCK_LIMIT 512
@@ -97,27 +98,33 @@ static void remove_run(const char *path)
 		kgb_warn("of a run that could not begin something is left: %s", err.msg);
 }
 
-int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir, const char *method,
-		      const char *dataset, struct kgb_err *err)
+int kgb_rundir_make_unique(const char *runs_dir, const char *what, const char *dataset, char **path,
+			   struct kgb_err *err)
 {
 	if (kgb_fs_mkdirs(AT_FDCWD, runs_dir, 0755, err) < 0)
 		return -1;
 	char now[KGB_TIME_COMPACT_LEN];
 	kgb_time_format_compact(kgb_wall_ms(), now);
-	KGB_AUTO(free) char *path = NULL;
 	/* Four hex digits are enough when a collision is tried again. */
 	for (int tries = 0;; tries++) {
 		uint8_t random[2];
 		kgb_random(random, sizeof(random));
 		char hex[2 * sizeof(random) + 1];
 		kgb_hex(random, sizeof(random), hex);
-		kgb_free(path);
-		path = kgb_xasprintf("%s/%s_%s_%s_%s", runs_dir, method, dataset, now, hex);
-		if (mkdir(path, 0755) == 0)
-			break;
+		KGB_AUTO(free)
+		char *made = kgb_xasprintf("%s/%s_%s_%s_%s", runs_dir, what, dataset, now, hex);
+		if (mkdir(made, 0755) == 0) {
+			*path = KGB_TAKE(made);
+			return 0;
+		}
 		if (errno != EEXIST || tries == 100)
-			return kgb_fail_errno(err, errno, "create '%s'", path);
+			return kgb_fail_errno(err, errno, "create '%s'", made);
 	}
+}
+
+/** Make a run of a new folder, or remove it. */
+static int settle(struct kgb_rundir *out, const char *path, struct kgb_err *err)
+{
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	if (open_path(&dir, path, err) < 0 || lock(&dir, err) < 0 || make_layout(&dir, err) < 0) {
 		remove_run(path);
@@ -126,6 +133,24 @@ int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir, const char *
 	*out = dir;
 	dir = (struct kgb_rundir)KGB_RUNDIR_INIT;
 	return 0;
+}
+
+int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir, const char *method,
+		      const char *dataset, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = NULL;
+	if (kgb_rundir_make_unique(runs_dir, method, dataset, &path, err) < 0)
+		return -1;
+	return settle(out, path, err);
+}
+
+int kgb_rundir_create_in(struct kgb_rundir *out, const char *series, const char *name,
+			 struct kgb_err *err)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(series, name);
+	if (mkdir(path, 0755) < 0)
+		return kgb_fail_errno(err, errno, "create '%s'", path);
+	return settle(out, path, err);
 }
 
 struct run_entry {
@@ -145,36 +170,59 @@ static int later_first(const void *a, const void *b)
 	return strcmp(y->name, x->name);
 }
 
+struct run_entries {
+	KGB_VEC(struct run_entry) list;
+};
+
+/** Add the runs in an open folder, which is closed, and those of the series in it. \param before
+ * the names: "", or "SERIES/", in which no other series is looked for. */
+static void add_entries(struct run_entries *entries, DIR *dir, const char *before)
+{
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		KGB_AUTO(free) char *journal = kgb_path_join(entry->d_name, KGB_JOURNAL_NAME);
+		KGB_AUTO(free) char *series = kgb_path_join(entry->d_name, KGB_SERIES_NAME);
+		struct stat st;
+		if (fstatat(dirfd(dir), journal, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode)) {
+			KGB_VEC_ADD(&entries->list,
+				    (struct run_entry){
+					    .name = kgb_xasprintf("%s%s", before, entry->d_name),
+					    .written = st.st_mtim});
+			continue;
+		}
+		if (*before || faccessat(dirfd(dir), series, F_OK, 0) < 0)
+			continue;
+		KGB_AUTO(free) char *name = kgb_xasprintf("%s/", entry->d_name);
+		const int fd = openat(dirfd(dir), entry->d_name,
+				      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		DIR *inner = fd < 0 ? NULL : fdopendir(fd);
+		if (inner)
+			add_entries(entries, inner, name); /* NOLINT(misc-no-recursion): once */
+		else
+			kgb_close(fd);
+	}
+	closedir(dir);
+}
+
 int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, struct kgb_err *err)
 {
+	struct run_entries entries = {0};
 	DIR *dir = opendir(runs_dir);
 	if (!dir) {
 		if (errno == ENOENT)
 			return 0;
 		return kgb_fail_errno(err, errno, "open '%s'", runs_dir);
 	}
-	struct run_entry *entries = NULL;
-	size_t n = 0;
-	for (const struct dirent *entry; (entry = readdir(dir));) {
-		if (entry->d_name[0] == '.')
-			continue;
-		KGB_AUTO(free) char *journal = kgb_path_join(entry->d_name, KGB_JOURNAL_NAME);
-		struct stat st;
-		if (fstatat(dirfd(dir), journal, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode))
-			continue;
-		entries = kgb_xreallocarray(entries, n + 1, sizeof(*entries));
-		entries[n++] = (struct run_entry){.name = kgb_xstrdup(entry->d_name),
-						  .written = st.st_mtim};
+	add_entries(&entries, dir, "");
+	if (entries.list.n > 0)
+		qsort(entries.list.items, entries.list.n, sizeof(*entries.list.items), later_first);
+	KGB_VEC_FOREACH(entry, &entries.list) {
+		kgb_strv_add(out, entry->name);
+		kgb_free(entry->name);
 	}
-	closedir(dir);
-	if (n > 0)
-		qsort(entries, n, sizeof(*entries), later_first);
-	for (size_t i = 0; i < n; i++) {
-		kgb_strv_add(out, entries[i].name);
-		kgb_free(entries[i].name);
-	}
-	kgb_free(entries);
+	KGB_VEC_RELEASE(&entries.list);
 	return 0;
 }
 
@@ -182,7 +230,11 @@ int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, struct kgb_err *
 static int resolve(const char *runs_dir, const char *name, char **out, struct kgb_err *err)
 {
 	if (name && strchr(name, '/')) {
-		*out = kgb_xstrdup(name);
+		/* The path of a run, or "SERIES/RUN". */
+		KGB_AUTO(free) char *below = kgb_path_join(runs_dir, name);
+		const bool is_below =
+			!kgb_fs_exists(AT_FDCWD, name) && kgb_fs_exists(AT_FDCWD, below);
+		*out = is_below ? KGB_TAKE(below) : kgb_xstrdup(name);
 		return 0;
 	}
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;

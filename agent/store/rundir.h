@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/** What the folder of a series has (series.h). */
+#define KGB_SERIES_NAME "series.json"
 /** Kernels of an earlier run that the work begins with: start/<safe_name>.py. */
 #define KGB_RUNDIR_START "start"
 
@@ -32,12 +34,19 @@ struct kgb_rundir {
 KGB_MUST_CHECK int kgb_rundir_create(struct kgb_rundir *out, const char *runs_dir,
 				     const char *method, const char *dataset, struct kgb_err *err);
 
+/** The same in the folder of a series, under that name, which must be free. */
+KGB_MUST_CHECK int kgb_rundir_create_in(struct kgb_rundir *out, const char *series,
+					const char *name, struct kgb_err *err);
+/** Make a new folder below `runs_dir`: WHAT_DATASET_TIME_HEX; *path is malloc'ed. */
+KGB_MUST_CHECK int kgb_rundir_make_unique(const char *runs_dir, const char *what,
+					  const char *dataset, char **path, struct kgb_err *err);
+
 enum kgb_rundir_access {
 	KGB_RUNDIR_READ,
 	KGB_RUNDIR_LOCK, /* BUSY when another process holds it; the message names the owner */
 };
 /** Open an existing run; `name` NULL means the latest. NOT_FOUND names the nearest runs. A name
- * with a slash is taken as the path of a run directory. */
+ * with a slash is the path of a run directory, or "SERIES/RUN" below `runs_dir`. */
 KGB_MUST_CHECK int kgb_rundir_open(struct kgb_rundir *out, const char *runs_dir, const char *name,
 				   enum kgb_rundir_access access, struct kgb_err *err);
 
@@ -49,8 +58,8 @@ void kgb_auto_rundir(struct kgb_rundir *dir);
  * What cannot be removed is a warning. */
 void kgb_rundir_discard(struct kgb_rundir *dir);
 
-/** Names of all runs (directories with a journal) below `runs_dir`, latest first. No directory: no
- * names. */
+/** Names of all runs (directories with a journal) below `runs_dir`, latest first; those of a series
+ * are "SERIES/RUN". No directory: no names. */
 KGB_MUST_CHECK int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, struct kgb_err *err);
 
 /** "attempts/aten__add/001", relative to the run directory; malloc'ed. Attempts count from 1. */

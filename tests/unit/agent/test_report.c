@@ -356,7 +356,8 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
 	assert_ok(kgb_run_log_open(&log, &dir, err));
 	assert_ok(kgb_progress_start(&progress, &loop, log, dir.fd, err));
-	assert_ok(kgb_display_start(&status, &loop, log, KGB_DISPLAY_PLAIN, err));
+	const struct kgb_display_spec spec = {.log = log, .style = KGB_DISPLAY_PLAIN};
+	assert_ok(kgb_display_start(&status, &loop, &spec, err));
 	const struct kgb_event_run_started start = {.run_name = dir.name};
 	const struct kgb_event_plan_item plan[] = {
 		{.name = "aten::add", .safe_name = "aten__add", .spec_sha256 = NULL}};

@@ -12,6 +12,7 @@
 
 #include "agent/store/journal.h"
 #include "agent/store/rundir.h"
+#include "agent/store/series.h"
 #include "base/mem.h"
 #include "base/system/fs.h"
 
@@ -209,6 +210,54 @@ static void test_an_attempt_directory_begins_empty(void **state)
 	drop_scratch(&scratch);
 }
 
+static void test_the_runs_of_a_series_are_named_by_both_folders(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	KGB_AUTO(strv) struct kgb_strv members = KGB_STRV_INIT, names = KGB_STRV_INIT;
+	KGB_AUTO(strv) struct kgb_strv found = KGB_STRV_INIT, none = KGB_STRV_INIT;
+	KGB_AUTO(free) char *path = NULL, *again = NULL;
+	KGB_STRV_ADD(&members, "b-1", "a-1");
+	assert_ok(kgb_series_create(scratch.path, "KernelGenBench", &members, &path, err));
+	const char *name = strrchr(path, '/') + 1;
+	assert_int_equal(strncmp(name, "series_KernelGenBench_20", 24), 0);
+	/* A start that was cut off is no series to go on with. */
+	assert_fails(kgb_series_find(scratch.path, name, &again, &none, err), KGB_ERR_NOT_FOUND,
+		     "was cut off before its run 'b-1' was made");
+	struct kgb_rundir dir = KGB_RUNDIR_INIT;
+	assert_ok(kgb_rundir_create_in(&dir, path, "b-1", err));
+	assert_fails(kgb_rundir_create_in(&dir, path, "b-1", err), KGB_ERR_FAILED, "b-1");
+	kgb_rundir_release(&dir);
+	KGB_AUTO(free) char *a = kgb_xasprintf("%s/a-1", name);
+	KGB_AUTO(free) char *b = kgb_xasprintf("%s/b-1", name);
+	make_run(&scratch, "alone", 1000);
+	make_run(&scratch, b, 2000);
+	make_run(&scratch, a, 3000);
+	assert_ok(kgb_rundir_list(scratch.path, &names, err));
+	assert_int_equal(names.n, 3);
+	assert_string_equal(names.items[0], a);
+	assert_string_equal(names.items[1], b);
+	assert_string_equal(names.items[2], "alone");
+	assert_ok(kgb_rundir_open(&dir, scratch.path, b, KGB_RUNDIR_READ, err));
+	KGB_AUTO(free) char *shown = kgb_series_run_name(dir.path);
+	assert_string_equal(shown, b);
+	kgb_rundir_release(&dir);
+	/* By name, by path, and as what the latest run belongs to; in the order of series.json. */
+	const char *const words[] = {name, path, NULL};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++) {
+		KGB_AUTO(strv) struct kgb_strv runs = KGB_STRV_INIT;
+		KGB_AUTO(free) char *series = NULL;
+		assert_ok(kgb_series_find(scratch.path, words[i], &series, &runs, err));
+		assert_non_null(series);
+		assert_int_equal(runs.n, 2);
+		assert_true(kgb_str_ends(runs.items[0], "/b-1"));
+	}
+	assert_ok(kgb_series_find(scratch.path, "alone", &again, &found, err));
+	assert_null(again);
+	drop_scratch(&scratch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_the_lock_dies_with_its_process),
 		cmocka_unit_test(test_the_latest_run_is_the_one_whose_journal_was_written_last),
 		cmocka_unit_test(test_a_run_is_found_by_name_or_path_and_typos_get_an_answer),
+		cmocka_unit_test(test_the_runs_of_a_series_are_named_by_both_folders),
 		cmocka_unit_test(test_an_attempt_directory_begins_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
