@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "agent/statistics/bootstrap.h"
+#include "agent/statistics/proportion.h"
 #include "base/mem.h"
 #include "verify/tensor/rng.h"
 
@@ -65,7 +66,7 @@ static double sampled_p(const struct flips *flips)
 	return (double)(hits + 1) / (N_CHOICES + 1);
 }
 
-double kgb_sign_flip(const double *differences, size_t n)
+static double flip(const double *differences, size_t n)
 {
 	struct flips flips = {.sums = kgb_xcalloc(n / 8 + 1, sizeof(*flips.sums))};
 	double sum = 0, size = 0;
@@ -80,6 +81,23 @@ double kgb_sign_flip(const double *differences, size_t n)
 	const double p = flips.n <= EXACT_MAX ? exact_p(&flips) : sampled_p(&flips);
 	kgb_free(flips.sums);
 	return p;
+}
+
+double kgb_sign_flip(const double *differences, size_t n)
+{
+	double least = (double)INFINITY, most = 0; /* sizes other than 0 */
+	size_t n_above = 0, n_below = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(differences[i]) || differences[i] == 0)
+			continue;
+		least = fmin(least, fabs(differences[i]));
+		most = fmax(most, fabs(differences[i]));
+		n_above += differences[i] > 0;
+		n_below += differences[i] < 0;
+	}
+	/* The sum depends on the number of each sign only: its choices need not be drawn. */
+	return n_above + n_below == 0 || least == most ? kgb_mcnemar(n_above, n_below)
+						       : flip(differences, n);
 }
 
 static double sd_of(const double *values, size_t n, double mean)

@@ -18,9 +18,11 @@ struct kgb_paired {
 };
 
 /** p value, two-sided, that n differences are symmetric about 0: share of all 2^n choices of their
- * signs whose sum is as far from 0 as the sum observed (Fisher 1935). NaN values are left out. Up
- * to 16 differences other than 0 all choices are counted; above, 99,999 random ones, and p = (1 +
- * hits) / 100,000 (Phipson and Smyth 2010). The choices are the same for the same input. */
+ * signs whose sum is as far from 0 as the sum observed (Fisher 1935). NaN values are left out.
+ * Differences of one size, such as those of operators with one attempt each, give McNemar's exact
+ * test (kgb_mcnemar). Else up to 16 differences other than 0 all choices are counted; above, 99,999
+ * random ones, and p = (1 + hits) / 100,000 (Phipson and Smyth 2010). The choices are the same for
+ * the same input. */
 double kgb_sign_flip(const double *differences, size_t n);
 
 /** Mean of a - b over the operators where both are known. */

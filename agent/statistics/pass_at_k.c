@@ -37,3 +37,19 @@ double kgb_best_at_k(double *values, size_t n, size_t k)
 	}
 	return sum;
 }
+
+double kgb_best_right_at_k(double *values, size_t n_right, size_t n, size_t k)
+{
+	if (k == 0 || n < k || n_right == 0 || n_right > n)
+		return (double)NAN;
+	qsort(values, n_right, sizeof(*values), ascending);
+	const size_t n_wrong = n - n_right;
+	double weight = 1, sum = 0, all = 0; /* weights as above, without a factor */
+	for (size_t r = n; r >= k && r > n_wrong; r--) {
+		sum += weight * values[r - n_wrong - 1];
+		all += weight;
+		if (r > 1)
+			weight *= (double)(r - k) / (double)(r - 1);
+	}
+	return sum / all;
+}

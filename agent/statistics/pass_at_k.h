@@ -17,4 +17,9 @@ double kgb_pass_at_k(size_t n, size_t c, size_t k);
  * NaN when n < k. */
 double kgb_best_at_k(double *values, size_t n, size_t k);
 
+/** The same where only `n_right` of n samples have a value, given that one of the k has one: sum
+ * over their ranks r above the n - n_right others of C(r-1, k-1) value(r), by the sum of C(r-1,
+ * k-1). Sorts `values`. NaN when n < k or none has a value. */
+double kgb_best_right_at_k(double *values, size_t n_right, size_t n, size_t k);
+
 #endif

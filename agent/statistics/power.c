@@ -10,31 +10,62 @@ double kgb_discordance_sd(double discordance)
 	return sqrt(discordance);
 }
 
+double kgb_null_sd(const double *differences, size_t n, double step)
+{
+	double squares = 0;
+	size_t n_known = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(differences[i]))
+			continue;
+		squares += differences[i] * differences[i];
+		n_known++;
+	}
+	return sqrt(fmax(squares, step * step) / (double)n_known);
+}
+
+struct kgb_components kgb_variance_components(const double *values, const size_t *sizes, size_t n)
+{
+	double total = 0, squares_of_sizes = 0, between = 0, within = 0;
+	size_t n_values = 0;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < sizes[i]; k++)
+			total += values[n_values + k];
+		n_values += sizes[i];
+		squares_of_sizes += (double)sizes[i] * (double)sizes[i];
+	}
+	if (n < 2 || n_values <= n)
+		return (struct kgb_components){(double)NAN, (double)NAN};
+	const double all = (double)n_values, mean = total / all;
+	const double *own = values;
+	for (size_t i = 0; i < n; own += sizes[i], i++) {
+		const double m = (double)sizes[i];
+		double sum = 0;
+		for (size_t k = 0; k < sizes[i]; k++)
+			sum += own[k];
+		between += m * (sum / m - mean) * (sum / m - mean);
+		for (size_t k = 0; k < sizes[i]; k++)
+			within += (own[k] - sum / m) * (own[k] - sum / m);
+	}
+	within /= all - (double)n;
+	between /= (double)(n - 1);
+	const double m0 = (all - squares_of_sizes / all) / (double)(n - 1);
+	return (struct kgb_components){.within = within, .between = (between - within) / m0};
+}
+
+double kgb_icc(const double *values, const size_t *sizes, size_t n)
+{
+	const struct kgb_components v = kgb_variance_components(values, sizes, n);
+	return v.between / (v.between + v.within);
+}
+
 double kgb_effective_n(double n, double m, double icc)
 {
 	return n / (1 + (m - 1) * icc);
 }
 
-double kgb_icc(const double *values, size_t n, size_t m)
+double kgb_attempts_sd(double within, double between, double m)
 {
-	double total = 0, between = 0, within = 0;
-	if (n < 2 || m < 2)
-		return (double)NAN;
-	for (size_t i = 0; i < n * m; i++)
-		total += values[i];
-	const double mean = total / (double)(n * m);
-	for (size_t i = 0; i < n; i++) {
-		double sum = 0;
-		for (size_t k = 0; k < m; k++)
-			sum += values[i * m + k];
-		const double own = sum / (double)m;
-		between += (double)m * (own - mean) * (own - mean);
-		for (size_t k = 0; k < m; k++)
-			within += (values[i * m + k] - own) * (values[i * m + k] - own);
-	}
-	between /= (double)(n - 1);
-	within /= (double)(n * (m - 1));
-	return (between - within) / (between + (double)(m - 1) * within);
+	return sqrt(between + 2 * within / m);
 }
 
 static double sum_of_quantiles(double power)
@@ -62,4 +93,11 @@ double kgb_needed_n(double effect, double sd, double power)
 {
 	const double ratio = sum_of_quantiles(power) * sd / effect;
 	return ceil(ratio * ratio);
+}
+
+double kgb_needed_attempts(double effect, double within, double between, double n, double power)
+{
+	const double sd = fabs(effect) * sqrt(n) / sum_of_quantiles(power);
+	const double left = sd * sd - between;
+	return left > 0 ? fmax(1, ceil(2 * within / left)) : (double)INFINITY;
 }

@@ -15,14 +15,41 @@
  * of them and there is no difference: sqrt(discordance). */
 double kgb_discordance_sd(double discordance);
 
+/** The same of n operators with several attempts each: the root mean square of the differences of
+ * their pass rates, NaN ones left out. \param step what one attempt more that passes adds to an
+ * operator's rate (1 / attempts): without any difference seen, one of that size may well be. */
+double kgb_null_sd(const double *differences, size_t n, double step);
+
+/** Variance of attempts at operators, split by a one-way analysis of variance with random operators
+ * of uneven sizes (Searle, Casella and McCulloch 1992, 3.6): W, B the mean squares within and
+ * between operators, m0 = (N - sum m(i)^2 / N) / (n - 1) for N attempts. NaN: unknown. */
+struct kgb_components {
+	double within; /* of attempts about their operator's rate: W */
+	double between; /* of the operators' rates: (B - W) / m0; below 0 by chance only */
+};
+
+/** \param values of all attempts, those of an operator together; \param sizes how many attempts
+ * each of n operators has (m), at least 1. NaN when n < 2 or no operator has two attempts. */
+struct kgb_components kgb_variance_components(const double *values, const size_t *sizes, size_t n);
+
+/** Intraclass correlation of attempts: between / (between + within), which is ICC(1) of Shrout and
+ * Fleiss (1979), (B - W) / (B + (m - 1) W), where all operators have m attempts. NaN when all
+ * values are equal, or nothing is known. */
+double kgb_icc(const double *values, const size_t *sizes, size_t n);
+
 /** Operators that n answers are worth when each operator has m of them with intraclass correlation
  * `icc`: n / (1 + (m - 1) icc), Kish (1965). */
 double kgb_effective_n(double n, double m, double icc);
 
-/** Intraclass correlation of n operators with m values each, values[i * m + k]: ICC(1) of Shrout
- * and Fleiss (1979), (B - W) / (B + (m - 1) W), B and W the mean squares between and within
- * operators. NaN when n or m is below 2, or all values are equal. */
-double kgb_icc(const double *values, size_t n, size_t m);
+/** Standard deviation over operators of the difference of two methods' means of m attempts each:
+ * sqrt(between + 2 within / m). \param between variance of the true differences of operators;
+ * \param within variance of one attempt about its operator's mean. */
+double kgb_attempts_sd(double within, double between, double m);
+
+/** Attempts of each method at each of n operators that find `effect` with this power: the least m
+ * for which kgb_detectable(kgb_attempts_sd(m), n) is at most `effect`. Infinite when the operators'
+ * own differences hide it, however many attempts there are. */
+double kgb_needed_attempts(double effect, double within, double between, double n, double power);
 
 /** Smallest mean difference that a two-sided test at 5 % finds with this power: (z(0.975) +
  * z(power)) sd / sqrt(n), n effective. NaN when n <= 0. */

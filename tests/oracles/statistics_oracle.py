@@ -16,6 +16,7 @@ import sys
 
 import numpy as np
 import scipy.stats
+import statsmodels.api
 import statsmodels.stats.contingency_tables
 import statsmodels.stats.multitest
 import statsmodels.stats.power
@@ -40,7 +41,7 @@ def mcnemar():
 
 def sign_flip():
     lists = ([0.5, 0.5], [1, 1, 1, 1, 1, 1], [1, -1, 0, 0, 1], [0.3, -0.1, 0.2, 0.25, -0.4, 0.9, 1.1], [0, 0, 0],
-             [-2, -1, -1, -0.5, 0.25, -3, -0.75, -0.125], [round(math.sin(i) + 0.4, 3) for i in range(14)])
+             [-2, -1, -1, -0.5, 0.25, -3, -0.75, -0.125], [round(math.sin(i) + 0.4, 3) for i in range(14)], [0.2] * 9 + [-0.2] * 3)
     for values in lists:
         exact = scipy.stats.permutation_test((np.array(values, float),), np.sum, permutation_type="samples",
                                              n_resamples=np.inf, vectorized=False)
@@ -82,13 +83,46 @@ def power():
 
 
 def icc():
+    """Variance components of uneven groups: mean squares of statsmodels' least squares, F of scipy."""
     tables = ([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]],
-              [[1, 1], [0, 0], [1, 0], [1, 1], [0, 1]])
+              [[1, 1], [0, 0], [1, 0], [1, 1], [0, 1]],
+              [[1, 1, 0], [0], [1, 0, 1, 1, 1], [0, 0], [1, 1]])
     for table in tables:
-        rows = np.array(table, float)
-        m = rows.shape[1]
-        f = scipy.stats.f_oneway(*rows).statistic  # B / W
-        yield {"values": rows.ravel().tolist(), "m": m, "icc": float((f - 1) / (f + m - 1))}
+        values = [float(v) for row in table for v in row]
+        group = [i for i, row in enumerate(table) for _ in row]
+        fit = statsmodels.api.OLS(values, np.eye(len(table))[group]).fit()
+        f = scipy.stats.f_oneway(*table).statistic  # B / W
+        sizes = [len(row) for row in table]
+        m0 = (len(values) - sum(m * m for m in sizes) / len(values)) / (len(table) - 1)
+        yield {"values": values, "sizes": sizes, "within": float(fit.mse_resid),
+               "between": float(fit.mse_resid * (f - 1) / m0), "icc": float((f - 1) / (f + m0 - 1))}
+
+
+def attempts():
+    """Attempts needed: statsmodels' power of that many reaches the aim, and of one less does not."""
+    solver = statsmodels.stats.power.NormalIndPower(ddof=0)
+
+    def power_of(effect, within, between, n, m):
+        # One attempt's difference of two methods has the variance 2 within / m about the operator's own difference.
+        sd = float(np.std(np.add.outer(math.sqrt(between) * np.array([-1, 1]), math.sqrt(2 * within / m) * np.array([-1, 1]))))
+        return float(solver.power(effect / sd, n, 0.05, ratio=0, alternative="two-sided"))
+
+    for effect, within, between, n in ((0.05, 0.12, 0.02, 210), (0.03, 0.15, 0.01, 210), (0.2, 0.1, 0.05, 210), (0.05, 0.2, 0, 110)):
+        needed = next(m for m in range(1, 1000) if power_of(effect, within, between, n, m) >= 0.8)
+        yield {"effect": effect, "within": within, "between": between, "n": n, "power": 0.8, "needed": needed,
+               "sd": [math.sqrt(between + 2 * within / m) for m in (1, 5)]}
+    yield {"effect": 0.02, "within": 0.12, "between": 0.05, "n": 210, "power": 0.8, "needed": None,
+           "sd": [math.sqrt(0.05 + 2 * 0.12 / m) for m in (1, 5)]}
+
+
+def best_right():
+    """The largest value of k of n samples, over all subsets with a right one."""
+    for right, n in (([1.5, -0.5, 2.25], 5), ([0.3], 4), ([3.0, 1.0, 2.0, 2.0], 4), ([0.25, 8.0], 7)):
+        samples = right + [None] * (n - len(right))
+        for k in range(1, n + 1):
+            best = [max(v for v in subset if v is not None) for subset in itertools.combinations(samples, k)
+                    if any(v is not None for v in subset)]
+            yield {"right": right, "n": n, "k": k, "best": float(np.mean(best))}
 
 
 def geometric():
@@ -150,7 +184,8 @@ def ranks():
            "best": [1 + sum(row) for row in better], "worst": [5 - sum(better[k][i] for k in range(5)) for i in range(5)]}
 
 
-SECTIONS = (wilson, mcnemar, sign_flip, long_sign_flip, holm, detectable, power, icc, geometric, any_time, deviance, permuted,
+SECTIONS = (wilson, mcnemar, sign_flip, long_sign_flip, holm, detectable, power, icc, attempts,
+            best_right, geometric, any_time, deviance, permuted,
             ranks)
 
 

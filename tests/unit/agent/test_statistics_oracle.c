@@ -7,6 +7,7 @@
 
 #include "agent/statistics/deviance.h"
 #include "agent/statistics/paired.h"
+#include "agent/statistics/pass_at_k.h"
 #include "agent/statistics/power.h"
 #include "agent/statistics/proportion.h"
 #include "agent/statistics/ranks.h"
@@ -117,8 +118,34 @@ static void check_power(const cJSON *row, struct lists *lists)
 
 static void check_icc(const cJSON *row, struct lists *lists)
 {
-	const size_t n = list(row, "values", lists->a), m = count(row, "m");
-	near(row, "icc", kgb_icc(lists->a, n / m, m), number(row, "icc"), 1e-12);
+	size_t sizes[16];
+	list(row, "values", lists->a);
+	const size_t n = list(row, "sizes", lists->b);
+	assert_true(n <= KGB_ARRAY_LEN(sizes));
+	for (size_t i = 0; i < n; i++)
+		sizes[i] = (size_t)lists->b[i];
+	const struct kgb_components v = kgb_variance_components(lists->a, sizes, n);
+	near(row, "within", v.within, number(row, "within"), 1e-12);
+	near(row, "between", v.between, number(row, "between"), 1e-12);
+	near(row, "icc", kgb_icc(lists->a, sizes, n), number(row, "icc"), 1e-12);
+}
+
+static void check_attempts(const cJSON *row, struct lists *lists)
+{
+	const double within = number(row, "within"), between = number(row, "between"),
+		     needed = kgb_needed_attempts(number(row, "effect"), within, between,
+						  number(row, "n"), number(row, "power"));
+	near(row, "needed", isinf(needed) ? (double)NAN : needed, number(row, "needed"), 0);
+	assert_int_equal(list(row, "sd", lists->a), 2);
+	near(row, "sd of 1", kgb_attempts_sd(within, between, 1), lists->a[0], 1e-15);
+	near(row, "sd of 5", kgb_attempts_sd(within, between, 5), lists->a[1], 1e-15);
+}
+
+static void check_best_right(const cJSON *row, struct lists *lists)
+{
+	const size_t n_right = list(row, "right", lists->a);
+	near(row, "best", kgb_best_right_at_k(lists->a, n_right, count(row, "n"), count(row, "k")),
+	     number(row, "best"), 1e-12);
 }
 
 static void check_geometric(const cJSON *row, struct lists *lists)
@@ -212,6 +239,7 @@ static const struct {
 	{"sign_flip", check_sign_flip}, {"long_sign_flip", check_long_sign_flip},
 	{"holm", check_holm},           {"detectable", check_detectable},
 	{"power", check_power},         {"icc", check_icc},
+	{"attempts", check_attempts},   {"best_right", check_best_right},
 	{"geometric", check_geometric}, {"any_time", check_any_time},
 	{"deviance", check_deviance},   {"permuted", check_permuted},
 	{"ranks", check_ranks},
@@ -265,6 +293,19 @@ static void test_figures_that_the_literature_gives(void **state)
 	}
 	assert_true(kgb_effective_n(210, 1, 0.7) == 210);
 	assert_true(fabs(kgb_effective_n(210, 5, 0.5) - 70) < 1e-12);
+}
+
+static void test_flips_of_one_size_are_counted_not_drawn(void **state)
+{
+	(void)state;
+	double differences[60] = {(double)NAN};
+	for (size_t i = 1; i < 60; i++)
+		differences[i] = i < 30 ? 0.25 : i < 40 ? -0.25 : 0;
+	assert_true(kgb_sign_flip(differences, 60) == kgb_mcnemar(29, 10));
+	assert_true(kgb_sign_flip(differences, 1) == 1);
+	/* One attempt each: the standard deviation is that of the discordance. */
+	assert_true(fabs(kgb_null_sd(differences, 60, 0.25) - 0.25 * sqrt(39 / 59.0)) < 1e-15);
+	assert_true(fabs(kgb_null_sd(differences + 40, 20, 0.5) - 0.5 / sqrt(20)) < 1e-15);
 }
 
 static void test_a_ratio_is_that_of_its_operators(void **state)
@@ -325,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_statistics_are_those_of_scipy_and_statsmodels),
 		cmocka_unit_test(test_figures_that_the_literature_gives),
+		cmocka_unit_test(test_flips_of_one_size_are_counted_not_drawn),
 		cmocka_unit_test(test_a_ratio_is_that_of_its_operators),
 		cmocka_unit_test(test_a_mean_over_what_all_have),
 		cmocka_unit_test(test_expected_cost_of_a_success),
