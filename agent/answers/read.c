@@ -86,6 +86,7 @@ static void read_op(struct kgb_runs *runs, const cJSON *node, struct kgb_op_row 
 		.baseline = word(runs, node, "baseline"),
 		.spec_sha256 = word(runs, node, "spec_sha256"),
 		.kernel = word(runs, node, "kernel"),
+		.kernel_sha256 = word(runs, node, "kernel_sha256"),
 		.is_replaced = kgb_str_eq(kgb_json_str(node, "kernel_source", NULL), "replaced"),
 		.tokens = sum(tokens_of(node), tokens_of(kgb_json_get(node, "lost"))),
 		.dollars = sum(number(node, "cost_usd"), number(node, "lost.cost_usd")),
@@ -230,8 +231,7 @@ int kgb_run_document(const char *path, struct kgb_buf *out, struct kgb_err *err)
 		       : kgb_fs_read(AT_FDCWD, results, KGB_LIMIT_JSON, out, err);
 }
 
-/** Append its samples.jsonl; nothing for a run that has none. */
-static int read_samples(const char *path, struct kgb_buf *out, struct kgb_err *err)
+int kgb_run_samples(const char *path, struct kgb_buf *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *results = kgb_path_join(path, KGB_RESULTS_NAME);
 	KGB_AUTO(free) char *journal = kgb_path_join(path, KGB_JOURNAL_NAME);
@@ -252,7 +252,7 @@ int kgb_runs_read(struct kgb_runs *runs, const char *path, struct kgb_err *err)
 	if (!(runs->details & KGB_DETAIL_STEPS))
 		return 0;
 	kgb_buf_clear(&text);
-	if (read_samples(path, &text, err) < 0)
+	if (kgb_run_samples(path, &text, err) < 0)
 		return -1;
 	struct kgb_run_row *run = &runs->list.items[runs->list.n - 1];
 	return kgb_details__read_samples(runs, run, text.ptr, text.len, err) < 0

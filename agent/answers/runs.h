@@ -51,7 +51,7 @@ struct kgb_op_row {
 	const char *code; /* why it did not pass */
 	const char *reached; /* the ladder's rung; of an older passed verdict "correct" */
 	const char *source, *category, *platform, *gpu, *baseline, *spec_sha256;
-	const char *kernel; /* its file, below the run's folder */
+	const char *kernel, *kernel_sha256; /* its file, below the run's folder; and its hash */
 	const char *group; /* of kgb_groups_assign */
 	const char *part; /* of a row that is a part of an operator (kgb_runs_split) */
 	bool is_replaced; /* counts in no rate */
@@ -75,6 +75,7 @@ struct kgb_op_row {
 
 struct kgb_run_row {
 	const char *name, *path;
+	const char *word; /* of the command line, that named it; NULL: none did */
 	const char *method, *model, *gateway, *dataset, *platform, *host;
 	const char *status; /* "running" when the journal has no end */
 	const char *start_time; /* RFC 3339 */
@@ -100,6 +101,8 @@ KGB_MUST_CHECK int kgb_runs_read(struct kgb_runs *runs, const char *path, struct
 /** Append the text of its results.json; of a run whose journal is newer, or alone, what the journal
  * makes of it. */
 KGB_MUST_CHECK int kgb_run_document(const char *path, struct kgb_buf *out, struct kgb_err *err);
+/** Append its samples.jsonl, likewise; nothing for a run that has none. */
+KGB_MUST_CHECK int kgb_run_samples(const char *path, struct kgb_buf *out, struct kgb_err *err);
 /** Add a label for each run: its method, with a number where several runs have it. */
 void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels);
 /** The operator of that name; NULL: the run has none. \param likely its place in a run of the same

@@ -7,17 +7,32 @@
 
 #define DEFAULT_WIDTH 80
 
+/** Read the runs that a word added to those found before. */
+static int read_found(const struct kgb_strv *paths, const char *word, struct kgb_runs *out,
+		      struct kgb_err *err)
+{
+	while (out->list.n < paths->n) {
+		if (kgb_runs_read(out, paths->items[out->list.n], err) < 0)
+			return -1;
+		out->list.items[out->list.n - 1].word = word;
+	}
+	return 0;
+}
+
 int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *dir = kgb_config_runs(&cli->config);
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	if (cli->flags.json + cli->flags.csv + cli->flags.markdown > 1)
 		return kgb_fail(err, KGB_ERR_INVALID, "choose one of --json, --csv and --markdown");
-	if (kgb_runs_find(dir, &cli->operators, &paths, err) < 0)
-		return -1;
-	for (size_t i = 0; i < paths.n; i++)
-		if (kgb_runs_read(out, paths.items[i], err) < 0)
+	/* Once without a word, which is the latest run. */
+	for (size_t i = 0; i == 0 || i < cli->operators.n; i++) {
+		const struct kgb_strv word = {.items = cli->operators.items + i,
+					      .n = cli->operators.n > 0};
+		if (kgb_runs_find(dir, &word, &paths, err) < 0 ||
+		    read_found(&paths, word.n > 0 ? *word.items : NULL, out, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 

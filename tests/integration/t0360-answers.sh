@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='what runs say: runs, analyze, compare; as text, JSON, CSV and Markdown'
+test_description='what runs say: runs, analyze; as text, JSON, CSV and Markdown'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -128,54 +128,6 @@ assert (naive[\"passed\"], naive[\"operators\"], naive[\"model\"], naive[\"statu
 assert naive[\"bytes\"] > 100000 and abs(naive[\"usd\"] - 0.73) < 1e-9
 assert rows[\"story\"][\"model\"] == \"OFFLINE\" and rows[\"story\"][\"operators\"] == 4
 "
-'
-
-test_expect_success 'compare shows the difference, its tests and the flips' '
-	kgb-agent compare runs/naive* runs/normal* >out && same compare.txt &&
-	test_no_grep ".\{81\}" out &&
-	kgb-agent compare runs/naive* runs/normal* --json >both.json && valid compare both.json &&
-	python3 -c "
-import json, math
-answer = json.load(open(\"both.json\"))
-measures = {m[\"measure\"]: m for m in answer[\"measures\"]}
-flips = [f[\"passed_by\"] for f in answer[\"flips\"]]
-a, b = flips.count(\"A\"), flips.count(\"B\")
-n, few = a + b, min(a, b)
-p = min(1, 2 * sum(math.comb(n, i) for i in range(few + 1)) / 2**n)
-correct = measures[\"correct, %\"]
-assert (a, b) == (2, 7) and abs(correct[\"p\"] - p) < 1e-12, (a, b, correct)
-assert abs(correct[\"difference\"] - (b - a) / 30) < 1e-12 and correct[\"operators\"] == 30
-assert abs(correct[\"detectable\"] - 2.8015852 * math.sqrt((a + b) / 30 / 30)) < 1e-6
-import glob
-ops = [json.load(open(glob.glob(\"runs/\" + name + \"*/results.json\")[0]))[\"operators\"] for name in (\"naive\", \"normal\")]
-logs = [math.log(ops[1][o][\"speedup\"] / ops[0][o][\"speedup\"]) for o in ops[0] if ops[0][o][\"speedup\"] and ops[1][o][\"speedup\"]]
-speedup = measures[\"speedup, common\"]
-assert speedup[\"operators\"] == len(logs) == 11 and abs(math.log(speedup[\"difference\"]) - sum(logs) / 11) < 1e-12
-far = sum(abs(sum(x if i >> k & 1 else -x for k, x in enumerate(logs))) >= abs(sum(logs)) - 1e-12 for i in range(2**11))
-assert speedup[\"p\"] == far / 2**11, speedup
-"
-'
-
-test_expect_success 'a run does not differ from itself, and what could be seen is shown all the same' '
-	cp -r runs/naive* twin &&
-	kgb-agent compare runs/naive* ./twin --json >same.json && valid compare same.json &&
-	python3 -c "
-import json
-answer = json.load(open(\"same.json\"))
-assert answer[\"flips\"] == []
-assert all(m[\"p\"] == 1 for m in answer[\"measures\"]), answer
-assert answer[\"measures\"][0][\"detectable\"] > 0
-assert not [n for n in answer[\"notes\"] if \"better\" in n or \"worse\" in n]
-"
-'
-
-test_expect_success 'what measures different things is refused, and --force says so first' '
-	sed -i "s/\"gateway\": \"live\"/\"gateway\": \"offline\"/; 0,/0005\"/s/0005\"/0ff5\"/" twin/results.json &&
-	test_expect_code 2 kgb-agent compare runs/naive* ./twin 2>err &&
-	test_grep "one run is offline.*; 1 operators have another specification; --force" err &&
-	kgb-agent compare runs/naive* ./twin --force >out && test_grep "^FORCED, the runs measure different things: one run" out &&
-	test_expect_code 2 kgb-agent compare runs/naive* story 2>err && test_grep "the runs share no operator" err &&
-	test_expect_code 2 kgb-agent compare runs/naive* 2>err && test_grep "name two runs to compare: 1 were found" err
 '
 
 test_expect_success 'what cannot be read or understood is named' '

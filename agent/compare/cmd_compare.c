@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `compare`: whether methods differ from the first one on the operators that both have, and what
+ * difference could have been seen.
+ */
+#include <math.h>
+
+#include "agent/answers/sheet.h"
+#include "agent/compare/gpus.h"
+#include "agent/compare/unlike.h"
+#include "agent/compare/versus.h"
+#include "agent/statistics/power.h"
+
+/* One letter for each side. */
+#define MOST_SIDES 26
+
+static const struct kgb_table_column measure_columns[] = {
+	{"side", "side", NULL},
+	{"label", NULL, NULL},
+	{"runs", NULL, NULL},
+	{"a_label", NULL, NULL},
+	{"a_runs", NULL, NULL},
+	{"measure", "measure", NULL},
+	{"operators", "of", NULL},
+	{"a", "A", NULL},
+	{"other", "other", NULL},
+	{"difference", "difference", NULL},
+	{"low", NULL, NULL},
+	{"high", NULL, NULL},
+	{"p", NULL, NULL},
+	{"p_holm", "p", NULL},
+	{"detectable", "can see", NULL},
+};
+static const struct kgb_table_column flip_columns[] = {
+	{"side", "side", "Operators that differ by half of the attempts or more"},
+	{"operator", "operator", "Operators that differ by half of the attempts or more"},
+	{"a_passed", "A", "Operators that differ by half of the attempts or more"},
+	{"a_attempts", NULL, "Operators that differ by half of the attempts or more"},
+	{"other_passed", "other", "Operators that differ by half of the attempts or more"},
+	{"other_attempts", NULL, "Operators that differ by half of the attempts or more"},
+	{"code", "failed with", "Operators that differ by half of the attempts or more"},
+};
+
+static char letter_of(size_t side)
+{
+	return (char)('A' + (int)side);
+}
+
+static void add_letter(struct kgb_table *table, size_t side)
+{
+	kgb_table_word(table, (const char[]){letter_of(side), '\0'});
+}
+
+/* ---- rows ---- */
+
+static void add_difference(struct kgb_table *table, const struct kgb_measure *m,
+			   const struct kgb_versus *v)
+{
+	const double scale = m->kind == KGB_SHARE ? 100 : 1;
+	const int digits = m->digits;
+	if (m->kind == KGB_RATIO && isnan(v->d.low))
+		kgb_table_number(table, v->d.value, "%.*fx", digits, v->d.value);
+	else if (m->kind == KGB_RATIO)
+		kgb_table_number(table, v->d.value, "%.*fx [%.*f, %.*f]", digits, v->d.value,
+				 digits, v->d.low, digits, v->d.high);
+	else if (isnan(v->d.low))
+		kgb_table_number(table, v->d.value, "%+.*f", digits, scale * v->d.value);
+	else
+		kgb_table_number(table, v->d.value, "%+.*f [%+.*f, %+.*f]", digits,
+				 scale * v->d.value, digits, scale * v->d.low, digits,
+				 scale * v->d.high);
+	kgb_table_number(table, v->d.low, "%s", "");
+	kgb_table_number(table, v->d.high, "%s", "");
+}
+
+/** \param v with the adjusted p value */
+static void add_measure(struct kgb_table *table, const struct kgb_measure *m,
+			const struct kgb_versus *v)
+{
+	const double scale = m->kind == KGB_SHARE ? 100 : 1;
+	const char *sign = m->kind == KGB_RATIO ? "x" : "";
+	kgb_table_word(table, m->name);
+	kgb_table_number(table, (double)v->d.n, "%zu", v->d.n);
+	kgb_table_number(table, v->a, "%.*f%s", m->digits, scale * v->a, sign);
+	kgb_table_number(table, v->b, "%.*f%s", m->digits, scale * v->b, sign);
+	add_difference(table, m, v);
+	kgb_table_number(table, v->d.n > 0 ? v->d.p : (double)NAN, "%s", "");
+	if (v->p < 1e-4)
+		kgb_table_number(table, v->p, "<1e-4");
+	else
+		kgb_table_number(table, v->p, "%.2g", v->p);
+	kgb_table_number(table, v->detectable, "%.*f%s", m->digits, scale * v->detectable, sign);
+}
+
+static size_t count_passed(const struct kgb_side_op *op)
+{
+	size_t n = 0;
+	KGB_VEC_FOREACH(attempt, &op->tries)
+		n += attempt->is_correct;
+	return n;
+}
+
+static void add_passed(struct kgb_table *table, const struct kgb_side_op *op)
+{
+	const size_t n = count_passed(op);
+	kgb_table_number(table, (double)n, "%zu/%zu", n, op->tries.n);
+	kgb_table_number(table, (double)op->tries.n, "%s", "");
+}
+
+/** Rows of the operators that A, then of those that the other passed more often. */
+static void add_flips(const struct kgb_match *match, size_t side, struct kgb_table *table)
+{
+	for (int by_other = 0; by_other < 2; by_other++)
+		KGB_VEC_FOREACH(op, &match->ops) {
+			const double more = kgb_side_op_value(op->b, kgb_measure_correct) -
+					    kgb_side_op_value(op->a, kgb_measure_correct);
+			if ((by_other ? more : -more) < 0.5)
+				continue;
+			add_letter(table, side);
+			kgb_table_word(table, op->a->row->name);
+			add_passed(table, op->a);
+			add_passed(table, op->b);
+			kgb_table_word(table, by_other ? op->a->code : op->b->code);
+		}
+}
+
+/* ---- words ---- */
+
+static void add_head(const struct kgb_side *side, size_t which, struct kgb_strv *notes)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_side_describe(side, &text);
+	if (side->runs.n == 1)
+		kgb_strv_addf(notes, "%c: %s", letter_of(which), text.ptr);
+	else
+		kgb_strv_addf(notes, "%c: %s, %s", letter_of(which), side->label, text.ptr);
+}
+
+/** What an operator's attempts are worth beyond the first. */
+static void add_worth(const struct kgb_side *side, size_t which, struct kgb_strv *notes)
+{
+	KGB_VEC(double) values = {0};
+	KGB_AUTO(free) size_t *sizes = kgb_xcalloc(side->ops.n + 1, sizeof(*sizes));
+	for (size_t i = 0; i < side->ops.n; i++) {
+		sizes[i] = side->ops.items[i].tries.n;
+		KGB_VEC_FOREACH(attempt, &side->ops.items[i].tries)
+			KGB_VEC_ADD(&values, attempt->is_correct);
+	}
+	const double n = (double)values.n, icc = kgb_icc(values.items, sizes, side->ops.n);
+	if (!isnan(icc))
+		kgb_strv_addf(notes,
+			      "%c: %zu attempts at %zu operators agree with ICC %.2f: worth %.0f "
+			      "operators with one",
+			      letter_of(which), values.n, side->ops.n, icc,
+			      kgb_effective_n(n, n / (double)side->ops.n, fmax(icc, 0)));
+	KGB_VEC_RELEASE(&values);
+}
+
+/** "B is better", "no difference larger than ...", or "cannot tell". */
+static void add_verdict(const struct kgb_versus *v, const struct kgb_measure *m, size_t side,
+			struct kgb_strv *notes)
+{
+	const bool is_ratio = m->kind == KGB_RATIO;
+	const char *what = is_ratio ? "common speedup" : "operators passed";
+	double size = 0;
+	const enum kgb_outcome outcome = kgb_versus_outcome(v, m, &size);
+	KGB_AUTO(free)
+	char *text = is_ratio ? kgb_xasprintf("a factor of %.2f", size)
+			      : kgb_xasprintf("%.1f points", 100 * size);
+	switch (outcome) {
+	case KGB_OUTCOME_NOTHING:
+		kgb_strv_addf(notes, "%c, %s: nothing to compare", letter_of(side), what);
+		break;
+	case KGB_OUTCOME_BETTER:
+	case KGB_OUTCOME_WORSE:
+		kgb_strv_addf(notes, "%c, %s: %s than A (p = %.2g)", letter_of(side), what,
+			      outcome == KGB_OUTCOME_BETTER ? "better" : "worse", v->p);
+		break;
+	case KGB_OUTCOME_ALIKE:
+		kgb_strv_addf(notes, "%c, %s: no difference from A larger than %s (p = %.2g)",
+			      letter_of(side), what, text, v->p);
+		break;
+	case KGB_OUTCOME_UNSURE:
+		kgb_strv_addf(notes, "%c, %s: cannot tell (p = %.2g; %zu operators show %s)",
+			      letter_of(side), what, v->p, v->d.n, text);
+		break;
+	}
+}
+
+/* ---- all comparisons ---- */
+
+/** Compare each side with the first. One question, several sides: a family for kgb_holm. */
+static void compare_measure(const struct kgb_match *matches, size_t n_matches,
+			    const struct kgb_measure *measure, struct kgb_versus *out)
+{
+	KGB_AUTO(free) double *p = kgb_xcalloc(n_matches, sizeof(*p));
+	size_t n = 0;
+	for (size_t i = 0; i < n_matches; i++) {
+		kgb_versus(&matches[i], measure, &out[i]);
+		if (!isnan(out[i].p))
+			p[n++] = out[i].p;
+	}
+	kgb_holm(p, n);
+	n = 0;
+	for (size_t i = 0; i < n_matches; i++)
+		if (!isnan(out[i].p))
+			out[i].p = p[n++];
+}
+
+/** Rows and words of the comparisons with the first side, in the order of the sides. */
+static void add_comparisons(const struct kgb_sides *sides, const struct kgb_match *matches,
+			    struct kgb_sheet *sheet)
+{
+	const size_t n = sides->list.n - 1;
+	KGB_AUTO(free)
+	struct kgb_versus *results = kgb_xcalloc(n * kgb_n_measures, sizeof(*results));
+	for (size_t m = 0; m < kgb_n_measures; m++)
+		compare_measure(matches, n, &kgb_measures[m], &results[m * n]);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t m = 0; m < kgb_n_measures; m++) {
+			const struct kgb_measure *measure = &kgb_measures[m];
+			add_letter(&sheet->tables[0].table, i + 1);
+			kgb_table_word(&sheet->tables[0].table, matches[i].b->label);
+			kgb_side_add_runs(matches[i].b, &sheet->tables[0].table);
+			kgb_table_word(&sheet->tables[0].table, matches[i].a->label);
+			kgb_side_add_runs(matches[i].a, &sheet->tables[0].table);
+			add_measure(&sheet->tables[0].table, measure, &results[m * n + i]);
+			if (measure == kgb_measure_correct || measure == kgb_measure_speedup)
+				add_verdict(&results[m * n + i], measure, i + 1, &sheet->notes);
+		}
+		add_flips(&matches[i], i + 1, &sheet->tables[1].table);
+	}
+}
+
+static int check_sides(const struct kgb_runs *runs, const struct kgb_sides *sides,
+		       struct kgb_err *err)
+{
+	if (sides->list.n < 2)
+		return kgb_fail(err, KGB_ERR_INVALID, "name two runs to compare: %zu were found",
+				runs->list.n);
+	if (sides->list.n > MOST_SIDES)
+		return kgb_fail(err, KGB_ERR_INVALID, "%zu methods are compared, %d at most",
+				sides->list.n, MOST_SIDES);
+	return 0;
+}
+
+static int match_all(const struct kgb_sides *sides, struct kgb_match *matches, struct kgb_err *err)
+{
+	const struct kgb_side *first = &sides->list.items[0];
+	for (size_t i = 1; i < sides->list.n; i++) {
+		kgb_match_init(&matches[i - 1], first, &sides->list.items[i], NULL, NULL);
+		if (matches[i - 1].ops.n == 0)
+			return kgb_fail(err, KGB_ERR_INVALID, "%s and %s share no operator",
+					first->label, sides->list.items[i].label);
+	}
+	return 0;
+}
+
+static int compare_sides(const struct kgb_cli *cli, const struct kgb_runs *runs,
+			 struct kgb_sheet *sheet, struct kgb_err *err)
+{
+	KGB_AUTO(sides) struct kgb_sides sides = {.arena = KGB_ARENA_INIT};
+	const enum kgb_sides_by by =
+		cli->flags.each ? KGB_SIDES_BY_RUN : KGB_SIDES_BY_METHOD_OR_WORD;
+	if (kgb_sides_of(runs, by, &sides, err) < 0 || check_sides(runs, &sides, err) < 0)
+		return -1;
+	const size_t n = sides.list.n - 1;
+	KGB_AUTO(free) struct kgb_match *matches = kgb_xcalloc(n, sizeof(*matches));
+	*sheet = (struct kgb_sheet){.schema = "kgb.compare/1",
+				    .tables = {{"measures", KGB_TABLE(measure_columns)},
+					       {"flips", KGB_TABLE(flip_columns)}}};
+	int rc = match_all(&sides, matches, err);
+	if (rc == 0)
+		rc = kgb_sides_check_alike(&sides, cli->flags.force, &sheet->notes, err);
+	for (size_t i = 0; rc == 0 && i < sides.list.n; i++) {
+		add_head(&sides.list.items[i], i, &sheet->notes);
+		add_worth(&sides.list.items[i], i, &sheet->notes);
+	}
+	if (rc == 0)
+		add_comparisons(&sides, matches, sheet);
+	for (size_t i = 0; i < n; i++)
+		kgb_match_release(&matches[i]);
+	return rc;
+}
+
+static int answer(const struct kgb_cli *cli, const struct kgb_runs *runs, struct kgb_sheet *sheet,
+		  struct kgb_err *err)
+{
+	if (cli->flags.by && !kgb_str_eq(cli->flags.by, "gpu"))
+		return kgb_fail(err, KGB_ERR_INVALID, "--by '%s': gpu is all that it takes",
+				cli->flags.by);
+	if (cli->flags.by)
+		return kgb_compare_gpus(runs, sheet, err);
+	return compare_sides(cli, runs, sheet, err);
+}
+
+static int compare(struct kgb_cli *cli)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	struct kgb_sheet sheet = {0};
+	int rc = kgb_runs_open(cli, &runs, &err);
+	if (rc == 0)
+		rc = answer(cli, &runs, &sheet, &err);
+	const int exit_code =
+		rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_sheet_print(cli, &sheet);
+	kgb_sheet_release(&sheet);
+	return exit_code;
+}
+
+static const struct kgb_opt options[] = {
+	KGB_OPTION_OF_FLAG("by", 0, STR, by, "gpu",
+			   "join the verdicts of the same kernels on several GPUs"),
+	KGB_OPTION_OF_FLAG("each", 0, FLAG, each, NULL,
+			   "compare each run, also repeats of a method"),
+	KGB_OPTION_OF_FLAG("force", 0, FLAG, force, NULL,
+			   "compare runs that measure different things, and say so"),
+	KGB_OPTIONS_OF_FORMATS,
+	KGB_OPTION_RUNS_DIR,
+	{0},
+};
+
+static const char help[] =
+	"Compares methods with the first one (A) on the operators that both have: what they passed, the ratio of speedups and\n"
+	"the cost of each operator, by sign-flip tests (with one attempt at each operator McNemar's), intervals by resampling\n"
+	"operators, and always the smallest difference that so many operators would show in four of five runs\n"
+	"(docs/statistics.md). Runs of one method are its repeats; the samples of a bare model are its attempts. p values are\n"
+	"adjusted for several methods (Holm). Runs with other specifications, GPUs, baselines or budgets, or of which one is\n"
+	"offline, are refused.\n"
+	"\n"
+	"examples:\n"
+	"  kgb-agent compare naive_cc_KernelGenBench_20261121T080000Z_0a1b normal_cc_KernelGenBench_20261121T090000Z_77f0\n"
+	"  kgb-agent compare 'naive_cc_*' 'normal_cc_*' 'llm_*'\n"
+	"  kgb-agent compare results/a results/b --json\n"
+	"  kgb-agent compare results/h100 results/h200 --by gpu\n"
+	"\n"
+	"exit status: 0, 2 usage, a file that cannot be read, or runs that cannot be compared\n";
+
+const struct kgb_command kgb_compare_command = {
+	.usage = {.name = "compare",
+		  .positional = "RUN...",
+		  .max_positional = SIZE_MAX,
+		  .summary = "Show whether methods differ, and what difference could be seen",
+		  .help = help,
+		  .options = options},
+	.one = "run",
+	.run = compare,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Why figures of runs are not to be compared: they measure different things.
+ */
+#ifndef KGB_AGENT_COMPARE_UNLIKE_H
+#define KGB_AGENT_COMPARE_UNLIKE_H
+
+#include "agent/compare/sides.h"
+
+/** What in the first run is not as in the others, each reason once: offline against live, the
+ * platform, specifications, GPUs and baselines of operators, and the settings that bound what an
+ * attempt may spend, from config.yaml. What a run does not record is not compared. With `force`
+ * they become the first of the notes, else INVALID lists them. */
+KGB_MUST_CHECK int kgb_sides_check_alike(const struct kgb_sides *sides, bool force,
+					 struct kgb_strv *notes, struct kgb_err *err);
+
+#endif
