@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='what differs between runs: compare; on runs whose truth is known'
+test_description='what differs between runs: compare, leaderboard; on runs whose truth is known'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -170,7 +170,7 @@ test_expect_success 'what measures different things is refused, and --force says
 	test_grep "one run is offline.*; 1 operators have another specification; --force" err &&
 	kgb-agent compare runs/naive* ./twin --force >out && test_grep "^FORCED, the runs measure different things: one run" out &&
 	mixture budgets naive_cc=0 --timeout 20m && mixture budgets normal_cc=0 --timeout 1h --gpu "NVIDIA H200" &&
-	for command in compare; do
+	for command in compare leaderboard; do
 		test_expect_code 2 kgb-agent "$command" budgets 2>err || return 1
 		test_grep "operators were timed on another GPU; limits.attempt_timeout is 20m and 1h; --force" err || return 1
 		kgb-agent "$command" budgets --force >out && sed 1q out >first && test_grep "^FORCED.*attempt_timeout is 20m and 1h$" first || return 1
@@ -225,9 +225,47 @@ assert b[\"common\"] == len(logs) and abs(math.log(b[\"against_first\"]) - mean(
 	test_expect_code 2 kgb-agent compare reps --by sauce 2>err && test_grep "by .sauce.: gpu is all" err
 '
 
+test_expect_success 'a leaderboard ties what no test separates, and has pass@5 of those with five attempts' '
+	mixture board llm=0 --samples 10 && mixture board naive_cc=0 strong_cc=0.08 weak_cc=-0.2 --repeat 3 --seed 3 &&
+	kgb-agent leaderboard board --json >board.json && valid leaderboard board.json &&
+	kgb-agent leaderboard board >out && test_no_grep ".\{81\}" out &&
+	kgb-agent leaderboard board --markdown >out && test_grep "^| rank | method | pass@ |" out &&
+	kgb-agent leaderboard board --csv >out && [ "$(wc -l <out)" -eq 6 ] &&
+	python3 -c "
+from lib import *
+answer = json.load(open(\"board.json\"))
+rows = {(r[\"label\"], r[\"k\"]): r for r in answer[\"rows\"]}
+assert set(rows) == {(\"llm\", 1), (\"llm\", 5), (\"naive_cc\", 1), (\"strong_cc\", 1), (\"weak_cc\", 1)}
+by_op = {}
+for line in map(json.loads, open(\"board/llm_1/samples.jsonl\")):
+    by_op.setdefault(line[\"operator\"], []).append(line)
+for k in (1, 5):
+    rate = mean(1 - math.comb(10 - sum(map(passed, v)).__int__(), k) / math.comb(10, k) for v in by_op.values())
+    assert abs(rows[\"llm\", k][\"correct\"] - rate) < 1e-12
+assert abs(rows[\"llm\", 5][\"tokens\"] - 5 * 1500) < 1e-6 and abs(rows[\"llm\", 1][\"usd\"] - 0.001) < 1e-12
+logs = [[math.log(s[\"speedup\"]) for s in v if passed(s)] for v in by_op.values()]
+fallback = math.exp(mean(sum(v) / 10 for v in logs))
+assert abs(rows[\"llm\", 1][\"speedup_fallback\"] - fallback) < 1e-9
+only = [mean(v) for v in logs if v]
+assert rows[\"llm\", 1][\"timed\"] == len(only) and abs(math.log(rows[\"llm\", 1][\"speedup_correct\"]) - mean(only)) < 1e-9
+assert len(answer[\"pairs\"]) == 10
+adjusted = holm([p[\"p\"] for p in answer[\"pairs\"]])
+assert all(abs(p[\"p_holm\"] - q) < 1e-12 and (p[\"verdict\"] == \"apart\") == (q <= 0.05) for p, q in zip(answer[\"pairs\"], adjusted))
+names = [r[\"label\"] if r[\"k\"] == 1 else \"%s pass@%d\" % (r[\"label\"], r[\"k\"]) for r in answer[\"rows\"]]
+for place, (name, row) in enumerate(zip(names, answer[\"rows\"])):
+    apart = [p for p in answer[\"pairs\"] if p[\"verdict\"] == \"apart\" and name in (p[\"better\"], p[\"other\"])]
+    assert row[\"rank_best\"] == 1 + sum(p[\"other\"] == name for p in apart), row
+    assert row[\"rank_worst\"] == 5 - sum(p[\"better\"] == name for p in apart), row
+assert rows[\"llm\", 1][\"rank\"] == rows[\"naive_cc\", 1][\"rank\"] and rows[\"weak_cc\", 1][\"rank\"] == \"5\"
+" &&
+	kgb-agent leaderboard board --at 10 --csv >out && [ "$(wc -l <out)" -eq 2 ] &&
+	test_expect_code 2 kgb-agent leaderboard board --at 0 2>err && test_grep "at .0.: write up to" err
+'
+
 test_expect_success 'what cannot be compared is named' '
 	test_expect_code 2 kgb-agent compare runs/naive* 2>err && test_grep "name two runs to compare: 1 were found" err &&
 	test_expect_code 2 kgb-agent compare runs/naive* reps/normal_cc_1 2>err && test_grep "naive_cc and normal_cc share no operator" err &&
+	test_expect_code 2 kgb-agent leaderboard runs/naive* reps/normal_cc_1 2>err && test_grep "the runs share no operator" err &&
 	sed -i "3s/{/{{/" bare/llm_1/samples.jsonl &&
 	test_expect_code 2 kgb-agent compare bare 2>err && test_grep "bare/llm_1/samples.jsonl:3: " err
 '
