@@ -32,6 +32,7 @@ struct kgb_flags {
 	const char *source, *category, *failed_of, *not_in; /* filters of operators */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
+	const char *effect, *power; /* of power */
 	const char *at; /* leaderboard --at */
 	bool each; /* compare --each, leaderboard --each */
 	bool single_test, debug; /* one operator, or eight, of all */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='what differs between runs: compare, leaderboard; on runs whose truth is known'
+test_description='what differs between runs: compare, leaderboard, power; on runs whose truth is known'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -260,6 +260,30 @@ assert rows[\"llm\", 1][\"rank\"] == rows[\"naive_cc\", 1][\"rank\"] and rows[\"
 " &&
 	kgb-agent leaderboard board --at 10 --csv >out && [ "$(wc -l <out)" -eq 2 ] &&
 	test_expect_code 2 kgb-agent leaderboard board --at 0 2>err && test_grep "at .0.: write up to" err
+'
+
+test_expect_success 'power says how many operators and attempts a difference needs' '
+	kgb-agent power reps/naive* --json >one.json && valid power one.json &&
+	kgb-agent power reps/naive_cc_* reps/normal_cc_* >out && test_no_grep ".\{81\}" out && test_no_grep "assumed" out &&
+	kgb-agent power reps/naive_cc_1 >out && test_no_grep ".\{81\}" out &&
+	test_grep "ICC 0.50 (assumed: no repeats)" out && test_grep "assumed: rates of operators correlate by 0.8" out &&
+	kgb-agent power reps/naive_cc_1 --effect 7% --power 90 --csv >out && [ "$(wc -l <out)" -eq 3 ] && test_grep "^correct,0.07," out &&
+	python3 -c "
+from lib import *
+rows = [r for r in json.load(open(\"one.json\"))[\"rows\"] if r[\"measure\"] == \"correct\"]
+runs = [ops(\"reps/naive_cc_%d\" % i) for i in (1, 2, 3)]
+a = [mean(passed(run[name]) for run in runs) for name in runs[0]]
+within = sum((passed(run[name]) - x) ** 2 for run in runs for name, x in zip(runs[0], a)) / 120
+between = (3 * sum((x - mean(a)) ** 2 for x in a) / 59 - within) / 3
+for row in rows:
+    for m in (1, 2, 5, 10):
+        needed = 2.8015852**2 * (2 * between * 0.2 + 2 * within / m) / row[\"effect\"]**2
+        assert row[\"operators_%d\" % m] == math.ceil(needed - 1e-4), (row, needed)
+    left = 60 * (row[\"effect\"] / 2.8015852)**2 - 2 * between * 0.2
+    assert row[\"attempts\"] == (None if left <= 0 else max(1, math.ceil(2 * within / left))), row
+" &&
+	test_expect_code 2 kgb-agent power reps 2>err && test_grep "name the runs of one method or of two: 3 were found" err &&
+	test_expect_code 2 kgb-agent power reps/naive_cc_1 --effect 5x 2>err && test_grep "effect .5x.: write a percentage" err
 '
 
 test_expect_success 'what cannot be compared is named' '
