@@ -4,11 +4,11 @@
 accepts and its compiler refuses would be refused on a GPU, and the attack would not be tried.
 
     compile_corpus.py --judge build/release/bin/kgb-judge [--triton DIR] [--only REGEX] [--sm 90] [--jobs N] [--most N]
-        [--records DIR] [--approximate]
+        [--records DIR] [--data] [--approximate]
 
 The judge judges every kernel of tests/honest and tests/redteam on the CPU, all cases, but not attacks that fail with an error. Its
 runners have no jail and record each launch (recording_runner.py). --records keeps the records; a recorded kernel is not judged
-again. Then the Triton of KGB_PYTHON, or that of the folder DIR, compiles the specializations, at most N of a kernel. Prints one
+again; with --data they have memory, for machine_witness.py. Then the Triton of KGB_PYTHON, or that of the folder DIR, compiles the specializations, at most N of a kernel. Prints one
 line for each file, and at most three errors; exit status 0 if every honest file was accepted and all launches compile, 77 without
 torch, triton or a sandbox.
 """
@@ -66,22 +66,29 @@ class Described:
         return self.strides
 
 
-def made(module, value):
-    """recording_runner.Recorder.carried, backwards."""
+def pointer(value, shape=None, strides=None):
+    """A recorded tensor as an argument that is only compiled for."""
+    import torch
+    made_pointer = Pointer(getattr(torch, value[1]), 1 << 32 | value[2])
+    return made_pointer if shape is None else Described(made_pointer, shape, strides)
+
+
+def made(module, value, tensor_of=pointer):
+    """recording_runner.Recorder.carried, backwards. `tensor_of` makes a tensor, or one with the shape and strides of a
+    descriptor."""
     import torch
     import triton
     import triton.language as tl
     kind = value[0]
     if kind == "tensor":
-        return Pointer(getattr(torch, value[1]), 1 << 32 | value[2])
+        return tensor_of(value)
     if kind == "descriptor":
-        base = Described(made(module, value[1]), value[2], value[3])
         from triton.tools.tensor_descriptor import TensorDescriptor
-        return TensorDescriptor(base, value[2], value[3], value[4])
+        return TensorDescriptor(tensor_of(value[1], value[2], value[3]), value[2], value[3], value[4])
     if kind == "function":
         return functions(module)[value[1]]
     if kind == "tuple":
-        return tuple(made(module, one) for one in value[1])
+        return tuple(made(module, one, tensor_of) for one in value[1])
     if kind == "plain":
         return value[1]
     if kind == "torch.dtype":
@@ -89,7 +96,7 @@ def made(module, value):
     if kind == "tl.dtype":
         return tl.dtype(value[1])
     if kind == "reinterpreted":
-        return triton.reinterpret(made(module, value[1]), tl.dtype(value[2]))
+        return triton.reinterpret(made(module, value[1], tensor_of), tl.dtype(value[2]))
     raise ValueError("cannot make %s again" % (value[1],))
 
 
@@ -192,7 +199,7 @@ def record(options, python, kernels, work):
         return False
     library = pathlib.Path(options.judge).resolve().with_name("_kgbrun.abi3.so")
     argv = [python, "-I", "-B", str(pathlib.Path(__file__).with_name("recording_runner.py")), "--library", str(library),
-            "--zygotes", str(work), "--records", str(options.records), *(["--approximate"] if options.approximate else [])]
+            "--zygotes", str(work), "--records", str(options.records), *(["--approximate"] if options.approximate else []), *(["--data"] if options.data else [])]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runner:
         try:
             if runner.stdout.readline().strip() != "ready":
@@ -250,6 +257,7 @@ def main():
     parser.add_argument("--most", type=int, default=24, help="specializations of one kernel")
     parser.add_argument("--records", type=pathlib.Path, help="folder to keep what is launched in")
     parser.add_argument("--approximate", action="store_true", help="float32 functions as inexact as on a GPU")
+    parser.add_argument("--data", action="store_true", help="record launches with their memory")
     parser.add_argument("--compile", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.compile is not None:

@@ -2,15 +2,18 @@
 """Stands in for the judge's runners on the CPU, without their jail: records the kernels that a candidate launches in the
 interpreter, so that compile_corpus.py can compile them for a GPU.
 
-    python -I -B recording_runner.py --library _kgbrun.abi3.so --zygotes DIR --records DIR
+    python -I -B recording_runner.py --library _kgbrun.abi3.so --zygotes DIR --records DIR [--data] [--approximate]
 
 Takes the place of DIR/runner.sock. For each candidate records/<SHA-256> gets its kernel.py and a file for each process: one
 pickle for each launch that differs, (name of the kernel, arguments, keywords, the grid if it is too large for any GPU), tensors
-as ("tensor", dtype, address modulo 256). All configurations of an autotuned kernel count as launched. Prints "ready"; ends when
-stdin closes.
+as ("tensor", dtype, address modulo 256). All configurations of an autotuned kernel count as launched. With --data a second file
+PID.data has the first launches of each kernel with memory: a dictionary, tensors as ("tensor", dtype, address modulo 256, sizes,
+strides, number of the region, offset in it), regions as (address modulo 256, bytes before, bytes after the interpreter ran).
+Prints "ready"; ends when stdin closes.
 """
 
 import argparse
+import ctypes
 import hashlib
 import importlib.util
 import os
@@ -22,6 +25,8 @@ import socket
 import sys
 
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
+MOST_LAUNCHES = 4  # of a kernel in a process, with memory
+MOST_BYTES = 96 << 10  # of one of them
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.update(TRITON_INTERPRET="1", OMP_NUM_THREADS="1")
 sys.path[:0] = [str(ROOT / "verify" / "python" / "runner"), str(ROOT / "verify" / "python" / "reference")]
@@ -34,31 +39,75 @@ def load_library(path):
     return module
 
 
+class Regions:
+    """The memory of a launch's tensors: storages, or what a view spans of a large one."""
+
+    def __init__(self, tensors):
+        spans = sorted(self.span(tensor) for tensor in tensors if tensor.numel())
+        self.spans = []
+        for begin, end in spans:
+            if self.spans and begin < self.spans[-1][1]:
+                begin, end = self.spans[-1][0], max(end, self.spans.pop()[1])
+            self.spans.append((begin, end))
+
+    @staticmethod
+    def span(tensor):
+        storage = tensor.untyped_storage()
+        if storage.nbytes() <= MOST_BYTES:
+            return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+        last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+        return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.element_size()
+
+    def place(self, tensor):
+        """(number of the region, offset in it)"""
+        for i, (begin, end) in enumerate(self.spans):
+            if begin <= tensor.data_ptr() < end:
+                return i, tensor.data_ptr() - begin
+        return None, 0
+
+    def read(self):
+        return [ctypes.string_at(begin, end - begin) for begin, end in self.spans]
+
+
+def tensors_of(value):
+    import torch
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from tensors_of(one)
+    elif hasattr(value, "base"):
+        yield from tensors_of(value.base)
+
+
 class Recorder:
     """Of one process and its candidate."""
 
     def __init__(self):
-        self.file, self.seen, self.trying = None, set(), False
+        self.file, self.data, self.seen, self.trying, self.counts = None, None, set(), False, {}
 
-    def begin(self, folder, source):
+    def begin(self, folder, source, with_data):
         folder = pathlib.Path(folder) / hashlib.sha256(source).hexdigest()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "kernel.py").write_bytes(source)
         self.file = open(folder / ("%d.pickle" % os.getpid()), "ab")
+        self.data = open(folder / ("%d.data" % os.getpid()), "ab") if with_data else None
 
-    def carried(self, value):
+    def carried(self, value, regions=None):
         """The value in a form that another process can make again."""
         import torch
         from triton.runtime.interpreter import InterpretedFunction
         from triton.tools.tensor_descriptor import TensorDescriptor
         if isinstance(value, torch.Tensor):
-            return "tensor", str(value.dtype).partition(".")[2], value.data_ptr() % 256
+            kind = "tensor", str(value.dtype).partition(".")[2], value.data_ptr() % 256
+            return kind if regions is None else (*kind, list(value.shape), list(value.stride()), *regions.place(value))
         if isinstance(value, TensorDescriptor):
-            return "descriptor", self.carried(value.base), list(value.shape), list(value.strides), list(value.block_shape)
+            return ("descriptor", self.carried(value.base, regions), list(value.shape), list(value.strides),
+                    list(value.block_shape))
         if isinstance(value, InterpretedFunction):
             return "function", value.fn.__qualname__
         if isinstance(value, tuple):
-            return "tuple", [self.carried(one) for one in value]
+            return "tuple", [self.carried(one, regions) for one in value]
         if value is None or isinstance(value, (bool, int, float, str)):
             return "plain", value
         if isinstance(value, torch.dtype):
@@ -66,20 +115,42 @@ class Recorder:
         if type(value).__name__ == "dtype":  # triton.language.dtype
             return "tl.dtype", value.name
         if hasattr(value, "base") and hasattr(value, "dtype"):  # triton.reinterpret
-            return "reinterpreted", self.carried(value.base), value.dtype.name
+            return "reinterpreted", self.carried(value.base, regions), value.dtype.name
         return "unknown", repr(value)
 
     def write(self, function, args, kwargs):
+        """Whether this launch is new."""
         grid = function.grid
         if callable(grid):
             grid = grid({**dict(zip(function.arg_names, args)), **kwargs})
         too_large = any(size > most for size, most in zip(grid, LARGEST_GRID))
         found = pickle.dumps((function.fn.__qualname__, [self.carried(arg) for arg in args],
                               {key: self.carried(value) for key, value in kwargs.items()}, str(grid) if too_large else None))
-        if found not in self.seen and self.file:
-            self.seen.add(found)
-            self.file.write(found)
-            self.file.flush()
+        if found in self.seen or not self.file:
+            return False
+        self.seen.add(found)
+        self.file.write(found)
+        self.file.flush()
+        return True
+
+    def write_data(self, function, args, kwargs, launch):
+        """Runs the launch, and records it with the memory before and after. Large and numerous ones just run."""
+        name = function.fn.__qualname__
+        regions = Regions([tensor for value in (*args, *kwargs.values()) for tensor in tensors_of(value)])
+        if self.counts.get(name, 0) >= MOST_LAUNCHES or sum(end - begin for begin, end in regions.spans) > MOST_BYTES:
+            return launch()
+        self.counts[name] = self.counts.get(name, 0) + 1
+        grid = function.grid
+        if callable(grid):
+            grid = grid({**dict(zip(function.arg_names, args)), **kwargs})
+        before = regions.read()
+        record = {"name": name, "args": [self.carried(arg, regions) for arg in args],
+                  "kwargs": {key: self.carried(value, regions) for key, value in kwargs.items()}, "grid": tuple(grid)}
+        result = launch()
+        record["regions"] = [(begin % 256, *bytes_) for (begin, _), *bytes_ in zip(regions.spans, before, regions.read())]
+        pickle.dump(record, self.data)
+        self.data.flush()
+        return result
 
 
 RECORDER = Recorder()
@@ -92,8 +163,12 @@ def hook():
     launch, tune = interpreter.GridExecutor.__call__, autotuner.Autotuner.run
 
     def recorded_launch(self, *args, **kwargs):
-        RECORDER.write(self, args, kwargs)
-        return None if RECORDER.trying else launch(self, *args, **kwargs)
+        is_new = RECORDER.write(self, args, kwargs)
+        if RECORDER.trying:
+            return None
+        if is_new and RECORDER.data:
+            return RECORDER.write_data(self, args, kwargs, lambda: launch(self, *args, **kwargs))
+        return launch(self, *args, **kwargs)
 
     def recorded_tuning(self, *args, **kwargs):
         self.nargs = dict(zip(self.arg_names, args))
@@ -149,6 +224,7 @@ def approximate():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--approximate", action="store_true")
+    parser.add_argument("--data", action="store_true")
     parser.add_argument("--library", required=True)
     parser.add_argument("--zygotes", type=pathlib.Path, required=True)
     parser.add_argument("--records", type=pathlib.Path, required=True)
@@ -165,7 +241,7 @@ def main():
     init = runner.Runner.__init__
 
     def begin(self, source):
-        RECORDER.begin(options.records, source)
+        RECORDER.begin(options.records, source, options.data)
         runner.KERNEL_PATH = str(options.records / ("%d.py" % os.getpid()))
         init(self, source)
 
