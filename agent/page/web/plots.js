@@ -18,6 +18,20 @@ const symbol = { domain: labels, range: symbols };
 const style = { background: "none", fontSize: "12px", overflow: "visible" };
 const logTicks = (value) => (value >= 10000 ? d3.format("~s")(value).replace("G", "B") : d3.format("~r")(value));
 
+// Labels of a logarithmic axis, the roundest first.
+const ROUND = [1, 5, 2, 3, 1.5, 7, 4, 8, 6, 9, 1.2, 2.5, 1.7, 1.1, 1.3, 1.4, 1.6, 1.8, 1.9];
+
+/** A logarithmic axis with as many round labels as the width has room for. */
+function logAxis(values, width, options) {
+  const [low, high] = d3.extent(values);
+  const gap = Math.log(high / low) / Math.max(2, width / 75);
+  const powers = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1);
+  const ticks = [];
+  for (const value of ROUND.flatMap((digits) => powers.map((power) => Number((digits * 10 ** power).toPrecision(2)))))
+    if (value >= low && value <= high && ticks.every((tick) => Math.abs(Math.log(tick / value)) >= gap)) ticks.push(value);
+  return { type: "log", tickFormat: logTicks, grid: true, domain: low < high ? [low, high] : [0.9 * low, 1.1 * low], ticks, ...options };
+}
+
 /** What stands for which run: its colour, and its symbol or the dash of its line. */
 function legendOfLines() {
   const ends = d3.cumsum(labels, (label) => 7.4 * label.length + 58);
@@ -56,7 +70,7 @@ function drawFast(width) {
   const rows = fastRows();
   return Plot.plot({
     width, height: Math.min(420, 0.6 * width + 80), style, color, marginLeft: 48, marginTop: 24, marginBottom: 44,
-    x: { type: "log", label: "p: times the speed of the baseline →", tickFormat: logTicks, grid: true },
+    x: logAxis(rows.map((row) => row.p), width, { label: "p: times the speed of the baseline →" }),
     y: { domain: [0, 100], percent: true, label: "↑ operators that are right and faster than p, %", grid: true },
     marks: [
       Plot.ruleX([1], { strokeDasharray: "4 4" }),
@@ -80,7 +94,7 @@ function rowsByGroup(width, rows, group, x, marks) {
     height: 50 + groups.length * (14 * labels.length + 10),
     marginLeft: Math.min(7.2 * longest + 16, 0.45 * width), marginRight: 28, marginTop: 6, marginBottom: 44,
     fy: { domain: groups, label: null, axis: "left", padding: 0.15, tickFormat: (name) => (7.2 * longest > 0.45 * width && name.length > 22 ? name.slice(0, 21) + "…" : name) },
-    y: { axis: null, domain: labels, padding: 0.2 },
+    y: { axis: null, domain: labels, padding: 0.6, round: false },
     x,
     marks: [Plot.frame({ stroke: "var(--faint)" }), ...marks],
   });
@@ -90,7 +104,7 @@ function drawGroups(width, by) {
   const rows = report.groups.filter((row) => row.by === by && row.speedup !== null);
   if (rows.length === 0) return null;
   const base = { fy: (row) => plain(row.group), y: (row) => labels[row.run] };
-  return rowsByGroup(width, rows, base.fy, { type: "log", label: "times the speed of the baseline, geometric mean →", tickFormat: logTicks, grid: true }, [
+  return rowsByGroup(width, rows, base.fy, logAxis([1, ...rows.flatMap((row) => [row.speedup, row.speedup_low, row.speedup_high])].filter((value) => value > 0), 0.75 * width, { label: "times the speed of the baseline, geometric mean →", inset: 6 }), [
     Plot.ruleX([1], { strokeDasharray: "4 4" }),
     Plot.ruleY(rows.filter((row) => row.speedup_low !== null), { ...base, x1: "speedup_low", x2: "speedup_high", stroke: (row) => labels[row.run], strokeWidth: 2 }),
     Plot.dot(rows, { ...base, x: "speedup", fill: (row) => labels[row.run], symbol: (row) => labels[row.run], r: 4, tip: true, title: (row) => `${labels[row.run]}, ${plain(row.group)}\n${times(row.speedup)}${row.speedup_low === null ? "" : ` (95 %: ${times(row.speedup_low)} to ${times(row.speedup_high)})`}\n${row.timed} of ${row.operators} operators have a speedup` }),
@@ -159,7 +173,7 @@ function drawAnytime(width, cost, target) {
   if (rows.length === 0) return null;
   return Plot.plot({
     width, height: Math.min(420, 0.6 * width + 80), style, color, marginLeft: 48, marginTop: 24, marginBottom: 44,
-    x: { type: "log", label: COSTS[cost].axis, tickFormat: logTicks, grid: true },
+    x: logAxis(rows.map((row) => row.at), width, { label: COSTS[cost].axis }),
     y: { domain: [0, 100], percent: true, label: `↑ operators ${targetName(Number(target))} at that cost, %`, grid: true },
     marks: [
       ...lines(rows, { x: "at", y: "share", curve: "step-after" }),
