@@ -92,8 +92,13 @@ static size_t cut_length(const struct kgb_kernel *kernel, size_t size)
 	if (kernel->n_embedded <= size)
 		return kernel->len;
 	size_t len = size < kernel->len ? size : kernel->len;
-	while (len > 0 && embedded_size(kernel->text, len) > size)
-		len -= len / 8 + 1;
+	size_t used = embedded_size(kernel->text, len);
+	while (len > 0 && used > size) {
+		/* By the share that is too much: what remains is about as dense. */
+		const size_t next = (size_t)((double)len * (double)size / (double)used);
+		len = next < len ? next : len - 1;
+		used = embedded_size(kernel->text, len);
+	}
 	const char *line = len > 0 ? memrchr(kernel->text, '\n', len) : NULL;
 	return line ? (size_t)(line - kernel->text) + 1 : kgb_utf8_valid(kernel->text, len);
 }

@@ -143,13 +143,12 @@ class Browser:
         self.command("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **({"text": text} if text else {}))
         self.command("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
-    def screenshot(self, path, whole=True):
-        """Write a PNG of the page, or of what the window shows of it."""
-        data = self.command("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **self.clip(whole))["data"]
-        pathlib.Path(path).write_bytes(base64.b64decode(data))
+    def picture(self, x, y, width, height, scale=1):
+        """A PNG of a part of the page."""
+        clip = {"x": x, "y": y, "width": width, "height": height, "scale": scale}
+        return base64.b64decode(self.command("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"])
 
-    def clip(self, whole):
-        if not whole:
-            return {}
+    def screenshot(self, path):
+        """Write a PNG of the whole page."""
         size = self.command("Page.getLayoutMetrics")["cssContentSize"]
-        return {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
+        pathlib.Path(path).write_bytes(self.picture(0, 0, size["width"], size["height"]))

@@ -204,5 +204,6 @@ function openFromHash() {
   if (cell) openCell(cell);
 }
 
-dialog.addEventListener("close", () => setHash(""));
+// The event comes late: another cell may be open by then.
+dialog.addEventListener("close", () => dialog.open || setHash(""));
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());

@@ -21,15 +21,19 @@ const logTicks = (value) => (value >= 10000 ? d3.format("~s")(value).replace("G"
 // Labels of a logarithmic axis, the roundest first.
 const ROUND = [1, 5, 2, 3, 1.5, 7, 4, 8, 6, 9, 1.2, 2.5, 1.7, 1.1, 1.3, 1.4, 1.6, 1.8, 1.9];
 
-/** A logarithmic axis with as many round labels as the width has room for. */
-function logAxis(values, width, options) {
+/** A logarithmic scale, and marks for its axis with as many round labels as the width has room for. */
+function logAxis(values, width, label, inset = 0) {
   const [low, high] = d3.extent(values);
   const gap = Math.log(high / low) / Math.max(2, width / 75);
   const powers = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1);
   const ticks = [];
   for (const value of ROUND.flatMap((digits) => powers.map((power) => Number((digits * 10 ** power).toPrecision(2)))))
     if (value >= low && value <= high && ticks.every((tick) => Math.abs(Math.log(tick / value)) >= gap)) ticks.push(value);
-  return { type: "log", tickFormat: logTicks, grid: true, domain: low < high ? [low, high] : [0.9 * low, 1.1 * low], ticks, ...options };
+  // D3 leaves out labels of a logarithmic scale, unless they are texts of a mark.
+  return {
+    scale: { type: "log", domain: low < high ? [low, high] : [0.9 * low, 1.1 * low], inset },
+    marks: [Plot.gridX(ticks), Plot.axisX(ticks, { text: logTicks, label })],
+  };
 }
 
 /** What stands for which run: its colour, and its symbol or the dash of its line. */
@@ -68,11 +72,13 @@ function fastRows() {
 function drawFast(width) {
   if (!hasSpeedups) return null;
   const rows = fastRows();
+  const axis = logAxis(rows.map((row) => row.p), width, "p: times the speed of the baseline →");
   return Plot.plot({
     width, height: Math.min(420, 0.6 * width + 80), style, color, marginLeft: 48, marginTop: 24, marginBottom: 44,
-    x: logAxis(rows.map((row) => row.p), width, { label: "p: times the speed of the baseline →" }),
+    x: axis.scale,
     y: { domain: [0, 100], percent: true, label: "↑ operators that are right and faster than p, %", grid: true },
     marks: [
+      ...axis.marks,
       Plot.ruleX([1], { strokeDasharray: "4 4" }),
       ...d3.groups(rows, (row) => row.run).map(([run, points]) =>
         Plot.areaY(points, { x: "p", y1: "low", y2: "high", curve: "step-after", fill: colors[run], fillOpacity: 0.13 })),
@@ -86,7 +92,7 @@ function drawFast(width) {
 // ---- rows of intervals: groups, failures ----
 
 /** A row for each group and run; `x` has marks. */
-function rowsByGroup(width, rows, group, x, marks) {
+function rowsByGroup(width, rows, group, x, padding, marks) {
   const groups = [...new Set(rows.map(group))];
   const longest = d3.max(groups, (name) => name.length) ?? 0;
   return Plot.plot({
@@ -94,7 +100,7 @@ function rowsByGroup(width, rows, group, x, marks) {
     height: 50 + groups.length * (14 * labels.length + 10),
     marginLeft: Math.min(7.2 * longest + 16, 0.45 * width), marginRight: 28, marginTop: 6, marginBottom: 44,
     fy: { domain: groups, label: null, axis: "left", padding: 0.15, tickFormat: (name) => (7.2 * longest > 0.45 * width && name.length > 22 ? name.slice(0, 21) + "…" : name) },
-    y: { axis: null, domain: labels, padding: 0.6, round: false },
+    y: { axis: null, domain: labels, padding, round: false },
     x,
     marks: [Plot.frame({ stroke: "var(--faint)" }), ...marks],
   });
@@ -104,7 +110,10 @@ function drawGroups(width, by) {
   const rows = report.groups.filter((row) => row.by === by && row.speedup !== null);
   if (rows.length === 0) return null;
   const base = { fy: (row) => plain(row.group), y: (row) => labels[row.run] };
-  return rowsByGroup(width, rows, base.fy, logAxis([1, ...rows.flatMap((row) => [row.speedup, row.speedup_low, row.speedup_high])].filter((value) => value > 0), 0.75 * width, { label: "times the speed of the baseline, geometric mean →", inset: 6 }), [
+  const known = [1, ...rows.flatMap((row) => [row.speedup, row.speedup_low, row.speedup_high])].filter((value) => value > 0);
+  const axis = logAxis(known, 0.75 * width, "times the speed of the baseline, geometric mean →", 6);
+  return rowsByGroup(width, rows, base.fy, axis.scale, 0.6, [
+    ...axis.marks,
     Plot.ruleX([1], { strokeDasharray: "4 4" }),
     Plot.ruleY(rows.filter((row) => row.speedup_low !== null), { ...base, x1: "speedup_low", x2: "speedup_high", stroke: (row) => labels[row.run], strokeWidth: 2 }),
     Plot.dot(rows, { ...base, x: "speedup", fill: (row) => labels[row.run], symbol: (row) => labels[row.run], r: 4, tip: true, title: (row) => `${labels[row.run]}, ${plain(row.group)}\n${times(row.speedup)}${row.speedup_low === null ? "" : ` (95 %: ${times(row.speedup_low)} to ${times(row.speedup_high)})`}\n${row.timed} of ${row.operators} operators have a speedup` }),
@@ -123,7 +132,7 @@ function drawFailures(width) {
   if (shown.length === 0) return null;
   const rows = shown.flatMap((code) => report.failures.filter((row) => row.code === code));
   const base = { fy: (row) => plain(row.code), y: (row) => labels[row.run] };
-  return rowsByGroup(width, rows, base.fy, { label: "operators →", grid: true, tickFormat: d3.format("~s"), nice: true, zero: true }, [
+  return rowsByGroup(width, rows, base.fy, { label: "operators →", grid: true, ticks: d3.ticks(0, d3.max(rows, (row) => row.operators), width / 80).filter(Number.isInteger), tickFormat: "d", zero: true }, 0.15, [
     Plot.barX(rows, { ...base, x: "operators", fill: (row) => labels[row.run], tip: true, title: (row) => `${labels[row.run]}\n${plain(row.code)}: ${row.operators} operators` }),
     Plot.text(rows, { ...base, x: "operators", text: "operators", textAnchor: "start", dx: 4 }),
     Plot.ruleX([0]),
@@ -171,11 +180,13 @@ function anytimeRows(cost, target) {
 function drawAnytime(width, cost, target) {
   const rows = anytimeRows(cost, target);
   if (rows.length === 0) return null;
+  const axis = logAxis(rows.map((row) => row.at), width, COSTS[cost].axis);
   return Plot.plot({
     width, height: Math.min(420, 0.6 * width + 80), style, color, marginLeft: 48, marginTop: 24, marginBottom: 44,
-    x: logAxis(rows.map((row) => row.at), width, { label: COSTS[cost].axis }),
+    x: axis.scale,
     y: { domain: [0, 100], percent: true, label: `↑ operators ${targetName(Number(target))} at that cost, %`, grid: true },
     marks: [
+      ...axis.marks,
       ...lines(rows, { x: "at", y: "share", curve: "step-after" }),
       Plot.ruleY([0]),
       Plot.tip(rows, Plot.pointerX({ x: "at", y: "share", title: (row) => `${labels[row.run]}\n${percent(row.share)} at ${COSTS[cost].format(row.at)}` })),
