@@ -93,8 +93,8 @@ void kgb_report__run_disagreement(const struct kgb_run_state *state, struct kgb_
 int64_t kgb_report__agent_ms(const struct kgb_run_state *state, const struct kgb_op_state *op)
 {
 	const struct kgb_attempt_state *last = kgb_op_last_attempt(op);
-	int64_t running_ms = last && last->ended_ms < 0 ? state->updated_ms - last->started_ms : 0;
-	return kgb_op_agent_ms(op) + running_ms;
+	const bool runs = last && last->ended_ms < 0 && op->n_samples == 0;
+	return kgb_op_agent_ms(op) + (runs ? state->updated_ms - last->started_ms : 0);
 }
 
 int64_t kgb_report__op_start(const struct kgb_op_state *op)

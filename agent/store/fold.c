@@ -811,7 +811,9 @@ void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nan
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op)
 {
 	int64_t sum = 0;
-	for (size_t i = 0; i < op->n_attempts; i++)
+	for (size_t i = 0; i < op->n_samples; i++)
+		sum += op->samples[i].wall_ms > 0 ? op->samples[i].wall_ms : 0;
+	for (size_t i = 0; op->n_samples == 0 && i < op->n_attempts; i++)
 		if (op->attempts[i].ended_ms >= 0)
 			sum += op->attempts[i].ended_ms - op->attempts[i].started_ms;
 	return sum;

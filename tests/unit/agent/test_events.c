@@ -292,7 +292,8 @@ static void test_rounds_of_a_sample_are_recorded_and_read_again(void **state)
 	open_run(&f);
 	start_and_plan(&f);
 	start_attempt(&f, "aten::add", 1);
-	struct kgb_sample sample = {.number = 3, .round = 1, .attempt = 1, .kernel_sha256 = "k"};
+	struct kgb_sample sample = {
+		.number = 3, .round = 1, .attempt = 1, .kernel_sha256 = "k", .wall_ms = 40};
 	assert_ok(kgb_event_sample(f.log, "aten::add", &sample, NULL, err));
 	sample.check_status = "failed";
 	sample.check_code = "verify.mismatch";
@@ -308,6 +309,7 @@ static void test_rounds_of_a_sample_are_recorded_and_read_again(void **state)
 	assert_null(second->check_status);
 	assert_string_equal(second->status, "passed");
 	assert_null(kgb_op_sample(op, 3, 3));
+	assert_int_equal(kgb_op_agent_ms(op), 80); /* of the two answers, not of the attempt */
 	assert_replay_is_equal(&f);
 	close_run(&f);
 }
