@@ -677,6 +677,12 @@ void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, 
 	*n_rounds = !model->reflection ? 0 : rounds > 0 ? (int)rounds : KGB_DEFAULT_ROUNDS;
 }
 
+char *kgb_config_first_method(const struct kgb_config *config)
+{
+	const char *methods = config->settings.run.method;
+	return kgb_xstrndup(methods, strcspn(methods, ","));
+}
+
 /* A path from the settings, or what setup fetched. */
 static char *installed(const char *setting, const char *below_deps)
 {

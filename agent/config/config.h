@@ -198,6 +198,8 @@ void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, 
 /** The protocol of a bare model's server. Any other name than "auto", "anthropic", "openai" and
  * "openai-responses" is a server that speaks OpenAI's Chat Completions, and not known. */
 enum kgb_model_server kgb_config_server(const struct kgb_settings_model *model, bool *is_known);
+/** The first method of run.method, which may name several; malloc'ed. */
+char *kgb_config_first_method(const struct kgb_config *config);
 /** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
  * NULL when the user has to name it and has not. */
 char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);

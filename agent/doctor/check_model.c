@@ -160,7 +160,8 @@ static char *model_of(const struct kgb_cli *cli, unsigned *protocols)
 {
 	struct kgb_method method;
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
+	KGB_AUTO(free) char *first = kgb_config_first_method(&cli->config);
+	if (kgb_method_load(cli->data_dir, first, &method, &err) < 0)
 		return NULL;
 	const char *name = cli->config.settings.model.name;
 	char *model = kgb_xstrdup(*name ? name : method.model);

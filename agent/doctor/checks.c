@@ -262,7 +262,8 @@ static bool is_default(const struct kgb_cli *cli, const char *name)
 {
 	struct kgb_method method;
 	struct kgb_err err = KGB_ERR_INIT;
-	if (kgb_method_load(cli->data_dir, cli->config.settings.run.method, &method, &err) < 0)
+	KGB_AUTO(free) char *first = kgb_config_first_method(&cli->config);
+	if (kgb_method_load(cli->data_dir, first, &method, &err) < 0)
 		return false;
 	bool same = kgb_str_eq(method.cli, name);
 	kgb_method_release(&method);

@@ -5,6 +5,7 @@
 #include "agent/report/results.h"
 #include "agent/report/terminal.h"
 #include "agent/run/run_stages.h"
+#include "agent/store/series.h"
 #include "base/formats/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -24,7 +25,8 @@ static void print_how_to_continue(const struct kgb_run_plan *plan, bool broke_of
 	/* By its name a run is found only where runs are looked for. */
 	bool by_name = kgb_str_eq(kgb_config_origin(&plan->cli->config, "paths.runs"), "default");
 	KGB_AUTO(free)
-	char *run = by_name ? kgb_xstrdup(plan->dir.name) : kgb_xasprintf("'%s'", plan->dir.path);
+	char *run = by_name ? kgb_series_run_name(plan->dir.path)
+			    : kgb_xasprintf("'%s'", plan->dir.path);
 	bool has_agent = kgb_run_log_state(plan->log)->maker.gateway_mode != NULL;
 	KGB_AUTO(free)
 	char *resume = kgb_xasprintf("continue with: kgb-agent resume %s, or ", run);
@@ -40,7 +42,7 @@ int kgb_run_conclude(struct kgb_run_plan *plan, const struct kgb_sched_outcome *
 	struct kgb_err err = KGB_ERR_INIT;
 	int exit_code = kgb_results_exit_code(state);
 	if (outcome->fatal)
-		exit_code = kgb_cli_fail(&outcome->err, KGB_EXIT_INTERNAL);
+		exit_code = kgb_err_exit(&outcome->err, KGB_EXIT_INTERNAL);
 	*is_written = kgb_results_write(plan->dir.fd, state, &err) == 0;
 	if (!*is_written) {
 		kgb_ctx(&err, "'%s'", plan->dir.path);
@@ -55,6 +57,8 @@ int kgb_run_report(struct kgb_run_plan *plan, const struct kgb_sched_outcome *ou
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	bool written = false;
+	if (outcome->fatal)
+		kgb_log_err(&outcome->err);
 	int exit_code = kgb_run_conclude(plan, outcome, &written);
 	if (plan->cli->flags.json)
 		kgb_results_render(state, 2, &text);

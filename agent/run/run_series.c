@@ -317,12 +317,10 @@ static int create(struct series *series, struct kgb_err *err)
 }
 
 static const struct kgb_table_column columns[] = {
-	{"operators", NULL, NULL},  {"passed", "passed", NULL},
-	{"failed", "failed", NULL}, {"unfinished", "unfinished", NULL},
-	{"usd", "USD", NULL},       {"state", "state", NULL},
-	{"method", NULL, NULL},     {"repetition", NULL, NULL},
-	{"exit_code", NULL, NULL},  {"path", NULL, NULL},
-	{"run", "run", NULL},
+	{"operators", NULL, NULL},          {"passed", "passed", NULL}, {"failed", "failed", NULL},
+	{"unfinished", "unfinished", NULL}, {"usd", "USD", NULL},       {"state", "state", NULL},
+	{"model", "model", NULL},           {"method", NULL, NULL},     {"repetition", NULL, NULL},
+	{"exit_code", NULL, NULL},          {"path", NULL, NULL},       {"run", "run", NULL},
 };
 
 static void add_row(struct kgb_table *table, const struct member *member, int exit_code)
@@ -346,14 +344,13 @@ static void add_row(struct kgb_table *table, const struct member *member, int ex
 	kgb_table_number(table, (double)n_left, "%zu", n_left);
 	kgb_table_number(table, usd, "%.2f", usd);
 	kgb_table_word(table, state->finished ? kgb_run_end_name(state->end) : "running");
+	kgb_table_word(table, is_offline ? KGB_MARK_OFFLINE : state->maker.model);
 	kgb_table_word(table, state->maker.method);
 	const int64_t repetition = member->cli.config.settings.run.repetition;
 	kgb_table_number(table, (double)repetition, "%" PRId64, repetition);
 	kgb_table_number(table, exit_code, "%d", exit_code);
 	kgb_table_word(table, member->plan.dir.path);
-	KGB_AUTO(free)
-	char *name = kgb_xasprintf("%s%s", member->label, is_offline ? " " KGB_MARK_OFFLINE : "");
-	kgb_table_word(table, name);
+	kgb_table_word(table, member->label);
 }
 
 static int print_table(const struct series *series, const struct kgb_table *table, int exit_code)
@@ -385,23 +382,38 @@ static char *name_of(const struct series *series)
 		       : kgb_xasprintf("'%s'", series->path);
 }
 
+/** What became of a run; one without anything to do has nothing. */
+static const struct kgb_sched_outcome *outcome_of(const struct series *series,
+						  const struct kgb_sched_outcome *outcomes,
+						  const struct kgb_run_plan *plan)
+{
+	static const struct kgb_sched_outcome nothing;
+	for (size_t i = 0; i < series->plans.n; i++)
+		if (series->plans.items[i] == plan)
+			return &outcomes[i];
+	return &nothing;
+}
+
 /** results.json of each run, and one line a run for the user. \param outcomes of the runs that had
  * something to do. */
 static int report(const struct series *series, const struct kgb_sched_outcome *outcomes)
 {
 	struct kgb_table table = KGB_TABLE(columns);
 	KGB_AUTO(free) char *name = name_of(series);
+	const char *reported = NULL;
 	int exit_code = 0, signo = 0;
 	bool broke_off = false;
 	KGB_VEC_FOREACH(member, &series->members) {
-		struct kgb_sched_outcome outcome = {0};
-		for (size_t i = 0; i < series->plans.n; i++)
-			if (series->plans.items[i] == &(*member)->plan)
-				outcome = outcomes[i];
+		struct kgb_run_plan *plan = &(*member)->plan;
+		const struct kgb_sched_outcome *outcome = outcome_of(series, outcomes, plan);
 		bool is_written = false;
-		const int own = kgb_run_conclude(&(*member)->plan, &outcome, &is_written);
-		signo = outcome.signal ? outcome.signal : signo;
-		broke_off = broke_off || outcome.fatal || !is_written;
+		/* An error that ended all runs is one error. */
+		if (outcome->fatal && !kgb_str_eq(outcome->err.msg, reported))
+			kgb_log_err(&outcome->err);
+		reported = outcome->fatal ? outcome->err.msg : reported;
+		const int own = kgb_run_conclude(plan, outcome, &is_written);
+		signo = outcome->signal ? outcome->signal : signo;
+		broke_off = broke_off || outcome->fatal || !is_written;
 		exit_code = own > exit_code ? own : exit_code;
 		add_row(&table, *member, own);
 	}

@@ -27,8 +27,7 @@ KGB_MUST_CHECK int kgb_run_drive(const struct kgb_run_plans *plans,
 				 struct kgb_sched_outcome *outcomes, struct kgb_err *err);
 /** Say when the model is the built-in script. */
 void kgb_run_announce_model(const struct kgb_run_plan *plan);
-/** Write results.json and report an error that ended the run. Returns the run's exit status,
- * without the signal that ended it. */
+/** Write results.json. Returns the run's exit status, without the signal that ended it. */
 int kgb_run_conclude(struct kgb_run_plan *plan, const struct kgb_sched_outcome *outcome,
 		     bool *is_written);
 /** Write results.json and print the same for the user. Returns the exit status. */

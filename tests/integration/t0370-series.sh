@@ -38,6 +38,10 @@ test_expect_success 'what is wrong with a series is reported before anything is 
 	END
 	test ! -e runs
 '
+test_expect_success 'runs of which one would be live and another offline are refused' '
+	test_expect_code 2 env ANTHROPIC_API_KEY=k kgb-agent add -m naive_cc,naive_codex --dry-run 2>err
+	test_grep "naive_cc-1 would be live and naive_codex-1 offline: set the keys of all providers" err
+'
 # A selection in a run: patterns, a file and a filter mean the same in every command that takes operators.
 test_expect_success 'operators come from patterns, files and filters, also of an earlier run' '
 	printf "# two\nadd\nsil[u]\n" >names &&
@@ -87,7 +91,7 @@ test_expect_success 'the operators of all runs take turns; each run has its own 
 		jq -e --arg method "${run%-*}" ".method == \$method and .status == \"completed\" and .gateway == \"offline\"" "$run/results.json"
 		grep -q "^  method: \"*${run%-*}\"* " "$run/config.yaml" && grep -q "^  repetition: ${run#*-} " "$run/config.yaml"
 	done
-	test_equal 4 "$(grep -c OFFLINE "$TRASH/table")" "lines of runs"
+	test_equal 4 "$(grep -c "OFFLINE.*-[12]\$" "$TRASH/table")" "lines of runs"
 	test_grep "compare the runs with: kgb-agent compare .*/series_" "$TRASH/log"
 	test_grep "normal_cc-2 aten::mish: attempt 1 started" "$TRASH/log"
 '
@@ -138,6 +142,23 @@ test_expect_success 'Ctrl-C ends all runs as interrupted, says how to go on, and
 	series quick resume --runs-dir stopped >table 2>log
 	test_equal 2 "$(grep -c completed table)" "completed runs"
 '
+if [ "$(id -u)" -eq 0 ]; then
+	test_expect_success 'on a full disk no run of the series stays' '
+		mkdir full
+		mount -t tmpfs -o size=128k none full
+		trap "umount full" EXIT
+		head -c 1m /dev/zero >full/filler 2>/dev/null || true
+		for pages in 2 6 12 18; do
+			truncate -s -$((pages * $(getconf PAGE_SIZE))) full/filler
+			test_expect_code 4 series quick silu,mish -m naive_cc,normal_cc --repeat 9 --skip-verify --runs-dir full/runs 2>err
+			test_grep "No space left on device; free some space there, or name another with --runs-dir" err
+			test_equal "" "$(ls full/runs)" "left folders"
+			head -c 1m /dev/zero >>full/filler 2>/dev/null || true
+		done
+	'
+else
+	test_skip 'on a full disk no run of the series stays' 'not root'
+fi
 test_expect_success 'a series that cannot be made leaves nothing' '
 	: >file
 	test_expect_code 4 series quick silu -m naive_cc,normal_cc --skip-verify --runs-dir file 2>err

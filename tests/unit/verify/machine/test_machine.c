@@ -313,12 +313,14 @@ static void test_what_a_lock_guards_is_no_race(void **state)
 
 /* All programs count themselves. The first waits for the others and fails then; they wait for ever.
  */
-#define COUNTS                                                                   \
-	C(0)                                                                     \
-	C(1) C(4) "%yes = arith.constant true\n%p = tt.get_program_id x : i32\n" \
-		  "%first = arith.cmpi eq, %p, %c0 : i32\n"                      \
-		  "%one = arith.select %first, %c0, %c1 : i32\n"                 \
-		  "%w = tt.atomic_rmw add, acq_rel, gpu, %a, %one, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n"
+#define COUNTS                                                         \
+	C(0)                                                           \
+	C(1)                                                           \
+	C(4)                                                           \
+	"%yes = arith.constant true\n%p = tt.get_program_id x : i32\n" \
+	"%first = arith.cmpi eq, %p, %c0 : i32\n"                      \
+	"%one = arith.select %first, %c0, %c1 : i32\n"                 \
+	"%w = tt.atomic_rmw add, acq_rel, gpu, %a, %one, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n"
 #define WAITS                                                                                   \
 	"%v = tt.atomic_rmw or, acq_rel, gpu, %a, %c0, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n" \
 	"%n = arith.cmpi ne, %v, %c4 : i32\n%k = arith.select %first, %n, %yes : i1\n"
