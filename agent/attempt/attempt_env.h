@@ -51,7 +51,6 @@ struct kgb_attempt_env {
 	const char *bin_dir;
 	const char *cli_path; /* the coding CLI's executable */
 	const char *model; /* never empty */
-	const struct kgb_devices *devices;
 	int64_t max_verify_calls;
 	int64_t iterations; /* rounds at most, in place of the method's own number; 0: that one */
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
@@ -62,6 +61,8 @@ struct kgb_attempt_env {
 	const char *offline_seed; /* draws the offline model's kernels of agents, with operator and
 				     round; NULL: its script's are shown */
 	uv_loop_t *loop;
+	const struct kgb_devices
+		*devices; /* one object for all runs: the broker knows its members */
 	struct kgb_gateway *gateway;
 	enum kgb_gateway_mode gateway_mode;
 	const struct kgb_prices *prices; /* may be NULL */

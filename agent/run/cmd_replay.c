@@ -257,7 +257,6 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.env.method = &r->method,
 		.items = items,
 		.n_items = r->n_specs,
-		.env.devices = &r->devices,
 		.env.samples = r->method.program.builtin ? &r->samples : NULL,
 		.skip_verify = true,
 		.env.replay = &source,
@@ -275,6 +274,7 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 	const struct kgb_sched_spec spec = {
 		.runs = &run,
 		.n_runs = 1,
+		.devices = &r->devices,
 		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
 		.max_questions = (int)s->model.concurrency,
 		.status_style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,

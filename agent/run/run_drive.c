@@ -70,7 +70,6 @@ static void fill_run(const struct kgb_run_plan *plan, struct part *part, struct 
 		.own_slots = is_bare ? plan->at_a_time : 0,
 		.env.samples = is_bare ? &part->samples : NULL,
 		.env.offline_seed = part->offline_seed,
-		.env.devices = &plan->devices,
 		.skip_verify = plan->cli->flags.skip_verify,
 		.env.maker = plan->generate ? kgb_run_plan_maker(plan)
 					    : kgb_run_log_state(plan->log)->maker,
@@ -107,6 +106,7 @@ static void fill_shared(const struct kgb_run_plans *plans, struct kgb_sched_spec
 	const struct kgb_run_plan *first = plans->items[0];
 	const struct kgb_settings *s = &first->cli->config.settings;
 	const bool is_quiet = first->cli->flags.quiet;
+	spec->devices = &first->devices;
 	spec->device_count = first->judges;
 	spec->max_judges = first->judges;
 	spec->max_questions = (int)s->model.concurrency;

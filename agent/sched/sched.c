@@ -575,6 +575,7 @@ static void fill_env(struct run *run)
 {
 	struct sched *sched = run->sched;
 	run->env.loop = &sched->loop;
+	run->env.devices = sched->spec->devices;
 	run->env.gateway = sched->gateway;
 	run->env.gateway_mode = sched->spec->gateway.mode;
 	run->env.prices = sched->spec->gateway.prices;
@@ -623,7 +624,7 @@ static int start_shared(struct sched *sched, struct kgb_err *err)
 		.bin_dir = env->bin_dir,
 		.data_dir = env->data_dir,
 		.zygote_dir = env->dir->path,
-		.devices = env->devices,
+		.devices = spec->devices,
 		.shares_devices = !env->limits.gpu, /* else each agent works on its own */
 		.max_jobs = spec->max_judges,
 		.slack_ms = KGB_BROKER_SLACK_MS,

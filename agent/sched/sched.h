@@ -42,6 +42,7 @@ struct kgb_sched_run {
 struct kgb_sched_spec {
 	const struct kgb_sched_run *runs; /* one at least */
 	size_t n_runs;
+	const struct kgb_devices *devices; /* borrowed */
 	int device_count; /* operators at a time */
 	int max_judges; /* verifications at a time */
 	int max_questions; /* to a bare model at a time */

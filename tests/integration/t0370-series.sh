@@ -95,6 +95,17 @@ test_expect_success 'the operators of all runs take turns; each run has its own 
 	test_grep "compare the runs with: kgb-agent compare .*/series_" "$TRASH/log"
 	test_grep "normal_cc-2 aten::mish: attempt 1 started" "$TRASH/log"
 '
+test_expect_success 'a bare model and an agent share the judges; samples of two repetitions differ' '
+	code=0 && series quick silu -m llm,naive_cc --repeat 2 --samples 2 --device-count 2 --runs-dir judged >table 2>log || code=$?
+	[ "$code" -le 1 ] || { cat log; false; } # 1: of the samples that were drawn none is right
+	test_equal 2 "$(grep -c " 1/1 .* naive_cc-[12]\$" table)" "agents that passed"
+	cd judged/series_*
+	for run in llm-1 llm-2; do
+		jq -e ".summary.samples.answered == 2 and .summary.samples.missing == 0" "$run/results.json"
+		jq -r .kernel_sha256 "$run/samples.jsonl" | sort >"$TRASH/$run.kernels"
+	done
+	test_must_fail cmp "$TRASH/llm-1.kernels" "$TRASH/llm-2.kernels"
+'
 test_expect_success 'a series and its runs are found by name, and the latest run means its series' '
 	name=$(basename turns/series_*)
 	kgb-agent runs --runs-dir turns --json >list
