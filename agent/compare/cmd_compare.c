@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "agent/answers/groups.h"
 #include "agent/answers/sheet.h"
 #include "agent/compare/gpus.h"
 #include "agent/compare/unlike.h"
@@ -40,6 +41,26 @@ static const struct kgb_table_column flip_columns[] = {
 	{"other_attempts", NULL, "Operators that differ by half of the attempts or more"},
 	{"code", "failed with", "Operators that differ by half of the attempts or more"},
 };
+
+static const struct kgb_table_column group_columns[] = {
+	{"side", "side", NULL},
+	{"label", NULL, NULL},
+	{"by", NULL, NULL},
+	{"group", "group", NULL},
+	{"measure", "measure", NULL},
+	{"operators", "of", NULL},
+	{"a", "A", NULL},
+	{"other", "other", NULL},
+	{"difference", "difference", NULL},
+	{"low", NULL, NULL},
+	{"high", NULL, NULL},
+	{"p", NULL, NULL},
+	{"p_holm", "p", NULL},
+	{"detectable", "can see", NULL},
+};
+/* What operators can be grouped by: not by what a side came to, whose chance the groups would keep.
+ */
+static const char *const group_keys[] = {"source", "category", "precision", "api", NULL};
 
 static char letter_of(size_t side)
 {
@@ -85,8 +106,8 @@ static void add_measure(struct kgb_table *table, const struct kgb_measure *m,
 	kgb_table_number(table, v->b, "%.*f%s", m->digits, scale * v->b, sign);
 	add_difference(table, m, v);
 	kgb_table_number(table, v->d.n > 0 ? v->d.p : (double)NAN, "%s", "");
-	if (v->p < 1e-4)
-		kgb_table_number(table, v->p, "<1e-4");
+	if (v->p < 1e-3)
+		kgb_table_number(table, v->p, "<0.001");
 	else
 		kgb_table_number(table, v->p, "%.2g", v->p);
 	kgb_table_number(table, v->detectable, "%.*f%s", m->digits, scale * v->detectable, sign);
@@ -189,24 +210,6 @@ static void add_verdict(const struct kgb_versus *v, const struct kgb_measure *m,
 
 /* ---- all comparisons ---- */
 
-/** Compare each side with the first. One question, several sides: a family for kgb_holm. */
-static void compare_measure(const struct kgb_match *matches, size_t n_matches,
-			    const struct kgb_measure *measure, struct kgb_versus *out)
-{
-	KGB_AUTO(free) double *p = kgb_xcalloc(n_matches, sizeof(*p));
-	size_t n = 0;
-	for (size_t i = 0; i < n_matches; i++) {
-		kgb_versus(&matches[i], measure, &out[i]);
-		if (!isnan(out[i].p))
-			p[n++] = out[i].p;
-	}
-	kgb_holm(p, n);
-	n = 0;
-	for (size_t i = 0; i < n_matches; i++)
-		if (!isnan(out[i].p))
-			out[i].p = p[n++];
-}
-
 /** Rows and words of the comparisons with the first side, in the order of the sides. */
 static void add_comparisons(const struct kgb_sides *sides, const struct kgb_match *matches,
 			    struct kgb_sheet *sheet)
@@ -215,7 +218,7 @@ static void add_comparisons(const struct kgb_sides *sides, const struct kgb_matc
 	KGB_AUTO(free)
 	struct kgb_versus *results = kgb_xcalloc(n * kgb_n_measures, sizeof(*results));
 	for (size_t m = 0; m < kgb_n_measures; m++)
-		compare_measure(matches, n, &kgb_measures[m], &results[m * n]);
+		kgb_versus_all(matches, n, &kgb_measures[m], &results[m * n]);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t m = 0; m < kgb_n_measures; m++) {
 			const struct kgb_measure *measure = &kgb_measures[m];
@@ -230,6 +233,54 @@ static void add_comparisons(const struct kgb_sides *sides, const struct kgb_matc
 		}
 		add_flips(&matches[i], i + 1, &sheet->tables[1].table);
 	}
+}
+
+static bool is_in_group(const struct kgb_op_row *op, const void *group)
+{
+	return kgb_op_is_in(op, group);
+}
+
+/** Rows of one key: each side in each group of operators. All of a measure are a family. */
+static void add_groups(const struct kgb_sides *sides, const char *key,
+		       const struct kgb_strv *groups, struct kgb_table *table)
+{
+	const size_t n_others = sides->list.n - 1, n = n_others * groups->n;
+	const struct kgb_measure *const measures[] = {kgb_measure_correct, kgb_measure_speedup};
+	KGB_AUTO(free) struct kgb_match *matches = kgb_xcalloc(n + 1, sizeof(*matches));
+	KGB_AUTO(free) struct kgb_versus *results = kgb_xcalloc(n + 1, sizeof(*results));
+	for (size_t i = 0; i < n; i++)
+		kgb_match_init(&matches[i], &sides->list.items[0],
+			       &sides->list.items[1 + i % n_others], is_in_group,
+			       groups->items[i / n_others]);
+	for (size_t m = 0; m < KGB_ARRAY_LEN(measures); m++) {
+		kgb_versus_all(matches, n, measures[m], results);
+		for (size_t i = 0; i < n; i++) {
+			if (results[i].d.n == 0)
+				continue;
+			add_letter(table, 1 + i % n_others);
+			kgb_table_word(table, matches[i].b->label);
+			kgb_table_word(table, key);
+			kgb_table_word(table, groups->items[i / n_others]);
+			add_measure(table, measures[m], &results[i]);
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		kgb_match_release(&matches[i]);
+}
+
+/** "source" or "precision+api". */
+static int check_key(const char *key, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
+	kgb_strv_split(&parts, key, '+');
+	for (size_t i = 0; i < parts.n; i++)
+		if (!kgb_str_is_one_of(parts.items[i], group_keys))
+			return kgb_fail(
+				err, KGB_ERR_INVALID,
+				"--by '%s': write gpu alone, or one or more of source, category, "
+				"precision, api",
+				key);
+	return 0;
 }
 
 static int check_sides(const struct kgb_runs *runs, const struct kgb_sides *sides,
@@ -256,8 +307,8 @@ static int match_all(const struct kgb_sides *sides, struct kgb_match *matches, s
 	return 0;
 }
 
-static int compare_sides(const struct kgb_cli *cli, const struct kgb_runs *runs,
-			 struct kgb_sheet *sheet, struct kgb_err *err)
+static int compare_sides(const struct kgb_cli *cli, struct kgb_runs *runs,
+			 const struct kgb_strv *keys, struct kgb_sheet *sheet, struct kgb_err *err)
 {
 	KGB_AUTO(sides) struct kgb_sides sides = {.arena = KGB_ARENA_INIT};
 	const enum kgb_sides_by by =
@@ -268,7 +319,8 @@ static int compare_sides(const struct kgb_cli *cli, const struct kgb_runs *runs,
 	KGB_AUTO(free) struct kgb_match *matches = kgb_xcalloc(n, sizeof(*matches));
 	*sheet = (struct kgb_sheet){.schema = "kgb.compare/1",
 				    .tables = {{"measures", KGB_TABLE(measure_columns)},
-					       {"flips", KGB_TABLE(flip_columns)}}};
+					       {"flips", KGB_TABLE(flip_columns)},
+					       {"groups", KGB_TABLE(group_columns)}}};
 	int rc = match_all(&sides, matches, err);
 	if (rc == 0)
 		rc = kgb_sides_check_alike(&sides, cli->flags.force, &sheet->notes, err);
@@ -278,20 +330,30 @@ static int compare_sides(const struct kgb_cli *cli, const struct kgb_runs *runs,
 	}
 	if (rc == 0)
 		add_comparisons(&sides, matches, sheet);
+	for (size_t i = 0; rc == 0 && i < keys->n; i++) {
+		KGB_AUTO(strv) struct kgb_strv groups = KGB_STRV_INIT;
+		kgb_groups_assign(runs, keys->items[i], &groups);
+		add_groups(&sides, keys->items[i], &groups, &sheet->tables[2].table);
+	}
 	for (size_t i = 0; i < n; i++)
 		kgb_match_release(&matches[i]);
 	return rc;
 }
 
-static int answer(const struct kgb_cli *cli, const struct kgb_runs *runs, struct kgb_sheet *sheet,
+static int answer(struct kgb_cli *cli, struct kgb_runs *runs, struct kgb_sheet *sheet,
 		  struct kgb_err *err)
 {
-	if (cli->flags.by && !kgb_str_eq(cli->flags.by, "gpu"))
-		return kgb_fail(err, KGB_ERR_INVALID, "--by '%s': gpu is all that it takes",
-				cli->flags.by);
-	if (cli->flags.by)
-		return kgb_compare_gpus(runs, sheet, err);
-	return compare_sides(cli, runs, sheet, err);
+	KGB_AUTO(strv) struct kgb_strv keys = KGB_STRV_INIT;
+	const bool by_gpu = kgb_str_eq(cli->flags.by, "gpu");
+	if (!by_gpu && kgb_keys_parse(cli->flags.by, &keys, err) < 0)
+		return -1;
+	for (size_t i = 0; i < keys.n; i++)
+		if (check_key(keys.items[i], err) < 0)
+			return -1;
+	if (kgb_runs_open(cli, runs, err) < 0)
+		return -1;
+	return by_gpu ? kgb_compare_gpus(runs, sheet, err)
+		      : compare_sides(cli, runs, &keys, sheet, err);
 }
 
 static int compare(struct kgb_cli *cli)
@@ -299,9 +361,7 @@ static int compare(struct kgb_cli *cli)
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
 	struct kgb_sheet sheet = {0};
-	int rc = kgb_runs_open(cli, &runs, &err);
-	if (rc == 0)
-		rc = answer(cli, &runs, &sheet, &err);
+	const int rc = answer(cli, &runs, &sheet, &err);
 	const int exit_code =
 		rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_sheet_print(cli, &sheet);
 	kgb_sheet_release(&sheet);
@@ -309,8 +369,9 @@ static int compare(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
-	KGB_OPTION_OF_FLAG("by", 0, STR, by, "gpu",
-			   "join the verdicts of the same kernels on several GPUs"),
+	KGB_OPTION_OF_FLAG(
+		"by", 0, STR, by, "KEY,...",
+		"gpu: the same kernels on several GPUs; source, category, precision, api: also rows for groups of operators"),
 	KGB_OPTION_OF_FLAG("each", 0, FLAG, each, NULL,
 			   "compare each run, also repeats of a method"),
 	KGB_OPTION_OF_FLAG("force", 0, FLAG, force, NULL,
@@ -326,11 +387,11 @@ static const char help[] =
 	"operators, and always the smallest difference that so many operators would show in four of five runs\n"
 	"(docs/statistics.md). Runs of one method are its repeats; the samples of a bare model are its attempts. p values are\n"
 	"adjusted for several methods (Holm). Runs with other specifications, GPUs, baselines or budgets, or of which one is\n"
-	"offline, are refused.\n"
+	"offline, are refused. Without RUN: the latest series.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent compare naive_cc_KernelGenBench_20261121T080000Z_0a1b normal_cc_KernelGenBench_20261121T090000Z_77f0\n"
-	"  kgb-agent compare 'naive_cc_*' 'normal_cc_*' 'llm_*'\n"
+	"  kgb-agent compare 'naive_cc_*' 'normal_cc_*' 'llm_*' --by source\n"
 	"  kgb-agent compare results/a results/b --json\n"
 	"  kgb-agent compare results/h100 results/h200 --by gpu\n"
 	"\n"
@@ -338,7 +399,7 @@ static const char help[] =
 
 const struct kgb_command kgb_compare_command = {
 	.usage = {.name = "compare",
-		  .positional = "RUN...",
+		  .positional = "[RUN...]",
 		  .max_positional = SIZE_MAX,
 		  .summary = "Show whether methods differ, and what difference could be seen",
 		  .help = help,

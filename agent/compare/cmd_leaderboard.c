@@ -125,8 +125,8 @@ static void add_pair(struct kgb_table *table, const struct kgb_board *board,
 	kgb_table_number(table, one->d.low, "%s", "");
 	kgb_table_number(table, one->d.high, "%s", "");
 	kgb_table_number(table, one->d.p, "%s", "");
-	if (one->p < 1e-4)
-		kgb_table_number(table, one->p, "<1e-4");
+	if (one->p < 1e-3)
+		kgb_table_number(table, one->p, "<0.001");
 	else
 		kgb_table_number(table, one->p, "%.2g", one->p);
 	kgb_table_number(table, one->detectable, "%.1f", 100 * one->detectable);
@@ -227,7 +227,7 @@ static const char help[] =
 	"repeats; the samples of a bare model are its attempts. A method with several attempts at an operator has a row for\n"
 	"one attempt and a row for the best of five. Two methods share a rank unless a test separates them: a rank 1-3 is\n"
 	"shared by three (docs/statistics.md). Runs with other specifications, GPUs, baselines or budgets, or of which one is\n"
-	"offline, are refused.\n"
+	"offline, are refused. Without RUN: the latest series.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent leaderboard results/\n"
@@ -237,7 +237,7 @@ static const char help[] =
 
 const struct kgb_command kgb_leaderboard_command = {
 	.usage = {.name = "leaderboard",
-		  .positional = "RUN...",
+		  .positional = "[RUN...]",
 		  .max_positional = SIZE_MAX,
 		  .summary = "Rank methods, with ties where no test separates them",
 		  .help = help,

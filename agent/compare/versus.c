@@ -38,9 +38,9 @@ static double seconds_of(const struct kgb_try *attempt)
 }
 
 const struct kgb_measure kgb_measures[] = {
-	{"correct, %", correct_of, KGB_SHARE, 1},     {"core, %", core_of, KGB_SHARE, 1},
-	{"common speedup", speedup_of, KGB_RATIO, 2}, {"tokens, k", tokens_of, KGB_AMOUNT, 1},
-	{"USD", dollars_of, KGB_AMOUNT, 3},           {"agent time, s", seconds_of, KGB_AMOUNT, 1},
+	{"correct, %", correct_of, KGB_SHARE, 1}, {"core, %", core_of, KGB_SHARE, 1},
+	{"speedup", speedup_of, KGB_RATIO, 2},    {"tokens, k", tokens_of, KGB_AMOUNT, 1},
+	{"USD", dollars_of, KGB_AMOUNT, 3},       {"agent time, s", seconds_of, KGB_AMOUNT, 1},
 };
 const size_t kgb_n_measures = KGB_ARRAY_LEN(kgb_measures);
 const struct kgb_measure *const kgb_measure_correct = &kgb_measures[0],
@@ -131,6 +131,23 @@ void kgb_versus(const struct kgb_match *match, const struct kgb_measure *measure
 	out->detectable = kgb_detectable(out->d.sd, (double)out->d.n, KGB_POWER);
 	if (is_ratio)
 		out->detectable = exp(out->detectable);
+}
+
+void kgb_versus_all(const struct kgb_match *matches, size_t n_matches,
+		    const struct kgb_measure *measure, struct kgb_versus *out)
+{
+	KGB_AUTO(free) double *p = kgb_xcalloc(n_matches, sizeof(*p));
+	size_t n = 0;
+	for (size_t i = 0; i < n_matches; i++) {
+		kgb_versus(&matches[i], measure, &out[i]);
+		if (!isnan(out[i].p))
+			p[n++] = out[i].p;
+	}
+	kgb_holm(p, n);
+	n = 0;
+	for (size_t i = 0; i < n_matches; i++)
+		if (!isnan(out[i].p))
+			out[i].p = p[n++];
 }
 
 enum kgb_outcome kgb_versus_outcome(const struct kgb_versus *versus,

@@ -69,6 +69,10 @@ struct kgb_versus {
 void kgb_versus(const struct kgb_match *match, const struct kgb_measure *measure,
 		struct kgb_versus *out);
 
+/** The same for several matches, with `p` adjusted for their number: they ask one question. */
+void kgb_versus_all(const struct kgb_match *matches, size_t n_matches,
+		    const struct kgb_measure *measure, struct kgb_versus *out);
+
 enum kgb_outcome {
 	KGB_OUTCOME_NOTHING, /* no operator has both values */
 	KGB_OUTCOME_BETTER, /* B: p <= KGB_LEVEL */

@@ -63,7 +63,7 @@ assert abs(correct[\"difference\"] - (b - a) / 30) < 1e-12 and correct[\"operato
 assert abs(correct[\"detectable\"] - 2.8015852 * math.sqrt((a + b) / 30 / 30)) < 1e-6
 both = [ops(glob.glob(\"runs/\" + name + \"*\")[0]) for name in (\"naive\", \"normal\")]
 logs = [math.log(both[1][o][\"speedup\"] / both[0][o][\"speedup\"]) for o in both[0] if both[0][o][\"speedup\"] and both[1][o][\"speedup\"]]
-speedup = measures[\"common speedup\"]
+speedup = measures[\"speedup\"]
 assert speedup[\"operators\"] == len(logs) == 11 and abs(math.log(speedup[\"difference\"]) - sum(logs) / 11) < 1e-12
 far = sum(abs(sum(x if i >> k & 1 else -x for k, x in enumerate(logs))) >= abs(sum(logs)) - 1e-12 for i in range(2**11))
 assert speedup[\"p\"] == far / 2**11, speedup
@@ -112,6 +112,21 @@ icc = (between - within) / (between + 2 * within)
 note = next(n for n in answer[\"notes\"] if n.startswith(\"A: 180 attempts\"))
 assert \"ICC %.2f: worth %.0f operators\" % (icc, 180 / (1 + 2 * icc)) in note, (note, icc)
 "
+'
+
+test_expect_success 'groups of operators have rows, adjusted for their number; not groups by what A came to' '
+	kgb-agent compare reps --by source,category --json >by.json && valid compare by.json &&
+	kgb-agent compare reps --by source >out && test_no_grep ".\{81\}" out && test_grep "^B     aten    correct, %" out &&
+	python3 -c "
+from lib import *
+groups = json.load(open(\"by.json\"))[\"groups\"]
+assert [g[\"group\"] for g in groups if g[\"by\"] == \"source\"] == [s for _ in (0, 1) for s in (\"aten\",) * 2 + (\"cublas\",) * 2 + (\"vllm\",) * 2]
+ofs = [g for g in groups if g[\"by\"] == \"category\" and g[\"measure\"] == \"correct, %\"]
+assert [g[\"operators\"] for g in ofs] == [30] * 4 and [g[\"p_holm\"] for g in ofs] == holm([g[\"p\"] for g in ofs])
+def rate(method, place): return mean(passed(op) for i in (1, 2, 3) for k, op in enumerate(ops(\"reps/%s_%d\" % (method, i)).values()) if k % 2 == place)
+assert abs(ofs[0][\"difference\"] - (rate(\"naive_cc\", 0) - rate(\"loop_cc\", 0))) < 1e-12, ofs[0]
+" &&
+	test_expect_code 2 kgb-agent compare reps --by status 2>err && test_grep "by .status.: write gpu alone" err
 '
 
 test_expect_success 'runs of one method are compared by word, or each; --each does that always' '
@@ -222,7 +237,7 @@ logs = [math.log(y[\"speedup\"] / x[\"speedup\"]) for x, y in zip(runs[0].values
 assert b[\"common\"] == len(logs) and abs(math.log(b[\"against_first\"]) - mean(logs)) < 1e-9
 " &&
 	test_expect_code 2 kgb-agent compare reps --by gpu 2>err && test_grep "no kernel was judged on two GPUs" err &&
-	test_expect_code 2 kgb-agent compare reps --by sauce 2>err && test_grep "by .sauce.: gpu is all" err
+	test_expect_code 2 kgb-agent compare reps --by sauce 2>err && test_grep "by .sauce.: write one or more of source" err
 '
 
 test_expect_success 'a leaderboard ties what no test separates, and has pass@5 of those with five attempts' '
