@@ -110,7 +110,11 @@ static void add_measure(struct kgb_table *table, const struct kgb_measure *m,
 		kgb_table_number(table, v->p, "<0.001");
 	else
 		kgb_table_number(table, v->p, "%.2g", v->p);
-	kgb_table_number(table, v->detectable, "%.*f%s", m->digits, scale * v->detectable, sign);
+	if (m->kind == KGB_SHARE && v->detectable > 1)
+		kgb_table_number(table, v->detectable, "none");
+	else
+		kgb_table_number(table, v->detectable, "%.*f%s", m->digits, scale * v->detectable,
+				 sign);
 }
 
 static size_t count_passed(const struct kgb_side_op *op)
@@ -186,8 +190,9 @@ static void add_verdict(const struct kgb_versus *v, const struct kgb_measure *m,
 	double size = 0;
 	const enum kgb_outcome outcome = kgb_versus_outcome(v, m, &size);
 	KGB_AUTO(free)
-	char *text = is_ratio ? kgb_xasprintf("a factor of %.2f", size)
-			      : kgb_xasprintf("%.1f points", 100 * size);
+	char *text = is_ratio   ? kgb_xasprintf("a factor of %.2f", size)
+		     : size > 1 ? kgb_xstrdup("none")
+				: kgb_xasprintf("%.1f points", 100 * size);
 	switch (outcome) {
 	case KGB_OUTCOME_NOTHING:
 		kgb_strv_addf(notes, "%c, %s: nothing to compare", letter_of(side), what);

@@ -129,7 +129,10 @@ static void add_pair(struct kgb_table *table, const struct kgb_board *board,
 		kgb_table_number(table, one->p, "<0.001");
 	else
 		kgb_table_number(table, one->p, "%.2g", one->p);
-	kgb_table_number(table, one->detectable, "%.1f", 100 * one->detectable);
+	if (one->detectable > 1)
+		kgb_table_number(table, one->detectable, "none");
+	else
+		kgb_table_number(table, one->detectable, "%.1f", 100 * one->detectable);
 	kgb_table_word(table, one->is_separated ? "apart" : "tied");
 }
 

@@ -183,8 +183,9 @@ static void add_measure(const struct kgb_sides *sides, const struct kgb_measure 
 	const bool is_ratio = measure->kind == KGB_RATIO;
 	const double *effects = is_ratio ? factors : points;
 	const size_t n = is_ratio ? KGB_ARRAY_LEN(factors) : KGB_ARRAY_LEN(points);
-	if (isnan(basis.within) || isnan(basis.between)) {
-		kgb_strv_addf(&sheet->notes, "%s: fewer than two operators have one",
+	if (!(basis.within + basis.between > 0)) {
+		kgb_strv_addf(&sheet->notes,
+			      "%s: too few attempts, or all alike: no variance to plan with",
 			      is_ratio ? "speedup" : "correct");
 		return;
 	}

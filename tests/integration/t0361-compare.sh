@@ -301,6 +301,14 @@ for row in rows:
 	test_expect_code 2 kgb-agent power reps/naive_cc_1 --effect 5x 2>err && test_grep "effect .5x.: write a percentage" err
 '
 
+test_expect_success 'what so few operators cannot show is said' '
+	mixture few naive_cc=1 normal_cc=-1 --operators 4 &&
+	kgb-agent compare few >out && test_grep "^B, operators passed: cannot tell (p = 0.12; 4 operators show none)$" out &&
+	test_grep "correct, %.*  0.12  *none$" out &&
+	kgb-agent leaderboard few >out && test_grep "0.12 *none  tied$" out &&
+	kgb-agent power few/normal_cc_1 >out && test_grep "correct: too few attempts, or all alike" out
+'
+
 test_expect_success 'what cannot be compared is named' '
 	test_expect_code 2 kgb-agent compare runs/naive* 2>err && test_grep "name two runs to compare: 1 were found" err &&
 	test_expect_code 2 kgb-agent compare runs/naive* reps/normal_cc_1 2>err && test_grep "naive_cc and normal_cc share no operator" err &&
