@@ -24,8 +24,10 @@ test_expect_success 'they give the recorded results, which the unit test compare
 		--check "$KGB_TEST_SOURCE_DIR/tests/fixtures/statistics.json"
 '
 
-test_expect_success 'intervals hold and tests alarm as often as they claim, and as docs/statistics.md has it' '
-	"$KGB_TEST_BIN_DIR/../tests/simulate_statistics" >simulated &&
+test_expect_success 'intervals hold, tests and verdicts alarm as often as they claim, and as docs/statistics.md has it' '
+	for name in statistics compare; do
+		"$KGB_TEST_BIN_DIR/../tests/simulate_$name" >>simulated || return 1
+	done &&
 	sed -n "/^| simulated/,/^$/p" "$KGB_TEST_SOURCE_DIR/docs/statistics.md" | sed "/^$/d" >documented &&
 	diff -u documented simulated
 '
