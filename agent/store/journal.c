@@ -86,39 +86,69 @@ static bool any_line_checks(const char *text, size_t len, size_t pos, struct kgb
 	return false;
 }
 
-int kgb_journal_parse(const char *name, const char *text, size_t len, kgb_journal_fn fn,
-		      void *payload, struct kgb_journal_scan *scan, struct kgb_err *err)
+/** \param found of what came before `text`. */
+static int parse_on(const char *name, const char *text, size_t len, kgb_journal_fn fn,
+		    void *payload, struct kgb_journal_scan *found, struct kgb_err *err)
 {
-	struct kgb_journal_scan found = {0};
 	KGB_AUTO(buf) struct kgb_buf scratch = KGB_BUF_INIT(0);
-	while (found.good_bytes < len) {
-		const char *line = text + found.good_bytes;
-		const char *newline = memchr(line, '\n', len - found.good_bytes);
-		size_t line_len = newline ? (size_t)(newline - line) : len - found.good_bytes;
+	size_t pos = 0;
+	while (pos < len) {
+		const char *line = text + pos;
+		const char *newline = memchr(line, '\n', len - pos);
+		size_t line_len = newline ? (size_t)(newline - line) : len - pos;
 		if (!newline || !line_checks(line, line_len, &scratch)) {
-			size_t next = found.good_bytes + line_len + (newline ? 1 : 0);
+			size_t next = pos + line_len + (newline ? 1 : 0);
 			if (any_line_checks(text, len, next, &scratch))
 				return kgb_fail(
 					err, KGB_ERR_INVALID,
 					"%s:%" PRId64
 					": the line does not fit its checksum, but later lines do: "
 					"the file was changed or the disk is bad",
-					name, found.n_records + 1);
+					name, found->n_records + 1);
 			break;
 		}
 		KGB_AUTO(json) cJSON *tree = NULL;
 		struct kgb_journal_record record = {0};
-		if (decode_line(line, line_len, found.n_records + 1, &tree, &record, err) < 0 ||
+		if (decode_line(line, line_len, found->n_records + 1, &tree, &record, err) < 0 ||
 		    (fn && fn(payload, &record, err) < 0))
-			return kgb_ctx(err, "%s:%" PRId64, name, found.n_records + 1);
-		found.n_records++;
-		found.last_time_ms = record.time_ms;
-		found.good_bytes += line_len + 1;
+			return kgb_ctx(err, "%s:%" PRId64, name, found->n_records + 1);
+		found->n_records++;
+		found->last_time_ms = record.time_ms;
+		pos += line_len + 1;
 	}
-	found.torn_bytes = len - found.good_bytes;
+	found->good_bytes += pos;
+	found->torn_bytes = len - pos;
+	return 0;
+}
+
+int kgb_journal_parse(const char *name, const char *text, size_t len, kgb_journal_fn fn,
+		      void *payload, struct kgb_journal_scan *scan, struct kgb_err *err)
+{
+	struct kgb_journal_scan found = {0};
+	if (parse_on(name, text, len, fn, payload, &found, err) < 0)
+		return -1;
 	if (scan)
 		*scan = found;
 	return 0;
+}
+
+int kgb_journal_read_on(int dir_fd, kgb_journal_fn fn, void *payload, struct kgb_journal_scan *scan,
+			struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct stat st;
+	KGB_AUTO(fd)
+	int fd = openat(dir_fd, KGB_JOURNAL_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return kgb_fail_errno(err, errno, "open '%s'", KGB_JOURNAL_NAME);
+	if (st.st_size < (off_t)scan->good_bytes)
+		return kgb_fail(err, KGB_ERR_INVALID, "'%s' has become shorter: it was changed",
+				KGB_JOURNAL_NAME);
+	if (lseek(fd, (off_t)scan->good_bytes, SEEK_SET) < 0)
+		return kgb_fail_errno(err, errno, "read '%s'", KGB_JOURNAL_NAME);
+	if (kgb_fs_read_fd(fd, JOURNAL_LIMIT, &text, err) < 0)
+		return kgb_ctx(err, "%s", KGB_JOURNAL_NAME);
+	return parse_on(KGB_JOURNAL_NAME, text.ptr, text.len, fn, payload, scan, err);
 }
 
 int kgb_journal_read(int dir_fd, kgb_journal_fn fn, void *payload, struct kgb_journal_scan *scan,

@@ -66,6 +66,11 @@ KGB_MUST_CHECK int kgb_journal_parse(const char *name, const char *text, size_t 
 KGB_MUST_CHECK int kgb_journal_read(int dir_fd, kgb_journal_fn fn, void *payload,
 				    struct kgb_journal_scan *scan, struct kgb_err *err);
 
+/** Read what was appended since `*scan` was filled; at first it is all zero. A line that is being
+ * written is left for the next call. INVALID also when the journal has become shorter. */
+KGB_MUST_CHECK int kgb_journal_read_on(int dir_fd, kgb_journal_fn fn, void *payload,
+				       struct kgb_journal_scan *scan, struct kgb_err *err);
+
 /** Open for append, creating it when absent; existing records go to `fn` first, a torn tail is cut
  * off (with a warning). The caller holds the run directory's lock. */
 KGB_MUST_CHECK int kgb_journal_open(struct kgb_journal **out, int dir_fd, kgb_journal_fn fn,

@@ -69,6 +69,13 @@ static int lock(struct kgb_rundir *dir, struct kgb_err *err)
 	return 0;
 }
 
+bool kgb_rundir_is_held(const struct kgb_rundir *dir)
+{
+	KGB_AUTO(fd) int fd = openat(dir->fd, LOCK_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
 static int make_layout(const struct kgb_rundir *dir, struct kgb_err *err)
 {
 	if (kgb_fs_mkdirs(dir->fd, "kernels", 0755, err) < 0 ||

@@ -7,6 +7,7 @@
 #ifndef KGB_AGENT_STORE_RUNDIR_H
 #define KGB_AGENT_STORE_RUNDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -49,6 +50,9 @@ enum kgb_rundir_access {
  * with a slash is the path of a run directory, or "SERIES/RUN" below `runs_dir`. */
 KGB_MUST_CHECK int kgb_rundir_open(struct kgb_rundir *out, const char *runs_dir, const char *name,
 				   enum kgb_rundir_access access, struct kgb_err *err);
+
+/** Whether a process works on the run. It is not disturbed: no lock is taken. */
+bool kgb_rundir_is_held(const struct kgb_rundir *dir);
 
 /** Unlocks and closes; the directory stays. */
 void kgb_rundir_release(struct kgb_rundir *dir);

@@ -135,6 +135,30 @@ static void test_a_torn_tail_at_every_byte_loses_only_the_last_record(void **sta
 	drop_scratch(&scratch);
 }
 
+/** A journal that grows byte by byte gives each record once, when its line is whole. */
+static void test_a_journal_is_read_on_as_it_grows(void **state)
+{
+	(void)state;
+	struct scratch scratch;
+	make_scratch(&scratch);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct seen seen = {0};
+	struct kgb_journal_scan scan = {0};
+	int64_t n_whole = 0;
+	write_journal(scratch.fd, 3, &text);
+	for (size_t len = 0; len <= text.len; len++) {
+		n_whole += len > 0 && text.ptr[len - 1] == '\n';
+		put_journal(scratch.fd, text.ptr, len);
+		assert_ok(kgb_journal_read_on(scratch.fd, on_record, &seen, &scan, err));
+		assert_int_equal(seen.n, n_whole);
+		assert_int_equal(scan.good_bytes + scan.torn_bytes, len);
+	}
+	put_journal(scratch.fd, text.ptr, 10);
+	assert_fails(kgb_journal_read_on(scratch.fd, on_record, &seen, &scan, err), KGB_ERR_INVALID,
+		     "has become shorter");
+	drop_scratch(&scratch);
+}
+
 /** Change every byte in turn: never another record, never a record more, and only the end may be
  * lost. */
 static void test_a_changed_byte_is_never_believed(void **state)
@@ -317,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_a_record_has_the_documented_form),
 		cmocka_unit_test(test_records_survive_reopening_and_numbers_go_on),
 		cmocka_unit_test(test_a_torn_tail_at_every_byte_loses_only_the_last_record),
+		cmocka_unit_test(test_a_journal_is_read_on_as_it_grows),
 		cmocka_unit_test(test_a_changed_byte_is_never_believed),
 		cmocka_unit_test(test_a_corrupt_line_in_the_middle_is_refused_with_its_number),
 		cmocka_unit_test(test_lines_with_a_right_checksum_and_a_wrong_form_are_refused),

@@ -99,8 +99,10 @@ static void test_a_second_opener_is_told_who_holds_the_run(void **state)
 	assert_fails(kgb_rundir_open(&second, scratch.path, dir.name, KGB_RUNDIR_LOCK, err),
 		     KGB_ERR_BUSY, owner);
 	assert_ok(kgb_rundir_open(&second, scratch.path, dir.name, KGB_RUNDIR_READ, err));
-	kgb_rundir_release(&second);
+	assert_true(kgb_rundir_is_held(&second));
 	kgb_rundir_release(&dir);
+	assert_false(kgb_rundir_is_held(&second));
+	kgb_rundir_release(&second);
 	assert_ok(kgb_rundir_open(&second, scratch.path, NULL, KGB_RUNDIR_LOCK, err));
 	kgb_rundir_release(&second);
 	drop_scratch(&scratch);
