@@ -12,7 +12,7 @@
 #include "base/str.h"
 
 static struct {
-	const char *program; /* borrowed */
+	const char *program; /* borrowed; NULL: none */
 	enum kgb_log_level level;
 	void (*before)(void *);
 	void (*after)(void *);
@@ -23,6 +23,11 @@ void kgb_log_init(const char *program, enum kgb_log_level level)
 {
 	log_state.program = program;
 	log_state.level = level;
+}
+
+void kgb_log_set_program(const char *program)
+{
+	log_state.program = program;
 }
 
 bool kgb_log_enabled(enum kgb_log_level level)
@@ -77,7 +82,9 @@ static void write_line(enum kgb_log_level level, const char *text, size_t len)
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
 	bool cut = len > LOG_TEXT_MAX;
 
-	kgb_buf_addf(&line, "%s: %s", log_state.program, level_prefix(level));
+	if (log_state.program)
+		kgb_buf_addf(&line, "%s: ", log_state.program);
+	kgb_buf_adds(&line, level_prefix(level));
 	kgb_escape(&line, text, cut ? LOG_TEXT_MAX : len);
 	kgb_buf_adds(&line, cut ? "..." : "");
 	wrap_for_terminal(&line);

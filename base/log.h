@@ -12,6 +12,8 @@ enum kgb_log_level { KGB_LOG_ERROR, KGB_LOG_WARN, KGB_LOG_INFO, KGB_LOG_VERBOSE,
 
 /** Program name that starts each line ("kgb-agent"), and the most talkative level shown. */
 void kgb_log_init(const char *program, enum kgb_log_level level);
+/** Lines begin with this name from now on; NULL: with none. */
+void kgb_log_set_program(const char *program);
 bool kgb_log_enabled(enum kgb_log_level level);
 void kgb_log(enum kgb_log_level level, const char *fmt, ...) KGB_PRINTF(2, 3);
 #define kgb_error(...) kgb_log(KGB_LOG_ERROR, __VA_ARGS__)

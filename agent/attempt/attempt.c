@@ -211,11 +211,11 @@ static void on_tick(uv_timer_t *timer)
 	if (attempt->phase == KGB_ATTEMPT_DECIDING || attempt->phase == KGB_ATTEMPT_DONE)
 		return;
 	const struct kgb_report *report = &attempt->stream.events.report;
-	struct kgb_display *display = attempt->facts.env->display;
 	int64_t n_events = report->n_events;
 	kgb_cli_stream_read(&attempt->stream);
-	if (display && report->n_events != n_events)
-		kgb_display_note(display, attempt->facts.spec->name, report->last_event);
+	if (report->n_events != n_events)
+		kgb_run_log_set_doing(attempt->facts.env->log, attempt->facts.spec->name,
+				      report->last_event);
 	follow_result(attempt);
 	kgb_model_session_flush(&attempt->model);
 	commit_change(attempt, false);

@@ -8,7 +8,6 @@
 #include <uv.h>
 
 #include "agent/broker/broker.h"
-#include "agent/report/display.h"
 #include "agent/store/events.h"
 #include "agent/store/rundir.h"
 #include "agent/watch/attempt_limits.h"
@@ -68,7 +67,6 @@ struct kgb_attempt_env {
 	const struct kgb_prices *prices; /* may be NULL */
 	struct kgb_broker *broker;
 	struct kgb_asker *asker; /* of a bare model; NULL else */
-	struct kgb_display *display; /* may be NULL */
 	struct kgb_processes *processes; /* shared: one reading of /proc serves all */
 	/** The run cannot go on (journal or disk failed). Called at most once per attempt. */
 	void (*on_fatal)(void *payload, const struct kgb_err *err);

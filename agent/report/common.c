@@ -160,7 +160,10 @@ void kgb_report__add_tokens(struct kgb_buf *out, const struct kgb_usage *usage)
 size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns)
 {
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
-	kgb_escape(&clean, text, strlen(text));
+	size_t len = strlen(text);
+	if (columns < len / 4)
+		len = 4 * (columns + 1); /* a character: four bytes at most, a column at least */
+	kgb_escape(&clean, text, len);
 	size_t used = 0;
 	size_t pos = 0;
 	size_t fits_pos = 0; /* longest prefix that leaves a column for the mark */
@@ -183,31 +186,4 @@ size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns)
 	}
 	kgb_buf_add(out, clean.ptr, clean.len);
 	return used;
-}
-
-const char *kgb_report__color(enum kgb_op_status status)
-{
-	switch (status) {
-	case KGB_OP_PASSED:
-		return "\033[32m";
-	case KGB_OP_FAILED:
-	case KGB_OP_REFUSED:
-	case KGB_OP_TIMEOUT:
-	case KGB_OP_BUDGET:
-	case KGB_OP_INFRA_ERROR:
-		return "\033[31m";
-	case KGB_OP_CHEATED:
-		return "\033[35m";
-	case KGB_OP_RUNNING:
-	case KGB_OP_RETRYING:
-	case KGB_OP_VERIFYING:
-	case KGB_OP_GENERATED:
-		return "\033[36m";
-	case KGB_OP_PLANNED:
-	case KGB_OP_CANCELLED:
-		return "\033[2m";
-	case KGB_OP_N_STATUSES:
-		break;
-	}
-	KGB_UNREACHABLE();
 }

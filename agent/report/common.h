@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Pieces that the projections share with each other and with an attempt's exit.json. Internal to
- * report/ and sched/.
+ * report/, screen/ and sched/.
  */
 #ifndef KGB_AGENT_REPORT_COMMON_H
 #define KGB_AGENT_REPORT_COMMON_H
@@ -54,7 +54,5 @@ int64_t kgb_report__prompt_tokens(const struct kgb_usage *usage);
 /** Append text (escaped), cut with "~" so that it takes at most `columns` columns; returns the
  * columns taken. */
 size_t kgb_report__cut(struct kgb_buf *out, const char *text, size_t columns);
-/** ANSI colour of a status, "" for plain. */
-const char *kgb_report__color(enum kgb_op_status status);
 
 #endif

@@ -5,6 +5,7 @@
 #include "agent/report/refine.h"
 #include "agent/report/results.h"
 #include "agent/report/samples.h"
+#include "agent/report/styled.h"
 #include "base/str.h"
 #include "base/time.h"
 
@@ -137,7 +138,8 @@ static void add_table(const struct kgb_run_state *state, size_t width, bool colo
 		const char *cells[N_COLUMNS];
 		for (int c = 0; c < N_COLUMNS; c++)
 			cells[c] = rows[i].cells[c];
-		add_row(out, cells, widths, color ? kgb_report__color(rows[i].status) : "");
+		add_row(out, cells, widths,
+			color ? kgb_style_ansi(kgb_style_of_status(rows[i].status)) : "");
 	}
 }
 

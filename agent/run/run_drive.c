@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
+#include <unistd.h>
 
+#include "agent/report/terminal.h"
 #include "agent/run/run_samples.h"
 #include "agent/run/run_stages.h"
 #include "base/log.h"
@@ -166,6 +168,8 @@ int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new
 	struct kgb_sched_outcome outcome = {0};
 	int exit_code;
 
+	if (kgb_terminal_is_capable(STDERR_FILENO))
+		kgb_log_set_program(NULL); /* the lines of this run and no others follow */
 	if (kgb_run_create(plan, method, is_new, &err) < 0) {
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	} else {

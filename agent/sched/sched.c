@@ -581,7 +581,6 @@ static void fill_env(struct run *run)
 	run->env.prices = sched->spec->gateway.prices;
 	run->env.broker = sched->broker;
 	run->env.asker = sched->asker;
-	run->env.display = run->status;
 	run->env.processes = &sched->processes;
 	run->env.on_fatal = on_fatal;
 	run->env.payload = run;

@@ -11,6 +11,7 @@
 
 #include "agent/attempt/attempt_env.h"
 #include "agent/devices/devices.h"
+#include "agent/screen/display.h"
 #include "agent/store/events.h"
 #include "agent/watch/processes.h"
 #include "sandbox/gateway/gateway.h"

@@ -56,6 +56,22 @@ void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payloa
 	log->n_listeners++;
 }
 
+static void call_listeners(const struct kgb_run_log *log, const struct kgb_op_state *op,
+			   const char *type)
+{
+	for (size_t i = 0; i < log->n_listeners; i++)
+		log->listeners[i].fn(log->listeners[i].payload, &log->state, op, type);
+}
+
+void kgb_run_log_set_doing(struct kgb_run_log *log, const char *operator, const char * text)
+{
+	struct kgb_op_state *op = kgb_run_state_op(&log->state, operator);
+	if (!op || strncmp(op->doing, text, sizeof(op->doing) - 1) == 0)
+		return;
+	snprintf(op->doing, sizeof(op->doing), "%s", text);
+	call_listeners(log, op, "doing");
+}
+
 /** One event under construction: the data object of its record. */
 struct draft {
 	const char *type;
@@ -91,8 +107,7 @@ static int commit(struct kgb_run_log *log, struct draft *draft, enum kgb_journal
 		return -1;
 	const char *name = kgb_json_str(data, "operator", NULL);
 	const struct kgb_op_state *op = name ? kgb_run_state_op(&log->state, name) : NULL;
-	for (size_t i = 0; i < log->n_listeners; i++)
-		log->listeners[i].fn(log->listeners[i].payload, &log->state, op, draft->type);
+	call_listeners(log, op, draft->type);
 	return 0;
 }
 

@@ -25,6 +25,9 @@ KGB_MUST_CHECK int kgb_run_log_open(struct kgb_run_log **out, const struct kgb_r
 				    struct kgb_err *err);
 void kgb_run_log_close(struct kgb_run_log *log);
 const struct kgb_run_state *kgb_run_log_state(const struct kgb_run_log *log);
+/** What the agent of an operator does now; any text. Listeners get it as an event of type "doing",
+ * when it is another than before; it is not journalled. */
+void kgb_run_log_set_doing(struct kgb_run_log *log, const char *operator, const char * text);
 /** Several listeners: progress file, status block. */
 void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payload);
 

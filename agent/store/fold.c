@@ -514,6 +514,7 @@ static int fold_attempt_finished(struct folding *f)
 	struct kgb_op_state *op = f->op;
 	struct kgb_attempt_state *attempt = f->attempt;
 	attempt->end = (enum kgb_agent_end)end;
+	op->doing[0] = '\0';
 	if (attempt->code_generated) {
 		op->kernel_sha256 = op->made_sha256 = attempt->kernel_sha256;
 		op->code_generated = true;

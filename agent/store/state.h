@@ -152,8 +152,7 @@ struct kgb_attempt_state {
 	int n_verify_calls;
 	struct kgb_round *rounds; /* in order; none unless the method has a loop */
 	size_t n_rounds;
-	const char *stopped_by; /* "iterations", "patience", "target": why no further round began;
-				   or NULL */
+	const char *stopped_by; /* "iterations", "patience", "target": why no round followed */
 };
 
 struct kgb_op_state {
@@ -183,6 +182,7 @@ struct kgb_op_state {
 	const char *error_code;
 	const char *error_message;
 	int64_t changed_ms; /* time of the last event that concerned it */
+	char doing[96]; /* by its agent now, as the CLI's last event; "" in a replay */
 };
 
 enum kgb_run_end {
@@ -245,8 +245,7 @@ const struct kgb_round *kgb_attempt_best_round(const struct kgb_attempt_state *a
 KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_record *record,
 				      struct kgb_err *err);
 
-/** Wall time of all starts in milliseconds; of a start that has not ended, up to its last record.
- */
+/** Wall time of all starts in milliseconds; of one that has not ended, up to its last record. */
 int64_t kgb_run_wall_ms(const struct kgb_run_state *state);
 
 /** Whether both describe the same model behind the same gateway mode and endpoint, asked in the

@@ -8,13 +8,28 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/report/display.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
+#include "agent/screen/block.h"
+#include "agent/screen/event_line.h"
 #include "agent/store/events.h"
 #include "base/hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/** The block keeps to its rows and columns, whatever the journal holds. */
+static void draw_block(const struct kgb_run_state *state)
+{
+	KGB_AUTO(styled) struct kgb_styled block = KGB_STYLED(60);
+	struct kgb_forecast forecast;
+	const struct kgb_block_view view = {
+		.rows = 12, .now_ms = 1800000000000, .forecast = &forecast};
+	kgb_forecast(state, view.now_ms, &forecast);
+	kgb_block_lay(state, &view, &block);
+	KGB_ASSERT(block.columns.n <= view.rows);
+	KGB_VEC_FOREACH(columns, &block.columns)
+		KGB_ASSERT(*columns <= block.width);
+}
 
 static void read_all(const char *text, size_t len)
 {
@@ -30,15 +45,19 @@ static void read_all(const char *text, size_t len)
 	kgb_progress_render(&state, &out);
 	kgb_results_render(&state, 0, &out);
 	kgb_results_table(&state, "/run", 60, false, &out);
-	const struct kgb_display_screen screen = {.rows = 12, .columns = 60};
-	kgb_display_render(&state, NULL, 1800000000000, &screen, &out);
+	draw_block(&state);
 	struct kgb_run_counts counts;
 	kgb_run_state_count(&state, &counts);
 	KGB_ASSERT(counts.completed + counts.failed + counts.running + counts.pending ==
 		   counts.total);
-	for (size_t i = 0; i < state.n_ops; i++)
-		if (state.ops[i].n_calls > 0)
-			kgb_display_line(&state, &state.ops[i], "verify_call", &out);
+	for (size_t i = 0; i < state.n_ops; i++) {
+		struct kgb_event_line line;
+		if (state.ops[i].n_calls > 0 &&
+		    kgb_event_line_make(&state, &state.ops[i], "verify_call", &line)) {
+			kgb_event_line_print(&line, &out);
+			kgb_event_line_release(&line);
+		}
+	}
 	(void)kgb_results_exit_code(&state);
 }
 

@@ -5,7 +5,6 @@
 #include <uv.h>
 
 #include "agent/report/common.h"
-#include "agent/report/display.h"
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "base/log.h"
@@ -51,8 +50,6 @@ static void test_results_of_the_story_are_as_recorded(void **state)
 	assert_golden("results.json", &text);
 }
 
-static const struct kgb_display_screen screen_80x24 = {.rows = 24, .columns = 80};
-
 static void test_an_empty_run_has_projections_too(void **state)
 {
 	(void)state;
@@ -61,7 +58,6 @@ static void test_an_empty_run_has_projections_too(void **state)
 	kgb_progress_render(&run, &text);
 	kgb_results_render(&run, 0, &text);
 	kgb_results_table(&run, NULL, 80, false, &text);
-	kgb_display_render(&run, NULL, 0, &screen_80x24, &text);
 	assert_non_null(strstr(text.ptr, "0 of 0 passed"));
 	assert_int_equal(kgb_results_exit_code(&run), KGB_EXIT_OK);
 }
@@ -148,107 +144,9 @@ static void test_an_agents_text_cannot_drive_the_terminal(void **state)
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	fold_story(&run, NULL);
 	run.ops[1].error_message = "a\033[2J\nb";
-	run.ops[0].status = KGB_OP_RUNNING;
 	kgb_results_table(&run, NULL, 100, false, &text);
-	const char *const notes[] = {"x\033]0;title\a\ny", NULL, NULL, NULL};
-	kgb_display_render(&run, notes, run.started_ms + 5000, &screen_80x24, &text);
 	assert_null(strchr(text.ptr, '\033'));
-	assert_null(strchr(text.ptr, '\a'));
-	assert_non_null(strstr(text.ptr, "x\\x1b]0;title"));
-}
-
-static void test_the_block_has_a_line_per_live_operator_and_fits_the_width(void **state)
-{
-	(void)state;
-	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
-	fold_story(&run, NULL);
-	run.ops[0].status = KGB_OP_RUNNING;
-	run.ops[2].status = KGB_OP_VERIFYING;
-	const char *const notes[] = {"Bash: kgb-verify and a lot of other words that do not matter",
-				     NULL, NULL, NULL};
-	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	struct kgb_display_screen screen = {.rows = 24, .columns = 101};
-	kgb_display_render(&run, notes, run.started_ms + 73000, &screen, &text);
-	assert_string_equal(
-		text.ptr,
-		" aten::add   running    1:12  13.3k in 120 out  check 2 passed  Bash: kgb-verify and a lot of other~\n"
-		" aten::silu  verifying  0:52\n"
-		"[1/4] 1 not passed 2 running 1 waiting  1:13\n");
-	for (screen.columns = 0; screen.columns < 130; screen.columns++) {
-		KGB_AUTO(buf) struct kgb_buf narrow = KGB_BUF_INIT(0);
-		kgb_display_render(&run, notes, run.started_ms + 73000, &screen, &narrow);
-		assert_true(screen.columns < 21 || widest(narrow.ptr) < screen.columns);
-	}
-}
-
-static void test_the_block_counts_the_operators_that_have_no_line(void **state)
-{
-	enum { N_OPS = 40 };
-	static const struct {
-		size_t rows;
-		const char *end;
-	} cases[] = {
-		{0, "[0/40] 40 running"},
-		{2, "[0/40] 40 running"},
-		{4, " +40 more\n[0/40] 40 running"},
-		{10, "\n +35 more\n[0/40] 40 running"},
-		{24, "\n +25 more\n[0/40] 40 running"},
-		{55, "op38  running    0:00\n op39  running    0:00\n[0/40] 40 running"},
-	};
-	(void)state;
-	struct kgb_op_state ops[N_OPS] = {0};
-	struct kgb_run_state run = {.ops = ops, .n_ops = N_OPS};
-	char names[N_OPS][8];
-	for (size_t i = 0; i < N_OPS; i++) {
-		snprintf(names[i], sizeof(names[i]), "op%zu", i);
-		ops[i].name = names[i];
-		ops[i].status = KGB_OP_RUNNING;
-	}
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		const struct kgb_display_screen screen = {.rows = cases[i].rows, .columns = 80};
-		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-		size_t n_lines = 0;
-		kgb_display_render(&run, NULL, 0, &screen, &text);
-		for (const char *at = text.ptr; (at = strchr(at, '\n')); at++)
-			n_lines++;
-		assert_non_null(strstr(text.ptr, cases[i].end));
-		/* The cursor has a row, too. */
-		assert_true(n_lines + 1 <= screen.rows || screen.rows < 2);
-	}
-}
-
-static void test_events_have_their_plain_lines(void **state)
-{
-	(void)state;
-	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
-	fold_story(&run, NULL);
-	const struct {
-		int op; /* -1: the run */
-		const char *type;
-		const char *line;
-	} cases[] = {
-		{-1, "run_started", ""},
-		{-1, "planned", "run normal_cc_KernelGenBench_20261121T080000Z_0a1b: 4 operators"},
-		{-1, "run_finished", "run interrupted: interrupted by signal 2"},
-		{0, "usage", ""},
-		{0, "attempt_started", "aten::add: attempt 1 started"},
-		{0, "verify_call",
-		 "aten::add: check 2: OFFLINE PASSED 36/36 tests, speedup 0.987x (0.98 to 0.995) (1.1 s)"},
-		{0, "attempt_finished",
-		 "aten::add: attempt 1 ended after 9.2 s: agent.ok, kernel kept (verified)"},
-		{1, "attempt_finished",
-		 "aten::mm: attempt 1 ended after 18.5 s: agent.timeout: no kernel after 20 m, no kernel"},
-		{0, "verify_started", "aten::add: final verification"},
-		{2, "verified",
-		 "aten::silu: CHEATED cheat.l1.torch_compute: line 3 calls torch.add (100 ms)"},
-		{1, "operator_ended", "aten::mm: timeout: agent.timeout: no kernel after 20 m"},
-	};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
-		kgb_display_line(&run, cases[i].op < 0 ? NULL : &run.ops[cases[i].op],
-				 cases[i].type, &line);
-		assert_string_equal(line.ptr, cases[i].line);
-	}
+	assert_non_null(strstr(text.ptr, "a\\x1b[2J\\nb"));
 }
 
 static void test_text_is_cut_at_columns(void **state)
@@ -350,14 +248,11 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	struct kgb_rundir dir = KGB_RUNDIR_INIT;
 	struct kgb_run_log *log = NULL;
 	struct kgb_progress *progress = NULL;
-	struct kgb_display *status = NULL;
 	uv_loop_t loop;
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_ok(kgb_rundir_create(&dir, scratch.path, "m", "d", err));
 	assert_ok(kgb_run_log_open(&log, &dir, err));
 	assert_ok(kgb_progress_start(&progress, &loop, log, dir.fd, err));
-	const struct kgb_display_spec spec = {.log = log, .style = KGB_DISPLAY_PLAIN};
-	assert_ok(kgb_display_start(&status, &loop, &spec, err));
 	const struct kgb_event_run_started start = {.run_name = dir.name};
 	const struct kgb_event_plan_item plan[] = {
 		{.name = "aten::add", .safe_name = "aten__add", .spec_sha256 = NULL}};
@@ -368,11 +263,13 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	assert_ok(kgb_event_planned(log, plan, 1, err));
 	run_for(&loop, 250);
 	assert_true(progress_says(dir.fd, "\"total\": 1"));
-	kgb_display_note(status, "aten::add", "busy");
+	kgb_run_log_set_doing(log, "aten::add", "busy");
+	kgb_run_log_set_doing(log, "aten::other", "busy");
+	run_for(&loop, 250);
+	assert_true(progress_says(dir.fd, "\"doing\": \"busy\""));
 	assert_ok(kgb_event_run_finished(log, KGB_RUN_FAILED, 4, "disk full", err));
 	assert_ok(kgb_progress_close(progress, err));
 	assert_true(progress_says(dir.fd, "\"status\": \"failed\""));
-	kgb_display_close(status);
 	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&loop), 0);
 	kgb_run_log_close(log);
@@ -391,9 +288,6 @@ int main(void)
 		cmocka_unit_test(test_a_narrow_terminal_loses_columns_not_lines),
 		cmocka_unit_test(test_colours_never_stand_alone),
 		cmocka_unit_test(test_an_agents_text_cannot_drive_the_terminal),
-		cmocka_unit_test(test_the_block_has_a_line_per_live_operator_and_fits_the_width),
-		cmocka_unit_test(test_the_block_counts_the_operators_that_have_no_line),
-		cmocka_unit_test(test_events_have_their_plain_lines),
 		cmocka_unit_test(test_text_is_cut_at_columns),
 		cmocka_unit_test(test_exit_codes_follow_the_state),
 		cmocka_unit_test(

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/report/display.h"
+#include "agent/screen/display.h"
 
 #include <unistd.h>
 
 #include "agent/report/terminal.h"
+#include "agent/screen/block.h"
+#include "agent/screen/event_line.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/system/fs.h"
 #include "base/time.h"
-#include "base/vec.h"
 
 #define REDRAW_MS 100
-#define NOTE_LIMIT 160
 
 struct kgb_display {
 	uv_timer_t timer;
@@ -21,11 +20,12 @@ struct kgb_display {
 	enum kgb_display_style style;
 	bool dirty;
 	bool closing;
+	bool is_terse; /* on a terminal without -v: what ended or failed has a line */
+	bool color;
 	int64_t drawn_second;
-	struct kgb_display_screen screen; /* when the block was drawn */
+	struct kgb_forecast forecast; /* made once in a second */
+	size_t rows, columns; /* of the screen when the block was drawn */
 	KGB_VEC(size_t) drawn; /* the lines of the block on the screen: columns of each */
-	char **notes; /* owned; by index in the plan */
-	size_t n_notes;
 };
 
 static enum kgb_display_style resolve_style(enum kgb_display_style style)
@@ -38,12 +38,11 @@ static enum kgb_display_style resolve_style(enum kgb_display_style style)
 /** Ask the terminal for its size; whether that has changed. No signal is needed. */
 static bool update_screen(struct kgb_display *display)
 {
-	const struct kgb_display_screen before = display->screen;
-	size_t rows = 0, columns = 0;
-	kgb_terminal_size(STDERR_FILENO, &rows, &columns);
-	display->screen.rows = rows > 0 ? rows : 24;
-	display->screen.columns = columns > 0 ? columns : 80;
-	return display->screen.rows != before.rows || display->screen.columns != before.columns;
+	const size_t rows = display->rows, columns = display->columns;
+	kgb_terminal_size(STDERR_FILENO, &display->rows, &display->columns);
+	display->rows = display->rows > 0 ? display->rows : 24;
+	display->columns = display->columns > 0 ? display->columns : 80;
+	return display->rows != rows || display->columns != columns;
 }
 
 /** One write, so that the eye never sees half a block. A terminal that is gone is no reason to stop
@@ -55,14 +54,15 @@ static void put(const struct kgb_buf *text)
 
 /** To the first row of the block. A terminal that has become narrower has broken the lines of the
  * block into several rows each. */
-static void add_rewind(const struct kgb_display *display, struct kgb_buf *out)
+static void add_rewind(struct kgb_display *display, struct kgb_buf *out)
 {
-	const size_t columns = display->screen.columns;
+	const size_t columns = display->columns;
 	size_t n_rows = 0;
 	for (size_t i = 0; i < display->drawn.n; i++) {
 		size_t width = display->drawn.items[i];
 		n_rows += width > columns ? (width + columns - 1) / columns : 1;
 	}
+	display->drawn.n = 0;
 	if (n_rows > 0)
 		kgb_buf_addf(out, "\033[%zuA\r", n_rows);
 }
@@ -76,45 +76,39 @@ static void erase(struct kgb_display *display)
 	add_rewind(display, &out);
 	kgb_buf_adds(&out, "\033[J");
 	put(&out);
-	display->drawn.n = 0;
 }
 
-/** Columns of a line in which only colours are escape sequences. */
-static size_t count_columns(const char *line, const char *end)
+static void add_lines(const struct kgb_display *display, const struct kgb_styled *lines,
+		      struct kgb_buf *out)
 {
-	size_t sum = 0;
-	while (line < end) {
-		size_t columns = 0;
-		if (*line == '\033') {
-			line += strcspn(line, "m") + 1;
-			continue;
-		}
-		line += kgb_utf8_char(line, &columns);
-		sum += columns;
+	for (size_t i = 0; i < lines->columns.n; i++) {
+		kgb_styled_print(lines, i, display->color, out);
+		kgb_buf_adds(out, "\033[K\n");
 	}
-	return sum;
 }
 
-static void draw(struct kgb_display *display)
+/** The block, and above it lines that stay, in the place of the earlier block. A quarter of the
+ * screen is left to those lines, and one row to the cursor. */
+static void draw(struct kgb_display *display, const struct kgb_styled *above)
 {
-	KGB_AUTO(buf) struct kgb_buf block = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
 	const struct kgb_run_state *state = kgb_run_log_state(display->log);
-	int64_t now_ms = kgb_wall_ms();
-	/* Notes are kept for planned operators only, so there may be fewer of them than operators
-	 * before the first. */
-	const char *const *notes =
-		display->n_notes == state->n_ops ? (const char *const *)display->notes : NULL;
+	const int64_t now_ms = kgb_wall_ms();
 	update_screen(display);
-	kgb_display_render(state, notes, now_ms, &display->screen, &block);
+	if (now_ms / 1000 != display->drawn_second)
+		kgb_forecast(state, now_ms, &display->forecast);
+	/* The last column is left free: terminals differ in where the cursor is after it. */
+	KGB_AUTO(styled) struct kgb_styled block = KGB_STYLED(display->columns - 1);
+	const size_t rows = display->rows - display->rows / 4;
+	const struct kgb_block_view view = {
+		.rows = rows > 1 ? rows - 1 : 1, .now_ms = now_ms, .forecast = &display->forecast};
+	kgb_block_lay(state, &view, &block);
 	add_rewind(display, &out);
-	display->drawn.n = 0;
-	const char *line = block.ptr;
-	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
-		kgb_buf_add(&out, line, (size_t)(end - line));
-		kgb_buf_adds(&out, "\033[K\n");
-		KGB_VEC_ADD(&display->drawn, count_columns(line, end));
-	}
+	if (above)
+		add_lines(display, above, &out);
+	add_lines(display, &block, &out);
+	for (size_t i = 0; i < block.columns.n; i++)
+		KGB_VEC_ADD(&display->drawn, block.columns.items[i]);
 	kgb_buf_adds(&out, "\033[J");
 	put(&out);
 	display->dirty = false;
@@ -126,7 +120,7 @@ static void on_timer(uv_timer_t *timer)
 	struct kgb_display *display = timer->data;
 	if (update_screen(display) || display->dirty ||
 	    kgb_wall_ms() / 1000 != display->drawn_second)
-		draw(display);
+		draw(display, NULL);
 }
 
 static void on_log_before(void *payload)
@@ -138,7 +132,25 @@ static void on_log_after(void *payload)
 {
 	struct kgb_display *display = payload;
 	if (!display->closing)
-		draw(display);
+		draw(display, NULL);
+}
+
+static void print_plain(const struct kgb_display *display, const struct kgb_event_line *line)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	kgb_event_line_print(line, &text);
+	kgb_info("%s%s%s", display->label ? display->label : "", display->label ? " " : "",
+		 text.ptr);
+}
+
+static void print_in_columns(struct kgb_display *display, const struct kgb_run_state *state,
+			     const struct kgb_event_line *line)
+{
+	update_screen(display);
+	KGB_AUTO(styled) struct kgb_styled lines = KGB_STYLED(display->columns - 1);
+	kgb_event_line_lay(line, state->updated_ms - state->started_ms,
+			   kgb_block_names(state, lines.width), &lines);
+	draw(display, &lines);
 }
 
 static void on_event(void *payload, const struct kgb_run_state *state,
@@ -148,11 +160,15 @@ static void on_event(void *payload, const struct kgb_run_state *state,
 	if (display->closing)
 		return;
 	display->dirty = true;
-	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
-	kgb_display_line(state, op, type, &line);
-	if (line.len > 0)
-		kgb_info("%s%s%s", display->label ? display->label : "", display->label ? " " : "",
-			 line.ptr);
+	struct kgb_event_line line;
+	if (!kgb_event_line_make(state, op, type, &line))
+		return;
+	const bool wanted = line.is_end || !display->is_terse;
+	if (wanted && display->style == KGB_DISPLAY_PLAIN)
+		print_plain(display, &line);
+	else if (wanted)
+		print_in_columns(display, state, &line);
+	kgb_event_line_release(&line);
 }
 
 int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
@@ -162,7 +178,9 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 	display->log = spec->log;
 	display->label = spec->label;
 	display->style = resolve_style(spec->style);
-	display->screen.color = kgb_terminal_allows_color();
+	display->is_terse = kgb_terminal_is_capable(STDERR_FILENO) &&
+			    !kgb_log_enabled(KGB_LOG_VERBOSE);
+	display->color = kgb_terminal_allows_color();
 	int rc = uv_timer_init(loop, &display->timer);
 	if (rc < 0) {
 		kgb_free(display);
@@ -183,32 +201,9 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 	return 0;
 }
 
-void kgb_display_note(struct kgb_display *display, const char *operator, const char * text)
-{
-	const struct kgb_run_state *state = kgb_run_log_state(display->log);
-	const struct kgb_op_state *op = kgb_run_state_op(state, operator);
-	if (!op || display->style != KGB_DISPLAY_BLOCK)
-		return;
-	if (display->n_notes < state->n_ops) {
-		display->notes =
-			kgb_xreallocarray(display->notes, state->n_ops, sizeof(*display->notes));
-		while (display->n_notes < state->n_ops)
-			display->notes[display->n_notes++] = NULL;
-	}
-	char **note = &display->notes[op - state->ops];
-	if (*note && strncmp(*note, text, NOTE_LIMIT) == 0)
-		return;
-	kgb_free(*note);
-	*note = kgb_xstrndup(text, strnlen(text, NOTE_LIMIT));
-	display->dirty = true;
-}
-
 static void on_closed(uv_handle_t *handle)
 {
 	struct kgb_display *display = handle->data;
-	for (size_t i = 0; i < display->n_notes; i++)
-		kgb_free(display->notes[i]);
-	kgb_free(display->notes);
 	KGB_VEC_RELEASE(&display->drawn);
 	kgb_free(display);
 }
