@@ -37,7 +37,7 @@ struct kgb_flags {
 	bool each; /* compare --each, leaderboard --each */
 	bool single_test, debug; /* one operator, or eight, of all */
 	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes,
-		schema, example, csv, markdown;
+		schema, example, csv, markdown, once;
 	bool view_curve, view_failures, view_unsolved, view_rounds, view_anytime, view_attribution,
 		view_quality; /* analyze */
 };
@@ -74,7 +74,7 @@ extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_co
 	kgb_dataset_command, kgb_doctor_command, kgb_config_command, kgb_rebuild_command,
 	kgb_resume_command, kgb_replay_command, kgb_setup_command, kgb_runs_command,
 	kgb_analyze_command, kgb_compare_command, kgb_report_command, kgb_leaderboard_command,
-	kgb_power_command;
+	kgb_power_command, kgb_watch_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
 /** Print err and return kgb_err_exit. */

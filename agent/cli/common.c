@@ -66,9 +66,9 @@ static void add_command_hint(const char *word, struct kgb_err *err)
  * help. */
 static bool is_foreign_command(const char *word)
 {
-	static const char *const words[] = {"report", "results", "show",  "status",
-					    "watch",  "stop",    "logs",  "export",
-					    "init",   "install", "clean", "test"};
+	static const char *const words[] = {"report",  "results", "show",   "status",
+					    "stop",    "logs",    "export", "init",
+					    "install", "clean",   "test"};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++)
 		if (kgb_str_eq(word, words[i]))
 			return true;

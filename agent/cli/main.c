@@ -35,7 +35,7 @@ static const struct kgb_opt common_options[] = {
 	KGB_OPTION_OF_FLAG("json", 0, FLAG, json, NULL, "print one JSON document on stdout"),
 	KGB_OPTION_OF_FLAG(
 		"verbose", 'v', COUNT, verbose, NULL,
-		"also report what is refused or ended early; twice: also each model request, judge and step of an attempt, and where errors come from"),
+		"also report, on a terminal, starts, checks and rounds, and what is refused or ended early; twice: also each model request, judge and step of an attempt, and where errors come from"),
 	KGB_OPTION_OF_FLAG("quiet", 'q', FLAG, quiet, NULL, "only warnings and errors on stderr"),
 	KGB_OPTION_OF_FLAG("help", 'h', FLAG, help, NULL, "this text"),
 	KGB_OPTION_OF_FLAG("version", 'V', FLAG, version, NULL,
@@ -56,6 +56,7 @@ static const struct kgb_subcommand *const commands[] = {
 	&kgb_leaderboard_command.usage,
 	&kgb_power_command.usage,
 	&kgb_report_command.usage,
+	&kgb_watch_command.usage,
 	&kgb_rebuild_command.usage,
 	&kgb_resume_command.usage,
 	&kgb_replay_command.usage,

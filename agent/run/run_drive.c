@@ -156,6 +156,9 @@ int kgb_run_drive(const struct kgb_run_plans *plans, struct kgb_sched_outcome *o
 
 void kgb_run_announce_model(const struct kgb_run_plan *plan)
 {
+	/* From here on all lines are of runs: on a terminal they need no name before them. */
+	if (kgb_terminal_is_capable(STDERR_FILENO))
+		kgb_log_set_program(NULL);
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
 		kgb_info(
 			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
@@ -168,8 +171,6 @@ int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new
 	struct kgb_sched_outcome outcome = {0};
 	int exit_code;
 
-	if (kgb_terminal_is_capable(STDERR_FILENO))
-		kgb_log_set_program(NULL); /* the lines of this run and no others follow */
 	if (kgb_run_create(plan, method, is_new, &err) < 0) {
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	} else {

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+test_description='watch: a run followed from another terminal, which tmux plays'
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+test_require sandbox torch tmux
+
+fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures/agent
+story=normal_cc_KernelGenBench_20261121T080000Z_0a1b
+export fixtures story
+
+# aten::add leaves no kernel, others work for longer than this test takes.
+cat >agent <<\END
+#!/bin/sh
+grep -q 'aten::add' TASK.md && exit 0
+exec sleep 1000
+END
+printf '#!/bin/sh\nsleep 4\n' >short && chmod +x agent short
+
+terminals() { tmux -S "$TRASH/tmux" -f /dev/null -u "$@"; }
+# open NAME COLUMNS ROWS COMMAND: a terminal in which a shell runs the command, and its exit status in the file NAME.status.
+open() {
+	rm -f "$1.status"
+	terminals new-session -d -s "$1" -x "$2" -y "$3" "export TERM=screen; $4; echo \$? >$1.status; sleep 1000"
+}
+# shows NAME PATTERN: whether that terminal shows it; its screen is in the file NAME.
+shows() {
+	terminals capture-pane -p -t "$1" >"$1.screen"
+	mv "$1.screen" "$1" && grep -q -e "$2" "$1"
+}
+press() { terminals send-keys -t "$1" "$2"; }
+ended() { test_wait_for 20 test -s "$1.status" && test "$(cat "$1.status")" -eq "$2"; }
+run_pid() { sed -n 's/^process \([0-9]*\) .*/\1/p' runs/command_*/lock; }
+trap 'terminals kill-server 2>/dev/null; test_cleanup' EXIT
+
+test_expect_success 'of a run that has ended: how it ended, and its exit status' '
+	mkdir done && cp -r "$fixtures/run" "done/$story" &&
+	test_expect_code 130 kgb-agent watch --runs-dir done >out &&
+	test_grep "^interrupted 0:22  OFFLINE  $story$" out &&
+	test_grep "^\[#*x*\.*\] 3/4  75 %$" out &&
+	test_grep "^ aten::mm    timeout      agent.timeout: no kernel after 20 m$" out &&
+	test_no_grep ".\{81\}" out && test_no_grep "\033" out &&
+	test_expect_code 130 kgb-agent watch "done/$story" --once >again && cmp out again
+'
+test_expect_success 'a run that is not there gets the nearest name' '
+	test_expect_code 2 kgb-agent watch --runs-dir done normal_cc_KernelGenBench 2>err && test_grep "$story" err &&
+	test_expect_code 2 kgb-agent watch --runs-dir nowhere 2>err && test_grep "there is no run in" err
+'
+test_expect_success 'JSON has what the block shows' '
+	test_expect_code 130 kgb-agent watch --runs-dir done --json >out.json &&
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/watch.schema.json" out.json &&
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/progress.schema.json" \
+		"$fixtures/progress.json" &&
+	python3 -c "
+import json
+document = json.load(open(\"out.json\"))
+assert document[\"progress\"] == json.load(open(\"$fixtures/progress.json\"))
+assert (document[\"is_held\"], document[\"is_cut_off\"]) == (False, False)
+"
+'
+
+test_expect_success 'a run on a terminal: lines in columns without a name before them, and the block' '
+	open run 80 24 "KGB_COMMAND_BIN=$TRASH/agent kgb-agent add,mm,silu,softmax,sum -m command --skip-verify --device-count 5" &&
+	test_wait_for 20 shows run "4 running" &&
+	test_grep "^   *[0-9:]*  aten::add      attempt 1  ended after .*agent.ok" run &&
+	test_grep "^ aten::add      failed       agent.no_kernel: " run &&
+	test_no_grep "kgb-agent: " run && test_no_grep "started" run &&
+	test "$(grep -c "^ aten::[a-z]* *running  *[0-9:]*$" run)" -eq 4
+'
+test_expect_success 'watch shows the same block on 80x24, and which key leaves' '
+	open watch 80 24 "kgb-agent watch" &&
+	test_wait_for 20 shows watch "^q leaves; the run goes on$" &&
+	test_grep "^running [0-9:]*  OFFLINE  command_KernelGenBench_" watch &&
+	test_grep "^x 1 not passed  > 4 running  (1 failed)$" watch &&
+	sed -n "/^x 1 not/p; /^ aten/s/ [0-9]*:[0-9]*$//p" run | cut -c1-78 >of_run &&
+	sed -n "/^x 1 not/p; /^ aten/s/ [0-9]*:[0-9]*$//p" watch | cut -c1-78 >of_watch && diff of_run of_watch
+'
+test_expect_success 'it follows the size of its terminal, down to one that has no room for all' '
+	terminals resize-window -t watch -x 40 -y 8 &&
+	test_wait_for 20 shows watch "^ +[0-9] more running$" &&
+	test "$(sed -n 1p watch | cut -c1-2)" = "[x" && test_no_grep ".\{41\}" watch &&
+	terminals resize-window -t watch -x 120 -y 30 &&
+	test_wait_for 20 shows watch "^\[x*>\{70,\}\] 1/5  20 %$" &&
+	test "$(grep -c "^ aten::.* running" watch)" -eq 4
+'
+test_expect_success 'q leaves with status 0 and the last block on the terminal; the run goes on' '
+	press watch q && ended watch 0 &&
+	test_wait_for 20 shows watch "^running .*OFFLINE" && test_no_grep "q leaves" watch &&
+	kill -0 "$(run_pid)"
+'
+test_expect_success 'Ctrl-C leaves with status 130; the run goes on' '
+	open ctrl 60 20 "kgb-agent watch" && test_wait_for 20 shows ctrl "^q leaves" &&
+	press ctrl C-c && ended ctrl 130 && kill -0 "$(run_pid)"
+'
+test_expect_success 'colours come with words, and NO_COLOR ends them' '
+	open plain 80 24 "NO_COLOR=1 kgb-agent watch" && test_wait_for 20 shows plain "^q leaves" &&
+	open color 80 24 "kgb-agent watch" && test_wait_for 20 shows color "^q leaves" &&
+	terminals capture-pane -e -p -t color >color && test_grep "$(printf "\033")\[31mfailed" color &&
+	terminals capture-pane -e -p -t plain >plain && test_no_grep "$(printf "\033")\[3[1-7]m" plain
+'
+test_expect_success 'without a terminal, or on a dumb one: the block once and no escape sequence' '
+	test_expect_code 0 kgb-agent watch --once >once && test_grep "^running .*OFFLINE" once && test_no_grep "\033" once &&
+	open dumb 80 24 "TERM=dumb kgb-agent watch" && test_wait_for 20 shows dumb "^ aten::sum *running" &&
+	test_no_grep "q leaves" dumb && press dumb C-c && ended dumb 130 &&
+	open unknown 80 24 "TERM=nosuch kgb-agent watch" && test_wait_for 20 shows unknown "^ aten::sum *running" &&
+	kgb-agent watch 2>err | head -n 1 >one && test_grep "^running" one && test_no_grep . err
+'
+test_expect_success 'after kill -9 of the run, watch names the command that continues it, and ends with 137' '
+	open full 80 24 "kgb-agent watch" && test_wait_for 20 shows full "^q leaves" &&
+	kill -KILL "$(run_pid)" && ended full 137 &&
+	test_wait_for 20 shows full "resume command_" && test_grep "^cut off [0-9:]*  OFFLINE" full &&
+	test_expect_code 137 kgb-agent watch >out 2>err && test_grep "^cut off" out &&
+	test_expect_code 137 kgb-agent watch --json >out.json 2>err &&
+	python3 -c "import json; assert json.load(open(\"out.json\"))[\"is_cut_off\"]"
+'
+test_expect_success 'when the run ends, watch ends with its status: on a terminal and in a file' '
+	terminals kill-session -t run && rm -rf runs &&
+	open quick 80 24 "KGB_COMMAND_BIN=$TRASH/short kgb-agent add,mm -m command --skip-verify -v" &&
+	test_wait_for 20 shows quick "attempt 1  started" &&
+	open last 80 24 "kgb-agent watch" &&
+	test_expect_code 1 kgb-agent watch >out 2>err &&
+	ended last 1 && ended quick 1 &&
+	test_grep "^completed [0-9:]*  OFFLINE" out &&
+	test_grep "^aten::mm: attempt 1 ended after .*, no kernel" out &&
+	test_wait_for 20 shows last "^completed [0-9:]*  OFFLINE"
+'
+test_done
