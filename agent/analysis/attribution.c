@@ -53,6 +53,12 @@ static void take(const struct kgb_runs *runs, const struct kgb_strv *groups, str
 	}
 }
 
+static void release(struct outcomes *o)
+{
+	kgb_free(o->passed);
+	kgb_free(o->levels);
+}
+
 static void add_row(struct kgb_table *table, const char *factor, const struct outcomes *o,
 		    size_t n_levels, struct kgb_attribution found)
 {
@@ -66,8 +72,7 @@ static void add_row(struct kgb_table *table, const char *factor, const struct ou
 	kgb_table_number(table, isnan(found.explained) ? (double)NAN : found.p, "%.3f", found.p);
 }
 
-static void add_factor(struct kgb_analysis *a, const char *key, bool with_methods,
-		       struct kgb_table *table)
+static void add_categories(struct kgb_analysis *a, const char *key, struct kgb_table *table)
 {
 	KGB_AUTO(strv) struct kgb_strv groups = KGB_STRV_INIT;
 	struct outcomes o;
@@ -75,11 +80,34 @@ static void add_factor(struct kgb_analysis *a, const char *key, bool with_method
 	take(a->runs, &groups, &o);
 	add_row(table, key, &o, o.n_levels,
 		kgb_attribute_to_categories(o.passed, o.n_ops, o.n_runs, o.levels, o.n_levels));
-	if (with_methods)
-		add_row(table, "run", &o, o.n_runs,
-			kgb_attribute_to_methods(o.passed, o.n_ops, o.n_runs));
-	kgb_free(o.passed);
-	kgb_free(o.levels);
+	release(&o);
+}
+
+/** Runs of one method and model are of one level. Where there is only one method, the runs are
+ * compared. */
+static void add_methods(struct kgb_analysis *a, struct kgb_table *table)
+{
+	const size_t n = a->runs->list.n;
+	KGB_AUTO(free) uint32_t *methods = kgb_xcalloc(n + 1, sizeof(*methods));
+	KGB_AUTO(strv) struct kgb_strv none = KGB_STRV_INIT;
+	struct outcomes o;
+	uint32_t n_methods = 0;
+	for (size_t r = 0; r < n; r++) {
+		const struct kgb_run_row *run = &a->runs->list.items[r];
+		size_t same = 0;
+		while (same < r && !(kgb_str_eq(run->method, a->runs->list.items[same].method) &&
+				     kgb_str_eq(run->model, a->runs->list.items[same].model)))
+			same++;
+		methods[r] = same < r ? methods[same] : n_methods++;
+	}
+	take(a->runs, &none, &o);
+	if (n_methods > 1)
+		add_row(table, "method", &o, n_methods,
+			kgb_attribute_to_methods(o.passed, o.n_ops, n, methods, n_methods));
+	if (n > n_methods)
+		add_row(table, "run", &o, n,
+			kgb_attribute_to_methods(o.passed, o.n_ops, n, NULL, 0));
+	release(&o);
 }
 
 static int add(struct kgb_analysis *a, struct kgb_table *table, struct kgb_err *err)
@@ -95,8 +123,9 @@ static int add(struct kgb_analysis *a, struct kgb_table *table, struct kgb_err *
 					"--attribution: '%s' divides operators: name a key that "
 					"each operator has one of, such as category",
 					keys.items[i]);
-		add_factor(a, keys.items[i], i + 1 == keys.n && a->runs->list.n > 1, table);
+		add_categories(a, keys.items[i], table);
 	}
+	add_methods(a, table);
 	kgb_strv_add(a->notes, "by chance: the mean share that permuted labels explain");
 	return 0;
 }

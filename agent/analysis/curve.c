@@ -59,15 +59,17 @@ static void release(struct speeds *s)
 static void add_points(struct kgb_analysis *a, const struct kgb_group *group, size_t run,
 		       const struct speeds *s, struct kgb_table *table)
 {
-	bool ends = false;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(ps) && !ends; i++) {
+	struct kgb_estimate e = {0};
+	size_t n_before = SIZE_MAX;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(ps) && n_before > 0; i++) {
 		size_t n_faster = 0;
 		for (size_t k = 0; k < s->n; k++) {
 			s->values[k] = s->speedups[k] > ps[i];
 			n_faster += s->speedups[k] > ps[i];
 		}
-		const struct kgb_estimate e = kgb_bootstrap_strata(s->values, s->strata, s->n);
-		ends = n_faster == 0; /* so it stays */
+		if (n_faster != n_before) /* else the same operators: the curve falls */
+			e = kgb_bootstrap_strata(s->values, s->strata, s->n);
+		n_before = n_faster;
 		kgb_analysis_begin(a, group, run, table);
 		kgb_table_number(table, ps[i], "%g", ps[i]);
 		kgb_table_count(table, n_faster);

@@ -115,15 +115,16 @@ struct kgb_attribution kgb_attribute_to_categories(const unsigned char *outcomes
 }
 
 struct kgb_attribution kgb_attribute_to_methods(const unsigned char *outcomes, size_t n_ops,
+						size_t n_runs, const uint32_t *methods,
 						size_t n_methods)
 {
-	KGB_AUTO(free) uint32_t *levels = kgb_xcalloc(n_ops * n_methods + 1, sizeof(*levels));
-	for (size_t i = 0; i < n_ops * n_methods; i++)
-		levels[i] = (uint32_t)(i % n_methods);
+	KGB_AUTO(free) uint32_t *levels = kgb_xcalloc(n_ops * n_runs + 1, sizeof(*levels));
+	for (size_t i = 0; i < n_ops * n_runs; i++)
+		levels[i] = methods ? methods[i % n_runs] : (uint32_t)(i % n_runs);
 	return attribute(&(struct shuffle){.outcomes = outcomes,
 					   .n_ops = n_ops,
-					   .n_methods = n_methods,
-					   .n_levels = n_methods,
+					   .n_methods = n_runs,
+					   .n_levels = methods ? n_methods : n_runs,
 					   .levels = levels,
 					   .permute = permute_within_operators});
 }

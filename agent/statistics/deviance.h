@@ -30,8 +30,11 @@ struct kgb_attribution kgb_attribute_to_categories(const unsigned char *outcomes
 						   size_t n_methods, const uint32_t *categories,
 						   size_t n_categories);
 
-/** The share that methods explain. The outcomes of each operator are permuted among methods. */
+/** The share that methods explain, of which each may have several runs: outcomes[i * n_runs + k].
+ * The outcomes of each operator are permuted among runs.
+ * \param methods of each run, below n_methods; NULL: each run is a method */
 struct kgb_attribution kgb_attribute_to_methods(const unsigned char *outcomes, size_t n_ops,
+						size_t n_runs, const uint32_t *methods,
 						size_t n_methods);
 
 #endif

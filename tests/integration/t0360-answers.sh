@@ -110,6 +110,28 @@ test_expect_success 'an interpreter without radon is named with the remedy, stat
 	test_expect_code 4 kgb-agent analyze "runs/n*" --quality --set paths.python=/nowhere 2>err && test_grep "no Python at ./nowhere" err
 '
 
+test_expect_success 'each table and figure of the papers is one command of docs/answers.md' '
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/make_runs.py" papers --whole --named --operators 210 --runs 4 &&
+	sed -n "/^### Tables and figures/,/^What cannot/s/^|.*| .\(analyze RUN[^\`]*\).*/\1/p" "$KGB_TEST_SOURCE_DIR/docs/answers.md" |
+		grep -v -e "--quality" | sort -u >commands && [ "$(wc -l <commands)" -ge 7 ] &&
+	while read -r command; do
+		eval "kgb-agent ${command%%RUN*} papers ${command#*RUN} --json" >answer.json &&
+		python3 -c "
+import json
+answer = json.load(open(\"answer.json\"))
+tables = [value for name, value in answer.items() if name not in (\"schema\", \"notes\")]
+assert tables and all(tables), answer.keys()
+" || return 1
+	done <commands &&
+	kgb-agent analyze papers --only "cublas?gemm*" --by precision+api --json >gemm.json &&
+	python3 -c "
+import json
+rows = [r for r in json.load(open(\"gemm.json\"))[\"rows\"] if r[\"label\"] == \"llm\"]
+assert rows[0][\"operators\"] == sum(r[\"operators\"] for r in rows[1:]) == 14 and len(rows) == 15, rows
+assert not [r for r in rows if \"unknown\" in r[\"group\"]]
+"
+'
+
 test_expect_success 'a run that did not end keeps all its operators, and offline is the first word' '
 	kgb-agent analyze story >out && same unfinished.txt &&
 	kgb-agent analyze story --by code,gpu --json >rows.json && valid analyze rows.json &&

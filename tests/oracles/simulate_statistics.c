@@ -201,7 +201,7 @@ static bool method_alarm(void)
 	unsigned char outcomes[176 * 5];
 	uint32_t categories[176];
 	judge_all(outcomes, categories);
-	return kgb_attribute_to_methods(outcomes, 176, 5).p <= 0.05;
+	return kgb_attribute_to_methods(outcomes, 176, 5, NULL, 0).p <= 0.05;
 }
 
 /** A run of n operators in six slots, seen when 10 % to 70 % of its mean time is over: whether the

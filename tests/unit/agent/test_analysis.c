@@ -91,7 +91,7 @@ static const struct kgb_op_row second_run[] = {
 
 static void add_run(struct scene *s, const char *name, const struct kgb_op_row *rows, size_t n)
 {
-	struct kgb_run_row run = {.name = name};
+	struct kgb_run_row run = {.name = name, .method = name};
 	for (size_t i = 0; i < n; i++)
 		KGB_VEC_ADD(&run.ops, rows[i]);
 	KGB_VEC_ADD(&s->runs.list, run);
@@ -176,10 +176,11 @@ static const struct {
 	 "usd 2 two 0 0; seconds 1 one 0 0; seconds 1 two 1 0.25; seconds 2 one 0 0; "
 	 "seconds 2 two 1 0.25; seconds 5 one 0 0; seconds 5 two 1 0.25; seconds 10 one 2 0.5; "
 	 "seconds 10 two 1 0.25"},
-	/* 3 of 8 are right: 1 - (H(3/4) + H(0)) / 2 H(3/8); by run 1 - (H(2/4) + H(1/4)) / 2 H(3/8)
+	/* 3 of 8 are right: 1 - (H(3/4) + H(0)) / 2 H(3/8); by method 1 - (H(2/4) + H(1/4)) / 2
+	 * H(3/8)
 	 */
-	{"what category and run explain", &kgb_view_attribution, "category",
-	 "factor levels operators runs explained", "category 2 4 2 0.575; run 2 4 2 0.05112"},
+	{"what category and method explain", &kgb_view_attribution, "category",
+	 "factor levels operators runs explained", "category 2 4 2 0.575; method 2 4 2 0.05112"},
 };
 
 static void test_tables(void **state)

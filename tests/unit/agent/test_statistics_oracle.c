@@ -354,10 +354,16 @@ static void test_methods_explain_what_they_make(void **state)
 	unsigned char outcomes[40];
 	for (size_t i = 0; i < 40; i++)
 		outcomes[i] = i % 2 == 0; /* method 0 passes all, method 1 none */
-	const struct kgb_attribution all = kgb_attribute_to_methods(outcomes, 20, 2);
+	const struct kgb_attribution all = kgb_attribute_to_methods(outcomes, 20, 2, NULL, 0);
 	assert_true(fabs(all.explained - 1) < 1e-12 && all.p == 0.001 && all.by_chance < 0.1);
+	/* The same outcomes as two runs of each of two methods on ten operators. */
+	static const uint32_t methods[] = {0, 1, 0, 1}, other[] = {0, 0, 1, 1};
+	const struct kgb_attribution two = kgb_attribute_to_methods(outcomes, 10, 4, methods, 2);
+	assert_true(fabs(two.explained - 1) < 1e-12 && two.p == 0.001);
+	const struct kgb_attribution wrong = kgb_attribute_to_methods(outcomes, 10, 4, other, 2);
+	assert_true(fabs(wrong.explained) < 1e-12 && wrong.p > 0.5);
 	memset(outcomes, 1, sizeof(outcomes));
-	const struct kgb_attribution none = kgb_attribute_to_methods(outcomes, 20, 2);
+	const struct kgb_attribution none = kgb_attribute_to_methods(outcomes, 20, 2, NULL, 0);
 	assert_true(isnan(none.explained) && isnan(none.p));
 }
 
