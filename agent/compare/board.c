@@ -194,7 +194,13 @@ static void rank_all(struct kgb_board *board)
 		board->list.items[i].rank = ranks[i];
 }
 
-int kgb_board_of(const struct kgb_sides *sides, const size_t *ks, size_t n_ks,
+static bool has_row(const struct kgb_side *side, const struct kgb_board_rows *rows, size_t k)
+{
+	const bool has_samples = side->max_tries > side->runs.n;
+	return k == 1 || (k <= side->max_tries && (has_samples || !rows->one_for_repeats));
+}
+
+int kgb_board_of(const struct kgb_sides *sides, const struct kgb_board_rows *rows,
 		 struct kgb_board *out, struct kgb_err *err)
 {
 	struct shared shared;
@@ -203,14 +209,17 @@ int kgb_board_of(const struct kgb_sides *sides, const size_t *ks, size_t n_ks,
 	out->n_left_out = shared.n_left_out;
 	for (size_t s = 0; shared.n > 0 && s < sides->list.n; s++) {
 		const struct kgb_side *side = &sides->list.items[s];
-		for (size_t i = 0; i < n_ks; i++)
-			if (ks[i] == 1 || ks[i] <= side->max_tries)
-				add_contender(out, side, ks[i], &shared.ops.items[s * shared.n],
-					      shared.n);
+		for (size_t i = 0; i < rows->n; i++)
+			if (has_row(side, rows, rows->ks[i]))
+				add_contender(out, side, rows->ks[i],
+					      &shared.ops.items[s * shared.n], shared.n);
 	}
 	KGB_VEC_RELEASE(&shared.ops);
 	if (shared.n == 0)
 		return kgb_fail(err, KGB_ERR_INVALID, "the runs share no operator");
+	if (out->list.n == 0)
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"no method has that many attempts at an operator");
 	rank_all(out);
 	return 0;
 }

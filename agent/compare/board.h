@@ -41,11 +41,17 @@ struct kgb_board {
 	size_t n_left_out; /* that a side lacks */
 };
 
-/** Rank the sides. Each has a row for one attempt, and one for each further k of `ks` that an
- * operator of it has attempts for. Ranks are those of kgb_rank_with_ties: two share a rank unless a
- * test on their operators (sign flips, adjusted for all pairs by Holm) separates them. INVALID when
- * the sides share no operator. */
-KGB_MUST_CHECK int kgb_board_of(const struct kgb_sides *sides, const size_t *ks, size_t n_ks,
+/** Which rows a side has: for the best of k attempts, for each k that an operator of it has
+ * attempts for. */
+struct kgb_board_rows {
+	size_t ks[8], n;
+	bool one_for_repeats; /* repeats of a run have only k = 1; samples have all */
+};
+
+/** Rank the sides. Ranks are those of kgb_rank_with_ties: two share a rank unless a test on their
+ * operators (sign flips, adjusted for all pairs by Holm) separates them. INVALID when the sides
+ * share no operator. */
+KGB_MUST_CHECK int kgb_board_of(const struct kgb_sides *sides, const struct kgb_board_rows *rows,
 				struct kgb_board *out, struct kgb_err *err);
 void kgb_board_release(struct kgb_board *board);
 

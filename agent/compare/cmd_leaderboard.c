@@ -9,7 +9,6 @@
 #include "agent/compare/unlike.h"
 #include "agent/report/common.h"
 
-#define MOST_KS 8
 #define RIGHT "Operators solved, %"
 #define COST "Speedup over the baseline (geometric means), and the cost of an operator"
 
@@ -138,20 +137,21 @@ static void add_pair(struct kgb_table *table, const struct kgb_board *board,
 
 /* ---- the command ---- */
 
-static int parse_ks(const char *text, size_t ks[MOST_KS], size_t *n_out, struct kgb_err *err)
+static int parse_rows(const char *text, struct kgb_board_rows *out, struct kgb_err *err)
 {
 	KGB_AUTO(strv) struct kgb_strv words = KGB_STRV_INIT;
-	kgb_strv_split(&words, text, ',');
-	*n_out = 0;
+	kgb_strv_split(&words, text ? text : "1,5", ',');
+	*out = (struct kgb_board_rows){.one_for_repeats = !text};
 	for (size_t i = 0; i < words.n; i++) {
 		struct kgb_err fault = KGB_ERR_INIT;
 		int64_t k = 0;
-		if (kgb_parse_i64(words.items[i], 1, 10000, &k, &fault) < 0 || *n_out == MOST_KS)
+		if (kgb_parse_i64(words.items[i], 1, 10000, &k, &fault) < 0 ||
+		    out->n == KGB_ARRAY_LEN(out->ks))
 			return kgb_fail(
 				err, KGB_ERR_INVALID,
-				"--at '%s': write up to %d numbers of attempts, such as 1,5", text,
-				MOST_KS);
-		ks[(*n_out)++] = (size_t)k;
+				"--at '%s': write up to %zu numbers of attempts, such as 1,5", text,
+				KGB_ARRAY_LEN(out->ks));
+		out->ks[out->n++] = (size_t)k;
 	}
 	return 0;
 }
@@ -185,13 +185,12 @@ static int answer(const struct kgb_cli *cli, const struct kgb_runs *runs, struct
 {
 	KGB_AUTO(sides) struct kgb_sides sides = {.arena = KGB_ARENA_INIT};
 	struct kgb_board board = {0};
-	size_t ks[MOST_KS], n_ks = 0;
+	struct kgb_board_rows rows;
 	const enum kgb_sides_by by = cli->flags.each ? KGB_SIDES_BY_RUN : KGB_SIDES_BY_METHOD;
-	if (parse_ks(cli->flags.at ? cli->flags.at : "1,5", ks, &n_ks, err) < 0 ||
-	    kgb_sides_of(runs, by, &sides, err) < 0 ||
+	if (parse_rows(cli->flags.at, &rows, err) < 0 || kgb_sides_of(runs, by, &sides, err) < 0 ||
 	    kgb_sides_check_alike(&sides, cli->flags.force, &sheet->notes, err) < 0)
 		return -1;
-	const int rc = kgb_board_of(&sides, ks, n_ks, &board, err);
+	const int rc = kgb_board_of(&sides, &rows, &board, err);
 	if (rc == 0)
 		add_board(&sides, &board, sheet);
 	kgb_board_release(&board);
@@ -215,8 +214,9 @@ static int leaderboard(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
-	KGB_OPTION_OF_FLAG("at", 0, STR, at, "K,...",
-			   "rows for the best of K attempts at each operator (default: 1,5)"),
+	KGB_OPTION_OF_FLAG(
+		"at", 0, STR, at, "K,...",
+		"rows for the best of K attempts at each operator (default: 1, and 5 of a bare model)"),
 	KGB_OPTION_OF_FLAG("each", 0, FLAG, each, NULL, "rank each run, also repeats of a method"),
 	KGB_OPTION_OF_FLAG("force", 0, FLAG, force, NULL,
 			   "rank runs that measure different things, and say so"),
@@ -227,10 +227,9 @@ static const struct kgb_opt options[] = {
 
 static const char help[] =
 	"Ranks methods by the share of operators that they solve, on the operators that all have. Runs of one method are its\n"
-	"repeats; the samples of a bare model are its attempts. A method with several attempts at an operator has a row for\n"
-	"one attempt and a row for the best of five. Two methods share a rank unless a test separates them: a rank 1-3 is\n"
-	"shared by three (docs/statistics.md). Runs with other specifications, GPUs, baselines or budgets, or of which one is\n"
-	"offline, are refused. Without RUN: the latest series.\n"
+	"repeats; the samples of a bare model are its attempts, and it has a second row for the best of five. Two methods\n"
+	"share a rank unless a test separates them: a rank 1-3 is shared by three (docs/statistics.md). Runs with other\n"
+	"specifications, GPUs, baselines or budgets, or of which one is offline, are refused. Without RUN: the latest series.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent leaderboard results/\n"

@@ -273,8 +273,12 @@ for place, (name, row) in enumerate(zip(names, answer[\"rows\"])):
     assert row[\"rank_worst\"] == 5 - sum(p[\"better\"] == name for p in apart), row
 assert rows[\"llm\", 1][\"rank\"] == rows[\"naive_cc\", 1][\"rank\"] and rows[\"weak_cc\", 1][\"rank\"] == \"5\"
 " &&
+	mixture five naive_cc=0 normal_cc=0 --repeat 5 --operators 12 &&
+	kgb-agent leaderboard five --csv >out && [ "$(wc -l <out)" -eq 3 ] &&
+	kgb-agent leaderboard five --at 1,5 --csv >out && [ "$(wc -l <out)" -eq 5 ] &&
 	kgb-agent leaderboard board --at 10 --csv >out && [ "$(wc -l <out)" -eq 2 ] &&
-	test_expect_code 2 kgb-agent leaderboard board --at 0 2>err && test_grep "at .0.: write up to" err
+	test_expect_code 2 kgb-agent leaderboard board --at 0 2>err && test_grep "at .0.: write up to" err &&
+	test_expect_code 2 kgb-agent leaderboard five --at 6 2>err && test_grep "no method has that many attempts" err
 '
 
 test_expect_success 'power says how many operators and attempts a difference needs' '

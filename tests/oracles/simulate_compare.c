@@ -157,7 +157,8 @@ static bool is_apart(const struct truth *truths, size_t n, size_t k)
 	struct kgb_err err = KGB_ERR_INIT;
 	bool apart = false;
 	draw(&sides, 60, truths, n);
-	KGB_ASSERT(kgb_board_of(&sides, &k, 1, &board, &err) == 0);
+	KGB_ASSERT(kgb_board_of(&sides, &(struct kgb_board_rows){.ks = {k}, .n = 1}, &board,
+				&err) == 0);
 	KGB_VEC_FOREACH(contest, &board.contests)
 		apart = apart || contest->is_separated;
 	kgb_board_release(&board);
