@@ -161,7 +161,7 @@ static struct kgb_contest contest(const struct kgb_board *board, size_t better, 
 	struct kgb_contest contest = {.better = better,
 				      .other = other,
 				      .d = kgb_paired_difference(a->passed, b->passed, n),
-				      .detectable = kgb_detectable(sd, (double)n, KGB_POWER)};
+				      .detectable = kgb_detectable_by_flips(sd, n, KGB_POWER)};
 	contest.p = contest.d.p;
 	return contest;
 }

@@ -110,7 +110,7 @@ static void add_measure(struct kgb_table *table, const struct kgb_measure *m,
 		kgb_table_number(table, v->p, "<0.001");
 	else
 		kgb_table_number(table, v->p, "%.2g", v->p);
-	if (m->kind == KGB_SHARE && v->detectable > 1)
+	if (isinf(v->detectable) || (m->kind == KGB_SHARE && v->detectable > 1))
 		kgb_table_number(table, v->detectable, "none");
 	else
 		kgb_table_number(table, v->detectable, "%.*f%s", m->digits, scale * v->detectable,
@@ -190,8 +190,8 @@ static void add_verdict(const struct kgb_versus *v, const struct kgb_measure *m,
 	double size = 0;
 	const enum kgb_outcome outcome = kgb_versus_outcome(v, m, &size);
 	KGB_AUTO(free)
-	char *text = is_ratio   ? kgb_xasprintf("a factor of %.2f", size)
-		     : size > 1 ? kgb_xstrdup("none")
+	char *text = isinf(size) || (!is_ratio && size > 1) ? kgb_xstrdup("none")
+		     : is_ratio ? kgb_xasprintf("a factor of %.2f", size)
 				: kgb_xasprintf("%.1f points", 100 * size);
 	switch (outcome) {
 	case KGB_OUTCOME_NOTHING:

@@ -142,18 +142,20 @@ static void add_row(struct kgb_table *table, const struct kgb_measure *measure,
 	const bool is_ratio = measure->kind == KGB_RATIO;
 	const double size = is_ratio ? log1p(effect) : effect;
 	const double sd = kgb_attempts_sd(basis->within, basis->between, basis->m);
-	const double now = basis->n > 0 ? kgb_power(size, sd, basis->n) : (double)NAN;
+	const bool is_enough = basis->n >= KGB_FEWEST_OPERATORS;
+	const double now = is_enough ? kgb_power(size, sd, basis->n) : 0;
 	kgb_table_word(table, is_ratio ? "speedup" : "correct");
 	if (is_ratio)
 		kgb_table_number(table, 1 + effect, "%.2fx", 1 + effect);
 	else
 		kgb_table_number(table, effect, "%.1f points", 100 * effect);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(attempts); i++)
-		add_count(table,
-			  kgb_needed_n(size,
-				       kgb_attempts_sd(basis->within, basis->between, attempts[i]),
-				       power));
-	add_count(table, kgb_needed_attempts(size, basis->within, basis->between, basis->n, power));
+	for (size_t i = 0; i < KGB_ARRAY_LEN(attempts); i++) {
+		const double of_m = kgb_attempts_sd(basis->within, basis->between, attempts[i]);
+		add_count(table, fmax(kgb_needed_n(size, of_m, power), KGB_FEWEST_OPERATORS));
+	}
+	add_count(table, is_enough ? kgb_needed_attempts(size, basis->within, basis->between,
+							 basis->n, power)
+				   : (double)INFINITY);
 	kgb_table_number(table, now, "%.0f %%", 100 * now);
 }
 

@@ -266,7 +266,7 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 	size_t n_kernels = 0, n_passed = 0;
 	KGB_AUTO(free) double *speedups = speedups_on(join, gpu);
 	const struct kgb_mean mean = kgb_geometric_mean_of_correct(speedups, join->kernels.n);
-	const double least = exp(kgb_detectable(ratio->sd, (double)ratio->n, POWER));
+	const double least = exp(kgb_detectable_by_flips(ratio->sd, ratio->n, POWER));
 	KGB_VEC_FOREACH(kernel, &join->kernels) {
 		const struct cell *cell = &kernel->cells[gpu];
 		n_kernels += cell->n_judged > 0;
@@ -286,7 +286,10 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 	kgb_table_number(table, ratio->high, "%s", "");
 	kgb_table_number(table, gpu > 0 ? (double)ratio->n : (double)NAN, "%zu", ratio->n);
 	kgb_table_number(table, ratio->p, "%.2g", ratio->p);
-	kgb_table_number(table, least, "%.2fx", least);
+	if (isinf(least))
+		kgb_table_number(table, least, "none");
+	else
+		kgb_table_number(table, least, "%.2fx", least);
 }
 
 /** How far speedups are apart, in words. */

@@ -128,7 +128,7 @@ void kgb_versus(const struct kgb_match *match, const struct kgb_measure *measure
 	out->p = out->d.n > 0 ? out->d.p : (double)NAN;
 	if (measure->kind == KGB_SHARE)
 		out->d.sd = null_sd(match, a, b, n);
-	out->detectable = kgb_detectable(out->d.sd, (double)out->d.n, KGB_POWER);
+	out->detectable = kgb_detectable_by_flips(out->d.sd, out->d.n, KGB_POWER);
 	if (is_ratio)
 		out->detectable = exp(out->detectable);
 }

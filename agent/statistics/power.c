@@ -78,6 +78,12 @@ double kgb_detectable(double sd, double n, double power)
 	return n > 0 ? sum_of_quantiles(power) * sd / sqrt(n) : (double)NAN;
 }
 
+double kgb_detectable_by_flips(double sd, size_t n, double power)
+{
+	return n > 0 && n < KGB_FEWEST_OPERATORS ? (double)INFINITY
+						 : kgb_detectable(sd, (double)n, power);
+}
+
 static double normal_cdf(double z)
 {
 	return erfc(-z / M_SQRT2) / 2;

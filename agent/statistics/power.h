@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+/* The smallest p value of n sign flips is 2^(1 - n): fewer operators have none of 0.05 or less. */
+#define KGB_FEWEST_OPERATORS 6
 #define KGB_Z_95 1.9599639845400545 /* quantile 0.975 of the standard normal distribution */
 
 /** Standard deviation of "A passed minus B passed" over operators, when they disagree on this share
@@ -54,6 +56,10 @@ double kgb_needed_attempts(double effect, double within, double between, double 
 /** Smallest mean difference that a two-sided test at 5 % finds with this power: (z(0.975) +
  * z(power)) sd / sqrt(n), n effective. NaN when n <= 0. */
 double kgb_detectable(double sd, double n, double power);
+
+/** The same for the sign-flip test (kgb_sign_flip): infinite for fewer than KGB_FEWEST_OPERATORS.
+ */
+double kgb_detectable_by_flips(double sd, size_t n, double power);
 
 /** Probability that a two-sided test at 5 % finds a mean difference `effect`: Phi(d - z) + Phi(-d -
  * z), d = |effect| sqrt(n) / sd. */

@@ -308,6 +308,18 @@ static void test_flips_of_one_size_are_counted_not_drawn(void **state)
 	assert_true(fabs(kgb_null_sd(differences + 40, 20, 0.5) - 0.5 / sqrt(20)) < 1e-15);
 }
 
+static void test_few_operators_show_nothing(void **state)
+{
+	(void)state;
+	static const double equal[] = {1, 1, 1, 1, 1, 1};
+	for (size_t n = 1; n <= 6; n++) {
+		const double least = kgb_detectable_by_flips(0.5, n, 0.8);
+		assert_true(isinf(least) == (kgb_sign_flip(equal, n) > 0.05));
+	}
+	assert_true(kgb_detectable_by_flips(0.5, 6, 0.8) == kgb_detectable(0.5, 6, 0.8));
+	assert_true(isnan(kgb_detectable_by_flips(0.5, 0, 0.8)));
+}
+
 static void test_a_ratio_is_that_of_its_operators(void **state)
 {
 	(void)state;
@@ -373,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_statistics_are_those_of_scipy_and_statsmodels),
 		cmocka_unit_test(test_figures_that_the_literature_gives),
 		cmocka_unit_test(test_flips_of_one_size_are_counted_not_drawn),
+		cmocka_unit_test(test_few_operators_show_nothing),
 		cmocka_unit_test(test_a_ratio_is_that_of_its_operators),
 		cmocka_unit_test(test_a_mean_over_what_all_have),
 		cmocka_unit_test(test_expected_cost_of_a_success),
