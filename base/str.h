@@ -20,8 +20,8 @@ bool kgb_str_is_one_of(const char *word, const char *const *words);
 /** A whole decimal number within [min, max]; no blanks, no trailing text. */
 KGB_MUST_CHECK int kgb_parse_i64(const char *s, int64_t min, int64_t max, int64_t *out,
 				 struct kgb_err *err);
-/** "90s", "1500ms", "10m", "2h" -> milliseconds. A bare number is an error (KGB_ERR_INVALID names
- * the units). */
+/** "90s", "1500ms", "10m", "2h", "30d" -> milliseconds. A bare number is an error (KGB_ERR_INVALID
+ * names the units). */
 KGB_MUST_CHECK int kgb_parse_duration_ms(const char *s, int64_t *out_ms, struct kgb_err *err);
 /** "512", "64KiB", "10MiB", "2GiB", also KB/MB/GB (decimal) -> bytes. */
 KGB_MUST_CHECK int kgb_parse_size_bytes(const char *s, int64_t *out_bytes, struct kgb_err *err);

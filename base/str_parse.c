@@ -81,6 +81,7 @@ static const struct unit duration_units[] = {
 	{"s", 1000},
 	{"m", INT64_C(60) * 1000},
 	{"h", INT64_C(60) * 60 * 1000},
+	{"d", INT64_C(24) * 60 * 60 * 1000},
 };
 
 /* Durations are multiplied to nanoseconds elsewhere: refuse values that would overflow. */
@@ -96,9 +97,9 @@ int kgb_parse_duration_ms(const char *s, int64_t *out_ms, struct kgb_err *err)
 	kgb_brief(s, shown);
 	if (!scan_number(s, &value, &too_large, &unit))
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"'%s' is not a duration: write 90s, 1500ms, 10m or 2h", shown);
+				"'%s' is not a duration: write 90s, 1500ms, 10m, 2h or 30d", shown);
 	if (!*unit)
-		return kgb_fail(err, KGB_ERR_INVALID, "'%s' needs a unit: ms, s, m or h", shown);
+		return kgb_fail(err, KGB_ERR_INVALID, "'%s' needs a unit: ms, s, m, h or d", shown);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(duration_units); i++) {
 		if (strcmp(unit, duration_units[i].name) != 0)
 			continue;
@@ -108,7 +109,7 @@ int kgb_parse_duration_ms(const char *s, int64_t *out_ms, struct kgb_err *err)
 		*out_ms = value;
 		return 0;
 	}
-	return kgb_fail(err, KGB_ERR_INVALID, "'%s' has an unknown unit '%s': use ms, s, m or h",
+	return kgb_fail(err, KGB_ERR_INVALID, "'%s' has an unknown unit '%s': use ms, s, m, h or d",
 			shown, kgb_brief(unit, shown_unit));
 }
 

@@ -126,7 +126,7 @@ static void test_every_message(void **state)
 		const char *text, *msg;
 	} cases[] = {
 		{"limits:\n  wall: 90\n",
-		 "c.yaml:2:9: limits.wall: '90' needs a unit: ms, s, m or h"},
+		 "c.yaml:2:9: limits.wall: '90' needs a unit: ms, s, m, h or d"},
 		{"limits: {wall: 2h}\n",
 		 "c.yaml:1:16: limits.wall: '2h' is out of range: must be 1s to 1h"},
 		{"limits: {wall: 999ms}\n",
@@ -258,9 +258,9 @@ static void test_json_documents_decode_without_positions(void **state)
 	assert_string_equal(s.env.values[2], "true");
 	assert_ok(kgb_json_parse(bad, strlen(bad), &bad_json, &err), err);
 	assert_fails(kgb_decode(settings_table, NULL, bad_json, &s, &arena, &err), err,
-		     "limits.wall: '90' needs a unit: ms, s, m or h");
+		     "limits.wall: '90' needs a unit: ms, s, m, h or d");
 	assert_fails(kgb_decode(settings_table, &named, bad_json, &s, &arena, &err), err,
-		     "body: limits.wall: '90' needs a unit: ms, s, m or h");
+		     "body: limits.wall: '90' needs a unit: ms, s, m, h or d");
 }
 
 static void test_single_settings(void **state)
@@ -300,7 +300,7 @@ static void test_single_settings_that_are_refused(void **state)
 	static const struct {
 		const char *path, *text, *msg;
 	} cases[] = {
-		{"limits.wall", "90", "KGB_X: '90' needs a unit: ms, s, m or h"},
+		{"limits.wall", "90", "KGB_X: '90' needs a unit: ms, s, m, h or d"},
 		{"limits.wall", "2h", "KGB_X: '2h' is out of range: must be 1s to 1h"},
 		{"devices", "many", "KGB_X: 'many' is not a whole number"},
 		{"speed", "", "KGB_X: '' is not one of slow, normal, fast"},
