@@ -49,9 +49,7 @@ int kgb_workspace__signature(git_signature **out, struct kgb_err *err)
 	return rc < 0 ? kgb_workspace__fail(err, rc, "make a signature") : 0;
 }
 
-/* Start libgit2 so that nothing outside of the repository steers it. Counted: each call needs a
- * git_libgit2_shutdown. */
-static int start_libgit2(struct kgb_err *err)
+int kgb_workspace__start(struct kgb_err *err)
 {
 	static const git_config_level_t levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA,
 						    GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG,
@@ -98,7 +96,7 @@ static int prepare(struct kgb_workspace *ws, const char *worktree, struct kgb_er
 	*ws = (struct kgb_workspace){.worktree_fd = -1};
 	if (kgb_fs_opendir(AT_FDCWD, worktree, &fd, err) < 0)
 		return -1;
-	if (start_libgit2(err) < 0) {
+	if (kgb_workspace__start(err) < 0) {
 		kgb_close(fd);
 		return -1;
 	}

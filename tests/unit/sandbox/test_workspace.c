@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/workspace.h"
 #include "tests/unit/sandbox/workspace_history.h"
 
@@ -503,10 +504,44 @@ static void test_places_that_cannot_be_used_are_refused(void **state)
 	assert_int_equal(err.domain, KGB_ERR_DOMAIN_GIT);
 }
 
+static void test_a_diff_shows_what_changed(void **state)
+{
+	static const struct {
+		const char *before, *after, *hunks;
+		struct kgb_text_diff count;
+		double similarity;
+	} cases[] = {
+		{"a\nb\nc\n", "a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", {2, 1, 1}, 2.0 / 3},
+		{"a\n", "a\n", "", {1, 0, 0}, 1},
+		{"", "", "", {0, 0, 0}, 1},
+		{"a\n", "", "@@ -1 +0,0 @@\n-a\n", {0, 0, 1}, 0},
+		{"a",
+		 "a\nb",
+		 "@@ -1 +1,2 @@\n-a\n\\ No newline at end of file\n+a\n+b\n\\ No newline at end of file\n",
+		 {0, 2, 1},
+		 0},
+		{"\x1b\xff\n", "x\n", "@@ -1 +1 @@\n-\x1b\xff\n+x\n", {0, 1, 1}, 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
+		KGB_AUTO(buf) struct kgb_buf before = KGB_BUF_INIT(0), after = KGB_BUF_INIT(0);
+		KGB_AUTO(buf) struct kgb_buf hunks = KGB_BUF_INIT(0);
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_text_diff count;
+		kgb_buf_adds(&before, cases[i].before);
+		kgb_buf_adds(&after, cases[i].after);
+		assert_ok(kgb_text_diff(&before, &after, &hunks, &count, &err), &err);
+		assert_string_equal(hunks.ptr, cases[i].hunks);
+		assert_memory_equal(&count, &cases[i].count, sizeof(count));
+		assert_true(kgb_text_diff_similarity(&count) == cases[i].similarity);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define PLACED_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		cmocka_unit_test(test_a_diff_shows_what_changed),
 		PLACED_TEST(test_the_first_commit_holds_prompt_and_instructions),
 		PLACED_TEST(test_each_change_of_the_kernel_is_one_commit),
 		PLACED_TEST(test_a_judged_kernel_is_committed_as_it_was),
