@@ -2,50 +2,52 @@
 /** \file
  * `runs`: which runs there are.
  */
-#include <fts.h>
+#include <fcntl.h>
 #include <math.h>
-#include <sys/stat.h>
 
 #include "agent/answers/figures.h"
+#include "agent/answers/prune_runs.h"
 #include "agent/answers/sheet.h"
+#include "agent/evidence/prune.h"
 #include "agent/report/common.h"
 #include "agent/store/rundir.h"
 #include "agent/store/series.h"
+#include "base/system/fs.h"
+#include "sandbox/isolation/disk.h"
 
 /* The name is last, whole on any terminal: it is what other commands are given. */
 static const struct kgb_table_column columns[] = {
 	{"status", "state", NULL}, {"operators", NULL, NULL},     {"passed", "passed", NULL},
-	{"usd", "USD", NULL},      {"bytes", "MB on disk", NULL}, {"method", NULL, NULL},
-	{"model", "model", NULL},  {"start_time", NULL, NULL},    {"path", NULL, NULL},
-	{"run", "run", NULL},
+	{"usd", "USD", NULL},      {"bytes", "MB on disk", NULL}, {"pruned", NULL, NULL},
+	{"method", NULL, NULL},    {"model", "model", NULL},      {"start_time", NULL, NULL},
+	{"path", NULL, NULL},      {"run", "run", NULL},
 };
 
-/** Bytes that the files below take on the disk. */
-static double size_on_disk(const char *path)
+/** Bytes that a run takes on the disk, and whether it was pruned. */
+static double size_on_disk(const char *path, bool *is_pruned)
 {
-	KGB_AUTO(free) char *copy = kgb_xstrdup(path);
-	char *const roots[] = {copy, NULL};
-	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	double bytes = 0;
-	if (!walk)
+	struct kgb_disk_usage usage = {0};
+	KGB_AUTO(fd) int fd = -1;
+	*is_pruned = false;
+	if (kgb_fs_opendir(AT_FDCWD, path, &fd, NULL) < 0 ||
+	    kgb_disk_usage_add(fd, ".", &usage, NULL) < 0)
 		return (double)NAN;
-	for (const FTSENT *entry = fts_read(walk); entry; entry = fts_read(walk))
-		if (entry->fts_info != FTS_DP && entry->fts_statp)
-			bytes += 512.0 * (double)entry->fts_statp->st_blocks;
-	fts_close(walk);
-	return bytes;
+	*is_pruned = kgb_run_is_pruned(fd);
+	return (double)usage.bytes;
 }
 
 static void add_run(struct kgb_table *table, const struct kgb_run_row *run)
 {
 	struct kgb_figures f;
 	kgb_figures_of(run, NULL, &f);
-	const double bytes = size_on_disk(run->path);
+	bool is_pruned;
+	const double bytes = size_on_disk(run->path, &is_pruned);
 	kgb_table_word(table, run->status);
 	kgb_table_number(table, (double)f.n, "%zu", f.n);
 	kgb_table_number(table, (double)f.n_correct, "%zu/%zu", f.n_correct, f.n);
 	kgb_table_number(table, f.dollars, "%.2f", f.dollars);
-	kgb_table_number(table, bytes, "%.1f", bytes / 1e6);
+	kgb_table_number(table, bytes, is_pruned ? "%.1f pruned" : "%.1f", bytes / 1e6);
+	kgb_table_word(table, is_pruned ? "yes" : "no");
 	kgb_table_word(table, run->method);
 	kgb_table_word(table, run->is_offline ? KGB_MARK_OFFLINE : run->model);
 	kgb_table_word(table, run->start_time);
@@ -72,6 +74,8 @@ static int list_runs(struct kgb_cli *cli)
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
 	struct kgb_sheet sheet = {.schema = "kgb.runs/1", .tables = {{"runs", KGB_TABLE(columns)}}};
+	if (kgb_cli_take_action(cli, "prune"))
+		return kgb_prune_runs(cli);
 	if (name_all(cli, &err) < 0 || kgb_runs_open(cli, &runs, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_VEC_FOREACH(run, &runs.list)
@@ -82,6 +86,10 @@ static int list_runs(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
+	KGB_OPTION_OF_FLAG("older-than", 0, STR, older_than, "TIME",
+			   "prune: only runs whose last record is older, such as 30d"),
+	KGB_OPTION_OF_FLAG("dry-run", 'n', FLAG, dry_run, NULL,
+			   "prune: only say how much it would free"),
 	KGB_OPTIONS_OF_FORMATS,
 	KGB_OPTION_RUNS_DIR,
 	{0},
@@ -90,17 +98,23 @@ static const struct kgb_opt options[] = {
 static const char help[] =
 	"The runs that there are, latest first, or those named: a name, a folder, a folder of runs or a pattern.\n"
 	"\n"
+	"prune drops what no figure needs: the homes and workspaces of agents, their git histories and the recorded model\n"
+	"requests. Results, journal, kernels, verdicts, samples, prompts and event streams stay. A pruned run cannot be\n"
+	"replayed; all else works. A run that another process holds is left alone.\n"
+	"\n"
 	"examples:\n"
 	"  kgb-agent runs\n"
 	"  kgb-agent runs 'llm_*' --csv\n"
+	"  kgb-agent runs prune --older-than 30d --dry-run\n"
 	"\n"
-	"exit status: 0, 2 usage or a file that cannot be read\n";
+	"exit status: 0, 1 a run could not be pruned, 2 usage or a file that cannot be read, 75 another process holds a\n"
+	"run that is to be pruned\n";
 
 const struct kgb_command kgb_runs_command = {
 	.usage = {.name = "runs",
-		  .positional = "[RUN...]",
+		  .positional = "[prune] [RUN...]",
 		  .max_positional = SIZE_MAX,
-		  .summary = "Show the runs, their state and cost",
+		  .summary = "Show the runs, their state and cost, or drop bulky evidence",
 		  .help = help,
 		  .options = options},
 	.one = "run",

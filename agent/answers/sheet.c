@@ -7,6 +7,13 @@
 
 #define DEFAULT_WIDTH 80
 
+int kgb_sheet_check_form(const struct kgb_cli *cli, struct kgb_err *err)
+{
+	if (cli->flags.json + cli->flags.csv + cli->flags.markdown > 1)
+		return kgb_fail(err, KGB_ERR_INVALID, "choose one of --json, --csv and --markdown");
+	return 0;
+}
+
 /** Read the runs that a word added to those found before. */
 static int read_found(const struct kgb_strv *paths, const char *word, struct kgb_runs *out,
 		      struct kgb_err *err)
@@ -23,8 +30,8 @@ int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, struct kgb_err *err
 {
 	KGB_AUTO(free) char *dir = kgb_config_runs(&cli->config);
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
-	if (cli->flags.json + cli->flags.csv + cli->flags.markdown > 1)
-		return kgb_fail(err, KGB_ERR_INVALID, "choose one of --json, --csv and --markdown");
+	if (kgb_sheet_check_form(cli, err) < 0)
+		return -1;
 	/* Once without a word, which is the latest run. */
 	for (size_t i = 0; i == 0 || i < cli->operators.n; i++) {
 		const struct kgb_strv word = {.items = cli->operators.items + i,

@@ -27,6 +27,8 @@ struct kgb_sheet {
 	} tables[KGB_SHEET_TABLES + 1];
 };
 
+/** INVALID with two of --json, --csv and --markdown. */
+KGB_MUST_CHECK int kgb_sheet_check_form(const struct kgb_cli *cli, struct kgb_err *err);
 /** Read the runs that the command line names. */
 KGB_MUST_CHECK int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, struct kgb_err *err);
 /** Print it in the form that the command line asks for; returns the exit status. */

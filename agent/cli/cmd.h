@@ -30,6 +30,7 @@ struct kgb_flags {
 	const char *by, *only; /* analyze; by: compare too */
 	const char *output; /* report --output */
 	const char *source, *category, *failed_of, *not_in; /* filters of operators */
+	const char *older_than; /* runs prune */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	const char *effect, *power; /* of power */
@@ -74,9 +75,12 @@ extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_co
 	kgb_dataset_command, kgb_doctor_command, kgb_config_command, kgb_rebuild_command,
 	kgb_resume_command, kgb_replay_command, kgb_setup_command, kgb_runs_command,
 	kgb_analyze_command, kgb_compare_command, kgb_report_command, kgb_leaderboard_command,
-	kgb_power_command, kgb_watch_command;
+	kgb_power_command, kgb_watch_command, kgb_show_command, kgb_export_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
+/** Take a word that says what to do off the front of the positionals; false: another one is there.
+ */
+bool kgb_cli_take_action(struct kgb_cli *cli, const char *action);
 /** Print err and return kgb_err_exit. */
 int kgb_cli_fail(const struct kgb_err *err, int invalid);
 /** Whether the disk is full, or the user's share of it. */

@@ -278,18 +278,6 @@ static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_st
 	return rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
-/** The first word says what to do; the others are operators. */
-static bool take_action(struct kgb_cli *cli, const char *action)
-{
-	struct kgb_strv *words = &cli->operators;
-	if (words->n == 0 || !kgb_str_eq(words->items[0], action))
-		return false;
-	kgb_free(words->items[0]);
-	words->n--;
-	memmove(&words->items[0], &words->items[1], (words->n + 1) * sizeof(words->items[0]));
-	return true;
-}
-
 static int act_on_dataset(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -302,7 +290,7 @@ static int act_on_dataset(struct kgb_cli *cli)
 	} actions[] = {{"lint", lint}, {"table", table}, {"prompt", print_tasks}};
 	size_t action = 0;
 	int rc = 0;
-	while (action < KGB_ARRAY_LEN(actions) && !take_action(cli, actions[action].name))
+	while (action < KGB_ARRAY_LEN(actions) && !kgb_cli_take_action(cli, actions[action].name))
 		action++;
 	if (action == KGB_ARRAY_LEN(actions)) {
 		static const char *const known[] = {"lint", "table", "prompt"};

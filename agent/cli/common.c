@@ -10,6 +10,17 @@
 #include "base/log.h"
 #include "base/system/fs.h"
 
+bool kgb_cli_take_action(struct kgb_cli *cli, const char *action)
+{
+	struct kgb_strv *words = &cli->operators;
+	if (words->n == 0 || !kgb_str_eq(words->items[0], action))
+		return false;
+	kgb_free(words->items[0]);
+	words->n--;
+	memmove(&words->items[0], &words->items[1], (words->n + 1) * sizeof(words->items[0]));
+	return true;
+}
+
 int kgb_cli_fail(const struct kgb_err *err, int invalid)
 {
 	kgb_log_err(err);

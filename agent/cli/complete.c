@@ -130,15 +130,21 @@ static const struct kgb_opt *option_before(const struct kgb_subcommand *command,
 static void offer_positional(struct kgb_buf *out, const struct kgb_subcommand *command,
 			     bool is_first, const char *typed)
 {
-	static const char *const actions[] = {"lint", "table", "prompt", NULL};
+	static const struct {
+		const char *command;
+		const char *words[4]; /* what its first positional may be besides */
+	} actions[] = {{"dataset", {"lint", "table", "prompt"}},
+		       {"runs", {"prune"}}};
 
 	if (!command->positional || kgb_str_eq(command->positional, "FILE"))
 		return;
-	if (kgb_str_eq(command->positional, "[RUN]"))
+	for (size_t i = 0; is_first && i < KGB_ARRAY_LEN(actions); i++)
+		if (kgb_str_eq(command->name, actions[i].command))
+			offer_words(out, actions[i].words, typed);
+	if (strstr(command->positional, "RUN"))
 		offer_runs(out, typed);
-	else if (kgb_str_eq(command->name, "dataset") && is_first)
-		offer_words(out, actions, typed);
-	else
+	if (strstr(command->positional, "OPERATOR") &&
+	    !(is_first && kgb_str_eq(command->name, "dataset")))
 		offer_operators(out, typed);
 }
 

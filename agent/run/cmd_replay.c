@@ -13,6 +13,7 @@
 #include "agent/cli/program_probe.h"
 #include "agent/cli/shared_options.h"
 #include "agent/doctor/checks.h"
+#include "agent/evidence/prune.h"
 #include "agent/run/run_samples.h"
 #include "agent/run/run_specs.h"
 #include "agent/sched/sched.h"
@@ -74,6 +75,11 @@ static int open_source(struct replay *r, struct kgb_err *err)
 	/* Locked: the record of a run that goes on would end where it is read. */
 	if (kgb_rundir_open(&r->source, runs, name, KGB_RUNDIR_LOCK, err) < 0)
 		return -1;
+	if (kgb_run_is_pruned(r->source.fd))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"run '%s' was pruned: its recorded model requests are gone, so it "
+				"cannot be replayed",
+				r->source.name);
 	if (kgb_journal_read(r->source.fd, kgb_run_state_fold, &r->recorded, NULL, err) < 0)
 		return kgb_ctx(err, "run '%s'", r->source.name);
 	KGB_AUTO(free) char *config = kgb_path_join(r->source.path, "config.yaml");

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * `runs prune`.
+ */
+#ifndef KGB_AGENT_ANSWERS_PRUNE_RUNS_H
+#define KGB_AGENT_ANSWERS_PRUNE_RUNS_H
+
+#include "agent/cli/cmd.h"
+
+/** Prune the runs that the command line names, or all that are older than it says; returns the
+ * exit status. */
+int kgb_prune_runs(struct kgb_cli *cli);
+
+#endif
