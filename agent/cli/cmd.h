@@ -31,6 +31,7 @@ struct kgb_flags {
 	const char *output; /* report --output */
 	const char *source, *category, *failed_of, *not_in; /* filters of operators */
 	const char *older_than; /* runs prune */
+	const char *attempt, *sample; /* show: which one */
 	struct kgb_strv set; /* --set key=value */
 	int verbose;
 	const char *effect, *power; /* of power */
@@ -38,7 +39,7 @@ struct kgb_flags {
 	bool each; /* compare --each, leaderboard --each */
 	bool single_test, debug; /* one operator, or eight, of all */
 	bool json, dry_run, skip_gen, skip_verify, quiet, force, help, version, methods, codes,
-		schema, example, csv, markdown, once;
+		schema, example, csv, markdown, once, open;
 	bool view_curve, view_failures, view_unsolved, view_rounds, view_anytime, view_attribution,
 		view_quality; /* analyze */
 };
