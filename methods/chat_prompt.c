@@ -93,6 +93,14 @@ int kgb_chat_texts_read(struct kgb_chat_texts *out, const struct kgb_method *met
 	return 0;
 }
 
+void kgb_chat_texts_system(const struct kgb_chat_texts *texts, struct kgb_buf *out)
+{
+	const struct kgb_buf *examples = &texts->texts[KGB_CHAT_EXAMPLES];
+	kgb_buf_adds(out, texts->texts[KGB_CHAT_SYSTEM].ptr);
+	if (examples->len > 0)
+		kgb_buf_addf(out, "%s%s", out->len > 0 ? "\n" : "", examples->ptr);
+}
+
 void kgb_chat_texts_release(struct kgb_chat_texts *texts)
 {
 	for (int i = 0; i < KGB_N_CHAT_TEXTS; i++)
@@ -126,13 +134,9 @@ int kgb_chat_prompt_render(struct kgb_chat_prompt *out, const char *data_dir,
 			   const struct kgb_spec *spec, const char *platform, struct kgb_err *err)
 {
 	const struct kgb_prompt_vars vars = {.platform = platform};
-	const struct kgb_buf *examples = &texts->texts[KGB_CHAT_EXAMPLES];
 	struct kgb_chat_prompt prompt = {.system_text = KGB_BUF_INIT(2 * KGB_LIMIT_PROMPT),
 					 .task = KGB_BUF_INIT(KGB_LIMIT_PROMPT)};
-	kgb_buf_adds(&prompt.system_text, texts->texts[KGB_CHAT_SYSTEM].ptr);
-	if (examples->len > 0)
-		kgb_buf_addf(&prompt.system_text, "%s%s", prompt.system_text.len > 0 ? "\n" : "",
-			     examples->ptr);
+	kgb_chat_texts_system(texts, &prompt.system_text);
 	if (kgb_prompt_render(data_dir, method, spec, &vars, &prompt.task, err) < 0) {
 		kgb_chat_prompt_release(&prompt);
 		return -1;

@@ -29,6 +29,8 @@ struct kgb_chat_texts {
 KGB_MUST_CHECK int kgb_chat_texts_read(struct kgb_chat_texts *out, const struct kgb_method *method,
 				       const char *const files[KGB_N_CHAT_TEXTS],
 				       struct kgb_err *err);
+/** Append the system text that a bare model is sent, with its examples. */
+void kgb_chat_texts_system(const struct kgb_chat_texts *texts, struct kgb_buf *out);
 void kgb_chat_texts_release(struct kgb_chat_texts *texts);
 /** Append "system 0123456789abcdef, examples none, reflection 0123456789abcdef": the first digits
  * of their SHA-256. */

@@ -28,7 +28,7 @@ struct kgb_flags {
 	const char *seed;
 	const char *baseline; /* verify --baseline */
 	const char *by, *only; /* analyze; by: compare too */
-	const char *output; /* report --output */
+	const char *output; /* report, export: the file */
 	const char *source, *category, *failed_of, *not_in; /* filters of operators */
 	const char *older_than; /* runs prune */
 	const char *attempt, *sample; /* show: which one */

@@ -134,7 +134,8 @@ static void offer_positional(struct kgb_buf *out, const struct kgb_subcommand *c
 		const char *command;
 		const char *words[4]; /* what its first positional may be besides */
 	} actions[] = {{"dataset", {"lint", "table", "prompt"}},
-		       {"runs", {"prune"}}};
+		       {"runs", {"prune"}},
+		       {"export", {"pairs", "atif", "junit"}}};
 
 	if (!command->positional || kgb_str_eq(command->positional, "FILE"))
 		return;

@@ -58,6 +58,7 @@ static const struct kgb_subcommand *const commands[] = {
 	&kgb_report_command.usage,
 	&kgb_watch_command.usage,
 	&kgb_show_command.usage,
+	&kgb_export_command.usage,
 	&kgb_rebuild_command.usage,
 	&kgb_resume_command.usage,
 	&kgb_replay_command.usage,

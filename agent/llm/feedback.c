@@ -63,7 +63,7 @@ int kgb_llm_feedback_write(const struct kgb_llm_feedback *feedback, struct kgb_b
 		kgb_buf_clear(answer); /* Messages refuses a turn without text. */
 		kgb_buf_adds(answer, "(no text)");
 	}
-	const struct kgb_chat_round round = {.operator= feedback->spec->name,
+	const struct kgb_chat_round round = {.operator= feedback->operator,
 					     .round = feedback->sample->round,
 					     .rounds = feedback->rounds,
 					     .kernel = kernel.ptr,

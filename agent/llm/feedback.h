@@ -11,7 +11,7 @@
 
 struct kgb_llm_feedback {
 	const struct kgb_chat_texts *texts;
-	const struct kgb_spec *spec;
+	const char *operator;
 	const struct kgb_sample *sample;
 	int rounds; /* of the chain at most */
 	const char *stem; /* path of the sample's files without suffix: STEM.md, STEM.check.json */

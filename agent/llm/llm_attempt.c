@@ -481,7 +481,7 @@ static int write_feedback(const struct kgb_llm_work *last, struct kgb_buf *answe
 	char *stem = sample_stem(attempt, sample->attempt, sample->number, sample->round);
 	return kgb_llm_feedback_write(
 		&(struct kgb_llm_feedback){.texts = attempt->facts.env->samples->texts,
-					   .spec = attempt->facts.spec,
+					   .operator= attempt->facts.spec->name,
 					   .sample = sample,
 					   .rounds = attempt->facts.env->samples->n_rounds,
 					   .stem = stem},
