@@ -49,6 +49,14 @@ test_expect_success 'a check of other bytes than recorded: loud' '
 	test_grep "check 2 is of another kernel than the recorded one" log &&
 	test_grep "^aten::add  *DIFFERS" table
 '
+test_expect_success 'a pruned run is refused, and its replays are pruned with it' '
+	rm -rf changed && cp -r "$(run)" changed && kgb-agent runs prune ./changed && test -e changed/$attempt/verdicts/002.json &&
+	test_equal "" "$(find changed -name ws -o -name home -o -name git -o -name traffic)" left &&
+	test_expect_code 2 kgb-agent replay ./changed 2>err && test_grep "was pruned" err &&
+	kgb-agent show ./changed add >out && test_grep "^== Version 2: passed" out &&
+	kgb-agent export atif ./changed "$(run)" -o - >lines && jq -s -e "map(.steps | length) | .[0] == .[1] and .[0] >= 5" lines &&
+	jq -s -e ".[1].steps | map(select(.source == \"agent\") | .metrics.completion_tokens) | all(. > 0)" lines
+'
 test_expect_success 'no record, no run: usage errors' '
 	mkdir -p empty/runs &&
 	test_expect_code 2 kgb-agent replay --runs-dir empty/runs 2>err &&
