@@ -122,8 +122,9 @@ static const struct kgb_opt options[] = {
 
 static const char help[] =
 	"How right, how fast and how dear the kernels of runs are. RUN is a run's name, its folder, a folder of runs or a\n"
-	"pattern; without it, the latest run. Operators that have not ended count as not passed. An option such as --rounds\n"
-	"prints its table instead of the figures; several print theirs. Definitions: docs/answers.md, docs/statistics.md.\n"
+	"pattern; without it, the latest run, with the series that it belongs to. Operators that have not ended count as not\n"
+	"passed. Repeats have a row each; compare and leaderboard put them together. An option such as --rounds prints its table\n"
+	"instead of the figures; several print theirs. Definitions: docs/answers.md, docs/statistics.md.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent analyze\n"

@@ -43,6 +43,7 @@ struct speeds {
 struct round {
 	int number;
 	size_t n_chains, n_compiled, n_correct, n_ever, n_rescued, n_kept, n_lost;
+	bool lacks_rungs; /* of older verdicts: how many compiled is not known */
 	struct speeds correct, rescued, kept, kept_before;
 	struct speeds shares; /* of right chains, of each operator */
 };
@@ -59,7 +60,7 @@ static void release(struct round *round)
 /** The chain's kernel after a round: of its last step until then; one that fails: there is none. */
 static struct kgb_op_step state_after(const struct kgb_op_step *chain, size_t n, int round)
 {
-	struct kgb_op_step state = {.speedup = (double)NAN};
+	struct kgb_op_step state = {.has_rung = true, .speedup = (double)NAN};
 	for (size_t i = 0; i < n && chain[i].round <= round; i++)
 		state = chain[i];
 	return state;
@@ -80,6 +81,7 @@ static bool count_chain(struct round *out, const struct kgb_op_step *chain, size
 	const struct kgb_op_step before = state_after(chain, n, out->number - 1);
 	out->n_chains++;
 	out->n_compiled += now.is_compiled;
+	out->lacks_rungs = out->lacks_rungs || !now.has_rung;
 	out->n_correct += now.is_correct;
 	out->n_ever += was_correct(chain, n, out->number);
 	if (now.is_correct)
@@ -126,7 +128,7 @@ static void add_round(struct kgb_table *table, const struct round *r, bool is_fi
 		kgb_paired_ratio(r->kept.list.items, r->kept_before.list.items, r->kept.list.n);
 	kgb_table_number(table, (double)r->number, "%d", r->number);
 	kgb_table_count(table, r->n_chains);
-	kgb_table_share(table, (double)r->n_compiled / n);
+	kgb_table_share(table, r->lacks_rungs ? unknown : (double)r->n_compiled / n);
 	kgb_table_interval(table, (double)r->n_correct / n, correct.low, correct.high);
 	kgb_table_share(table, (double)r->n_ever / n);
 	kgb_table_speedup(table, speedup.value);

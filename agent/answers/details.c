@@ -38,6 +38,7 @@ static struct kgb_op_step step_of(const cJSON *verdict, int chain, int round)
 		.round = round,
 		.is_compiled = has_compiled(verdict),
 		.is_correct = correct,
+		.has_rung = correct || kgb_json_get(verdict, "reached"),
 		.speedup = correct && speedup > 0 ? speedup : (double)NAN,
 	};
 }

@@ -27,6 +27,8 @@ struct kgb_op_step {
 	int chain; /* attempt, or sample */
 	int round; /* of the chain, ascending; 0: the kernel that it began with */
 	bool is_compiled, is_correct;
+	bool has_rung; /* else its verdict is older, and is_compiled is known of a correct kernel
+			  only */
 	double speedup; /* of a correct kernel */
 };
 

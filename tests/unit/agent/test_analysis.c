@@ -18,10 +18,11 @@ struct scene {
 
 #define NOTHING .speedup = (double)NAN, .tokens = (double)NAN, .dollars = (double)NAN
 
-static const struct kgb_op_step rescued[] = {{1, 1, false, false, (double)NAN},
-					     {1, 2, true, true, 1.5}};
-static const struct kgb_op_step kept[] = {{1, 1, true, true, 2}, {1, 2, true, true, 3}};
-static const struct kgb_op_step lost[] = {{1, 1, true, true, 4}, {1, 2, true, false, (double)NAN}};
+static const struct kgb_op_step rescued[] = {{1, 1, false, false, true, (double)NAN},
+					     {1, 2, true, true, true, 1.5}};
+static const struct kgb_op_step kept[] = {{1, 1, true, true, true, 2}, {1, 2, true, true, true, 3}};
+static const struct kgb_op_step lost[] = {{1, 1, true, true, true, 4},
+					  {1, 2, true, false, true, (double)NAN}};
 
 static const struct kgb_op_row first_run[] = {
 	{.name = "aten::a",
@@ -229,11 +230,32 @@ static void test_a_curve_is_a_share_of_all_operators(void **state)
 	tear_down(&s);
 }
 
+/** How many compiled is not known where a round's verdict has no rung. */
+static void test_older_rounds_do_not_show_what_compiled(void **state)
+{
+	(void)state;
+	static const struct kgb_op_step older[] = {{1, 1, false, false, false, (double)NAN},
+						   {1, 2, true, true, true, 2}};
+	struct scene s;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(table)
+	struct kgb_table table = {.columns = kgb_view_rounds.columns,
+				  .n_columns = kgb_view_rounds.n_columns,
+				  .arena = KGB_ARENA_INIT};
+	set_up(&s, NULL);
+	s.runs.list.items[0].ops.items[0].steps = older;
+	assert_ok(kgb_view_rounds.add(&s.analysis, &table, &err), err);
+	KGB_AUTO(free) char *found = shown(&table, "round compiled correct");
+	assert_string_equal(found, "1 nan 0.5; 2 0.75 0.5");
+	tear_down(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_a_curve_is_a_share_of_all_operators),
+		cmocka_unit_test(test_older_rounds_do_not_show_what_compiled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

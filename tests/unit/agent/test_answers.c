@@ -253,7 +253,7 @@ static void test_details_are_read_where_they_are_asked_for(void **state)
 
 	a = &read_run(state, 1, NULL, KGB_DETAIL_STEPS | KGB_DETAIL_PARTS, &runs)->ops.items[0];
 	assert_true(a->n_steps == 2 && a->steps[0].chain == 2 && a->steps[1].round == 2);
-	assert_true(a->steps[0].is_compiled && !a->steps[0].is_correct);
+	assert_true(a->steps[0].is_compiled && a->steps[0].has_rung && !a->steps[0].is_correct);
 	assert_true(a->steps[1].is_correct && a->steps[1].speedup == 3);
 	/* The lost attempt, and what the second had spent when its check passed. */
 	assert_true(a->solved.tokens == 40 && a->solved.dollars == 3 && a->solved.seconds == 12.5);
