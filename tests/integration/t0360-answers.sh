@@ -156,6 +156,8 @@ test_expect_success 'what cannot be read or understood is named' '
 	test_expect_code 2 kgb-agent analyze naive_cx 2>err && test_grep "there is no run .naive_cx." err &&
 	test_expect_code 2 kgb-agent analyze "zz*" 2>err && test_grep "no run matches" err &&
 	test_expect_code 2 kgb-agent analyze story --by sauce 2>err && test_grep "by .sauce.: write one or more of source, " err &&
+	kgb-agent analyze --help | tr -s " \n" " " >help &&
+	for key in $(sed "s/.*write one or more of //; s/,//g" err); do test_grep "groups of operators: .*$key[,;]" help || return 1; done &&
 	test_expect_code 2 kgb-agent analyze story --csv --json 2>err && test_grep "choose one of" err &&
 	mkdir -p bad/one && head -c 3000 runs/naive*/results.json >bad/one/results.json &&
 	test_expect_code 2 kgb-agent analyze bad 2>err && test_grep "bad/one/results.json: [0-9]*:[0-9]*: " err &&
