@@ -25,22 +25,29 @@ static void offer_words(struct kgb_buf *out, const char *const *names, const cha
 		offer(out, *names, "", typed);
 }
 
-/* Bare names, since shells split words at colons. Operators may be a list: what stands before the
- * last comma stays as typed. */
+/* The name that is being typed in a list: what stands before the last comma stays as it is. */
+static const char *last_of_list(const char *typed, char **before)
+{
+	const char *comma = strrchr(typed, ',');
+	const char *last = comma ? comma + 1 : typed;
+	*before = kgb_xstrndup(typed, (size_t)(last - typed));
+	return last;
+}
+
+/* Bare names, since shells split words at colons. */
 static void offer_operators(struct kgb_buf *out, const char *typed)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec_index index = {0};
 	KGB_AUTO(free) char *data = kgb_install_data();
-	const char *comma = strrchr(typed, ',');
-	const char *last = comma ? comma + 1 : typed;
-	KGB_AUTO(free) char *before = kgb_xstrndup(typed, (size_t)(last - typed));
+	KGB_AUTO(free) char *before = NULL;
+	const char *last = last_of_list(typed, &before);
 
 	if (kgb_spec_index_load(data, kgb_spec_dataset_name(0), &index, &err) < 0)
 		return;
 	for (size_t i = 0; i < index.names.n; i++)
 		offer(out, strstr(index.names.items[i], "::") + 2, before, last);
-	if (!comma)
+	if (last == typed)
 		offer(out, "all", "", typed);
 	kgb_spec_index_release(&index);
 }
@@ -59,8 +66,29 @@ static void offer_methods(struct kgb_buf *out, const char *typed)
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(free) char *data = kgb_install_data();
 
-	if (kgb_method_names(data, &names, &err) == 0 && names.n > 0)
-		offer_words(out, (const char *const *)names.items, typed);
+	KGB_AUTO(free) char *before = NULL;
+	const char *last = last_of_list(typed, &before);
+	if (kgb_method_names(data, &names, &err) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++)
+		offer(out, names.items[i], before, last);
+}
+
+/* A series stands before its runs, which have its name. */
+static void offer_run_names(struct kgb_buf *out, const struct kgb_strv *names, const char *typed)
+{
+	KGB_AUTO(strv) struct kgb_strv series = KGB_STRV_INIT;
+	for (size_t i = 0; i < names->n; i++) {
+		const char *slash = strchr(names->items[i], '/');
+		KGB_AUTO(free)
+		char *of = slash ? kgb_xstrndup(names->items[i], (size_t)(slash - names->items[i]))
+				 : NULL;
+		if (of && !kgb_strv_has(&series, of)) {
+			kgb_strv_add(&series, of);
+			offer(out, of, "", typed);
+		}
+		offer(out, names->items[i], "", typed);
+	}
 }
 
 static void offer_runs(struct kgb_buf *out, const char *typed)
@@ -71,8 +99,8 @@ static void offer_runs(struct kgb_buf *out, const char *typed)
 
 	if (kgb_config_load(&config, NULL, (const char *const *)environ, &err) == 0) {
 		KGB_AUTO(free) char *runs = kgb_config_runs(&config);
-		if (kgb_rundir_list(runs, &names, &err) == 0 && names.n > 0)
-			offer_words(out, (const char *const *)names.items, typed);
+		if (kgb_rundir_list(runs, &names, &err) == 0)
+			offer_run_names(out, &names, typed);
 	}
 	kgb_config_release(&config);
 }

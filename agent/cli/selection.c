@@ -167,12 +167,13 @@ static void pick_words(struct picks *picks)
 
 /* ---- filters ---- */
 
-/** What a filter asks of an operator. */
+/** What a filter asks of an operator: a value of its spec, or something of a run. */
 struct filter {
-	struct kgb_strv wanted; /* values of a field of the spec; none: a run decides */
-	size_t offset; /* of that field in struct kgb_spec */
+	struct kgb_strv wanted;
+	size_t offset; /* of the value in struct kgb_spec */
 	struct kgb_run_state run;
-	bool (*keeps)(const struct filter *filter, const struct kgb_spec *spec, const char *name);
+	bool (*keeps)(const struct kgb_run_state *run,
+		      const char *name); /* NULL: the value decides */
 };
 
 static const char *field_of(const struct filter *filter, const struct kgb_spec *spec)
@@ -182,8 +183,7 @@ static const char *field_of(const struct filter *filter, const struct kgb_spec *
 	return *field;
 }
 
-static bool has_value(const struct filter *filter, const struct kgb_spec *spec,
-		      KGB_UNUSED const char *name)
+static bool has_value(const struct filter *filter, const struct kgb_spec *spec)
 {
 	for (size_t i = 0; i < filter->wanted.n; i++)
 		if (strcasecmp(filter->wanted.items[i], field_of(filter, spec)) == 0)
@@ -191,47 +191,33 @@ static bool has_value(const struct filter *filter, const struct kgb_spec *spec,
 	return false;
 }
 
-static bool has_failed(const struct filter *filter, KGB_UNUSED const struct kgb_spec *spec,
-		       const char *name)
+static bool has_failed(const struct kgb_run_state *run, const char *name)
 {
-	const struct kgb_op_state *op = kgb_run_state_op(&filter->run, name);
+	const struct kgb_op_state *op = kgb_run_state_op(run, name);
 	return op && (op->status != KGB_OP_PASSED || kgb_op_is_replaced(op));
 }
 
-static bool is_not_in(const struct filter *filter, KGB_UNUSED const struct kgb_spec *spec,
-		      const char *name)
+static bool is_not_in(const struct kgb_run_state *run, const char *name)
 {
-	return !kgb_run_state_op(&filter->run, name);
+	return !kgb_run_state_op(run, name);
 }
 
-/** Each value must be one of some operator of the dataset, or it is a typo. */
-static int check_values(const struct picks *picks, const struct filter *filter, struct kgb_err *err)
+/** A value of no operator of the dataset is a typo. */
+static int check_values(const struct filter *filter, const struct kgb_strv *known,
+			struct kgb_err *err)
 {
-	KGB_AUTO(strv) struct kgb_strv known = KGB_STRV_INIT;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < picks->index->paths.n; i++) {
-		struct kgb_spec spec;
-		rc = kgb_spec_load(picks->index->paths.items[i], &spec, err);
-		if (rc < 0)
-			break;
-		if (!kgb_strv_has(&known, field_of(filter, &spec)))
-			kgb_strv_add(&known, field_of(filter, &spec));
-		kgb_spec_release(&spec);
-	}
-	for (size_t i = 0; rc == 0 && i < filter->wanted.n; i++) {
+	KGB_AUTO(buf) struct kgb_buf all = KGB_BUF_INIT(0);
+	for (size_t i = 0; i < known->n; i++)
+		kgb_buf_addf(&all, "%s%s", i > 0 ? ", " : "", known->items[i]);
+	for (size_t i = 0; i < filter->wanted.n; i++) {
 		bool is_known = false;
-		for (size_t k = 0; k < known.n && !is_known; k++)
-			is_known = strcasecmp(known.items[k], filter->wanted.items[i]) == 0;
-		if (is_known)
-			continue;
-		KGB_AUTO(buf) struct kgb_buf all = KGB_BUF_INIT(0);
-		kgb_strv_sort(&known);
-		for (size_t k = 0; k < known.n; k++)
-			kgb_buf_addf(&all, "%s%s", k > 0 ? ", " : "", known.items[k]);
-		rc = kgb_fail(err, KGB_ERR_INVALID, "'%.80s' is none of %s",
-			      filter->wanted.items[i], all.ptr);
+		for (size_t k = 0; k < known->n && !is_known; k++)
+			is_known = strcasecmp(known->items[k], filter->wanted.items[i]) == 0;
+		if (!is_known)
+			return kgb_fail(err, KGB_ERR_INVALID, "'%.80s' is none of %s",
+					filter->wanted.items[i], all.ptr);
 	}
-	return rc;
+	return 0;
 }
 
 static int read_run(const struct picks *picks, struct filter *filter, const char *name,
@@ -246,30 +232,46 @@ static int read_run(const struct picks *picks, struct filter *filter, const char
 		       : 0;
 }
 
+/** The operators of the dataset that a filter of specs keeps. */
+static int find_kept(const struct picks *picks, const struct filter *filter, struct kgb_strv *kept,
+		     struct kgb_err *err)
+{
+	const struct kgb_spec_index *index = picks->index;
+	KGB_AUTO(strv) struct kgb_strv known = KGB_STRV_INIT;
+	for (size_t i = 0; i < index->paths.n; i++) {
+		struct kgb_spec spec;
+		if (kgb_spec_load(index->paths.items[i], &spec, err) < 0)
+			return -1;
+		if (!kgb_strv_has(&known, field_of(filter, &spec)))
+			kgb_strv_add(&known, field_of(filter, &spec));
+		if (has_value(filter, &spec))
+			kgb_strv_add(kept, index->names.items[i]);
+		kgb_spec_release(&spec);
+	}
+	kgb_strv_sort(&known);
+	return check_values(filter, &known, err);
+}
+
 /** Keep the picks that the filter keeps. */
 static int sift(struct picks *picks, const struct filter *filter, struct kgb_err *err)
 {
+	KGB_AUTO(strv) struct kgb_strv kept = KGB_STRV_INIT;
 	struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < picks->names->n; i++) {
-		struct kgb_spec spec;
-		const bool loads = filter->wanted.n > 0;
-		if (loads)
-			rc = kgb_spec_load(picks->paths->items[i], &spec, err);
-		if (rc < 0)
-			break;
-		if (filter->keeps(filter, &spec, picks->names->items[i])) {
-			kgb_strv_add(&names, picks->names->items[i]);
-			kgb_strv_add(&paths, picks->paths->items[i]);
-		}
-		if (loads)
-			kgb_spec_release(&spec);
+	if (!filter->keeps && find_kept(picks, filter, &kept, err) < 0)
+		return -1;
+	for (size_t i = 0; i < picks->names->n; i++) {
+		const char *name = picks->names->items[i];
+		if (!(filter->keeps ? filter->keeps(&filter->run, name)
+				    : kgb_strv_has(&kept, name)))
+			continue;
+		kgb_strv_add(&names, name);
+		kgb_strv_add(&paths, picks->paths->items[i]);
 	}
 	kgb_strv_release(picks->names);
 	kgb_strv_release(picks->paths);
 	*picks->names = names;
 	*picks->paths = paths;
-	return rc;
+	return 0;
 }
 
 static void apply_filters(struct picks *picks)
@@ -277,14 +279,12 @@ static void apply_filters(struct picks *picks)
 	const struct kgb_selection *selection = picks->selection;
 	const struct {
 		const char *option, *value;
-		size_t offset; /* of a field of the spec; 0: the value is a run */
-		bool (*keeps)(const struct filter *filter, const struct kgb_spec *spec,
-			      const char *name);
-	} rows[] = {
-		{"--source", selection->source, offsetof(struct kgb_spec, source), has_value},
-		{"--category", selection->category, offsetof(struct kgb_spec, category), has_value},
-		{"--failed-of", selection->failed_of, 0, has_failed},
-		{"--not-in", selection->not_in, 0, is_not_in}};
+		size_t offset;
+		bool (*keeps)(const struct kgb_run_state *run, const char *name);
+	} rows[] = {{"--source", selection->source, offsetof(struct kgb_spec, source), NULL},
+		    {"--category", selection->category, offsetof(struct kgb_spec, category), NULL},
+		    {"--failed-of", selection->failed_of, 0, has_failed},
+		    {"--not-in", selection->not_in, 0, is_not_in}};
 	KGB_AUTO(buf) struct kgb_buf story = KGB_BUF_INIT(0);
 	kgb_buf_addf(&story, "no operator is left: %zu named", picks->names->n);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows) && picks->faults->list.n == 0; i++) {
@@ -292,10 +292,8 @@ static void apply_filters(struct picks *picks)
 		struct kgb_err err = KGB_ERR_INIT;
 		if (!rows[i].value)
 			continue;
-		if (filter.offset)
-			kgb_strv_split(&filter.wanted, rows[i].value, ',');
-		if ((filter.offset ? check_values(picks, &filter, &err)
-				   : read_run(picks, &filter, rows[i].value, &err)) < 0 ||
+		kgb_strv_split(&filter.wanted, rows[i].value, ',');
+		if ((filter.keeps && read_run(picks, &filter, rows[i].value, &err) < 0) ||
 		    sift(picks, &filter, &err) < 0) {
 			kgb_ctx(&err, "%s", rows[i].option);
 			add_fault(picks, &err);
@@ -308,7 +306,7 @@ static void apply_filters(struct picks *picks)
 	if (picks->names->n > 0 || picks->faults->list.n > 0)
 		return;
 	struct kgb_err none = KGB_ERR_INIT;
-	kgb_fail(&none, KGB_ERR_INVALID, "%s", story.ptr);
+	(void)kgb_fail(&none, KGB_ERR_INVALID, "%s", story.ptr);
 	add_fault(picks, &none);
 }
 

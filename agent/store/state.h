@@ -281,7 +281,8 @@ int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt);
 /** What budgets count for all its attempts; requests that were open when kgb-agent died count as
  * what had been reserved for them. */
 void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos);
-/** Milliseconds of all ended attempts; of a bare model, which waits for verdicts, of its answers. */
+/** Milliseconds of all ended attempts; of a bare model, which waits for verdicts, of its answers.
+ */
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
 
 /** Geometric mean of the speedups of operators that passed, and how many have one; 0: none. */

@@ -153,6 +153,33 @@ test_expect_success 'Ctrl-C ends all runs as interrupted, says how to go on, and
 	series quick resume --runs-dir stopped >table 2>log
 	test_equal 2 "$(grep -c completed table)" "completed runs"
 '
+
+# ---- a provider ----
+
+# asked ROUTE ARGS...: a series of a bare model that asks the API at this address.
+asked() {
+	route=$1 && shift && env OPENAI_BASE_URL="$api/$route" OPENAI_API_KEY=sk-test-0123456789 \
+		kgb-agent silu,mish -m llm --repeat 2 --server-type openai --skip-verify --json "$@"
+}
+test_start_api
+test_expect_success 'each repetition asks with seeds of its own, and has a budget of its own' '
+	code=0 && asked ok --samples 2 --set model.seed=5 --runs-dir asked >out.json 2>log || code=$?
+	[ "$code" -le 1 ] || { cat log; false; } # 1: the answers have no kernel
+	cat asked/series_*/llm-1/samples.jsonl | jq .sent.seed | sort -n | tr "\n" " " >seeds
+	test_equal "5 5 6 6 " "$(cat seeds)" "seeds of the first run"
+	cat asked/series_*/llm-2/samples.jsonl | jq .sent.seed | sort -n | tr "\n" " " >seeds
+	test_equal "1000005 1000005 1000006 1000006 " "$(cat seeds)" "seeds of the second run"
+	spent=$(jq .summary.tokens.gateway.total_tokens asked/series_*/llm-1/results.json)
+	test_expect_code 5 asked ok --samples 2 --max-output 100 --max-tokens $((spent / 2)) --concurrency 1 --runs-dir limited >out.json 2>log
+	valid out.json
+	jq -e "[.runs[].state] == [\"budget\", \"budget\"]" out.json
+'
+test_expect_success 'each run that can reach no model says so with the remedy' '
+	test_expect_code 4 asked 401 --runs-dir refused >out.json 2>log
+	jq -e "[.runs[] | [.passed, .exit_code]] == [[0, 4], [0, 4]]" out.json
+	test_grep "llm-1: no more attempts begin: no attempt can reach a model" log
+	test_grep "llm-2: no more attempts begin: no attempt can reach a model" log
+'
 if [ "$(id -u)" -eq 0 ]; then
 	test_expect_success 'on a full disk no run of the series stays' '
 		mkdir full
