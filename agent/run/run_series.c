@@ -317,10 +317,19 @@ static int create(struct series *series, struct kgb_err *err)
 }
 
 static const struct kgb_table_column columns[] = {
-	{"operators", NULL, NULL},          {"passed", "passed", NULL}, {"failed", "failed", NULL},
-	{"unfinished", "unfinished", NULL}, {"usd", "USD", NULL},       {"state", "state", NULL},
-	{"model", "model", NULL},           {"method", NULL, NULL},     {"repetition", NULL, NULL},
-	{"exit_code", NULL, NULL},          {"path", NULL, NULL},       {"run", "run", NULL},
+	{"operators", NULL, NULL},
+	{"passed", "passed", NULL},
+	{"failed", "failed", NULL},
+	{"generated", "not judged", NULL},
+	{"unfinished", "unfinished", NULL},
+	{"usd", "USD", NULL},
+	{"state", "state", NULL},
+	{"model", "model", NULL},
+	{"method", NULL, NULL},
+	{"repetition", NULL, NULL},
+	{"exit_code", NULL, NULL},
+	{"path", NULL, NULL},
+	{"run", "run", NULL},
 };
 
 static void add_row(struct kgb_table *table, const struct member *member, int exit_code)
@@ -337,10 +346,11 @@ static void add_row(struct kgb_table *table, const struct member *member, int ex
 				   ? (double)NAN
 				   : (double)counting.cost_nanos / 1e9;
 	const size_t n_passed = counts.by_status[KGB_OP_PASSED];
-	const size_t n_left = counts.total - n_passed - counts.failed;
 	kgb_table_number(table, (double)counts.total, "%zu", counts.total);
 	kgb_table_number(table, (double)n_passed, "%zu/%zu", n_passed, counts.total);
 	kgb_table_number(table, (double)counts.failed, "%zu", counts.failed);
+	const size_t n_left = counts.total - n_passed - counts.failed - counts.generated;
+	kgb_table_number(table, (double)counts.generated, "%zu", counts.generated);
 	kgb_table_number(table, (double)n_left, "%zu", n_left);
 	kgb_table_number(table, usd, "%.2f", usd);
 	kgb_table_word(table, state->finished ? kgb_run_end_name(state->end) : "running");

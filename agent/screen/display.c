@@ -178,8 +178,8 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 	display->log = spec->log;
 	display->label = spec->label;
 	display->style = resolve_style(spec->style);
-	display->is_terse = kgb_terminal_is_capable(STDERR_FILENO) &&
-			    !kgb_log_enabled(KGB_LOG_VERBOSE);
+	display->is_terse =
+		kgb_terminal_is_capable(STDERR_FILENO) && !kgb_log_enabled(KGB_LOG_VERBOSE);
 	display->color = kgb_terminal_allows_color();
 	int rc = uv_timer_init(loop, &display->timer);
 	if (rc < 0) {
