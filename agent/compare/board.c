@@ -150,6 +150,7 @@ static int by_score(const void *a, const void *b)
 
 static struct kgb_contest contest(const struct kgb_board *board, size_t better, size_t other)
 {
+	const size_t n_pairs = board->list.n * (board->list.n - 1) / 2;
 	const struct kgb_contender *a = &board->list.items[better], *b = &board->list.items[other];
 	const size_t n = board->n_ops, most = a->side->max_tries > b->side->max_tries
 						      ? a->side->max_tries
@@ -161,7 +162,8 @@ static struct kgb_contest contest(const struct kgb_board *board, size_t better, 
 	struct kgb_contest contest = {.better = better,
 				      .other = other,
 				      .d = kgb_paired_difference(a->passed, b->passed, n),
-				      .detectable = kgb_detectable_by_flips(sd, n, KGB_POWER)};
+				      .detectable =
+					      kgb_detectable_by_flips(sd, n, KGB_POWER, n_pairs)};
 	contest.p = contest.d.p;
 	return contest;
 }

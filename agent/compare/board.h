@@ -30,7 +30,7 @@ struct kgb_contest {
 	size_t better, other; /* places */
 	struct kgb_paired d; /* of `passed` */
 	double p; /* adjusted for all contests */
-	double detectable;
+	double detectable; /* in so many contests */
 	bool is_separated;
 };
 

@@ -266,7 +266,8 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 	size_t n_kernels = 0, n_passed = 0;
 	KGB_AUTO(free) double *speedups = speedups_on(join, gpu);
 	const struct kgb_mean mean = kgb_geometric_mean_of_correct(speedups, join->kernels.n);
-	const double least = exp(kgb_detectable_by_flips(ratio->sd, ratio->n, POWER));
+	const double least =
+		exp(kgb_detectable_by_flips(ratio->sd, ratio->n, POWER, join->gpus.n - 1));
 	KGB_VEC_FOREACH(kernel, &join->kernels) {
 		const struct cell *cell = &kernel->cells[gpu];
 		n_kernels += cell->n_judged > 0;

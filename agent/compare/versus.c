@@ -109,6 +109,14 @@ static double null_sd(const struct kgb_match *match, double *a, const double *b,
 	return kgb_null_sd(a, n, 1 / (double)most);
 }
 
+static double detectable_of(const struct kgb_versus *versus, const struct kgb_measure *measure,
+			    size_t n_comparisons)
+{
+	const double least =
+		kgb_detectable_by_flips(versus->d.sd, versus->d.n, KGB_POWER, n_comparisons);
+	return measure->kind == KGB_RATIO ? exp(least) : least;
+}
+
 void kgb_versus(const struct kgb_match *match, const struct kgb_measure *measure,
 		struct kgb_versus *out)
 {
@@ -128,9 +136,7 @@ void kgb_versus(const struct kgb_match *match, const struct kgb_measure *measure
 	out->p = out->d.n > 0 ? out->d.p : (double)NAN;
 	if (measure->kind == KGB_SHARE)
 		out->d.sd = null_sd(match, a, b, n);
-	out->detectable = kgb_detectable_by_flips(out->d.sd, out->d.n, KGB_POWER);
-	if (is_ratio)
-		out->detectable = exp(out->detectable);
+	out->detectable = detectable_of(out, measure, 1);
 }
 
 void kgb_versus_all(const struct kgb_match *matches, size_t n_matches,
@@ -144,10 +150,12 @@ void kgb_versus_all(const struct kgb_match *matches, size_t n_matches,
 			p[n++] = out[i].p;
 	}
 	kgb_holm(p, n);
-	n = 0;
-	for (size_t i = 0; i < n_matches; i++)
-		if (!isnan(out[i].p))
-			out[i].p = p[n++];
+	for (size_t i = 0, k = 0; i < n_matches; i++) {
+		if (isnan(out[i].p))
+			continue;
+		out[i].p = p[k++];
+		out[i].detectable = detectable_of(&out[i], measure, n);
+	}
 }
 
 enum kgb_outcome kgb_versus_outcome(const struct kgb_versus *versus,

@@ -69,7 +69,8 @@ struct kgb_versus {
 void kgb_versus(const struct kgb_match *match, const struct kgb_measure *measure,
 		struct kgb_versus *out);
 
-/** The same for several matches, with `p` adjusted for their number: they ask one question. */
+/** The same for several matches, with `p` and `detectable` adjusted for their number: they ask one
+ * question. */
 void kgb_versus_all(const struct kgb_match *matches, size_t n_matches,
 		    const struct kgb_measure *measure, struct kgb_versus *out);
 

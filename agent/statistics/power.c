@@ -5,6 +5,8 @@
 
 #include "verify/tensor/statistics.h"
 
+#define LEVEL 0.05
+
 double kgb_discordance_sd(double discordance)
 {
 	return sqrt(discordance);
@@ -78,10 +80,14 @@ double kgb_detectable(double sd, double n, double power)
 	return n > 0 ? sum_of_quantiles(power) * sd / sqrt(n) : (double)NAN;
 }
 
-double kgb_detectable_by_flips(double sd, size_t n, double power)
+double kgb_detectable_by_flips(double sd, size_t n, double power, size_t m)
 {
-	return n > 0 && n < KGB_FEWEST_OPERATORS ? (double)INFINITY
-						 : kgb_detectable(sd, (double)n, power);
+	const double level = LEVEL / (double)m;
+	if (n > 0 && exp2(1 - (double)n) > level)
+		return (double)INFINITY;
+	return kgb_detectable(sd, (double)n, power) *
+	       (kgb_normal_quantile(1 - level / 2) + kgb_normal_quantile(power)) /
+	       sum_of_quantiles(power);
 }
 
 static double normal_cdf(double z)

@@ -57,9 +57,10 @@ double kgb_needed_attempts(double effect, double within, double between, double 
  * z(power)) sd / sqrt(n), n effective. NaN when n <= 0. */
 double kgb_detectable(double sd, double n, double power);
 
-/** The same for the sign-flip test (kgb_sign_flip): infinite for fewer than KGB_FEWEST_OPERATORS.
- */
-double kgb_detectable_by_flips(double sd, size_t n, double power);
+/** The same for one of m sign-flip tests (kgb_sign_flip) that kgb_holm adjusts: the level of its
+ * first step, 0.05 / m, takes the place of 0.05. Infinite when no outcome of n flips has such a p
+ * value: the smallest is 2^(1 - n). \param m at least 1 */
+double kgb_detectable_by_flips(double sd, size_t n, double power, size_t m);
 
 /** Probability that a two-sided test at 5 % finds a mean difference `effect`: Phi(d - z) + Phi(-d -
  * z), d = |effect| sqrt(n) / sd. */

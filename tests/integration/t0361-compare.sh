@@ -101,7 +101,8 @@ for row in rows:
     d = [y - x for x, y in zip(a, b)]
     assert abs(row[\"difference\"] - mean(d)) < 1e-12 and abs(row[\"a\"] - mean(a)) < 1e-12
     assert abs(row[\"p\"] - flips(d)) < 0.02, (row, flips(d))
-    assert abs(row[\"detectable\"] - 2.8015852 * math.sqrt(mean(x * x for x in d) / 60)) < 1e-6
+    # One of two comparisons: level 0.025.
+    assert abs(row[\"detectable\"] - (2.2414027 + 0.8416212) * math.sqrt(mean(x * x for x in d) / 60)) < 1e-6
     assert row[\"runs\"] == \" \".join(\"%s_%d\" % (row[\"label\"], i) for i in (1, 2, 3))
 assert [r[\"p_holm\"] for r in rows] == holm([r[\"p\"] for r in rows])
 # One way: attempts of the first side, by sums of squares.

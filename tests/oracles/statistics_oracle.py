@@ -15,6 +15,7 @@ import math
 import sys
 
 import numpy as np
+import scipy.optimize
 import scipy.stats
 import statsmodels.api
 import statsmodels.stats.contingency_tables
@@ -72,7 +73,10 @@ def detectable():
                 effect = (scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(wanted)) * sd / math.sqrt(n)
                 needed = statsmodels.stats.power.normal_sample_size_one_tail(effect, wanted, 0.025, std_null=sd)
                 assert abs(needed - n) < 1e-6 * n, (needed, n)
-                yield {"sd": sd, "n": n, "power": wanted, "effect": effect}
+                # One of ten comparisons: a tenth of the level.
+                of_ten = scipy.optimize.brentq(lambda e: statsmodels.stats.power.normal_sample_size_one_tail(
+                    e, wanted, 0.0025, std_null=sd) - n, effect / 2, effect * 4, xtol=1e-14)
+                yield {"sd": sd, "n": n, "power": wanted, "effect": effect, "of_10": of_ten}
 
 
 def power():

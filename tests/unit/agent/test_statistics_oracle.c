@@ -106,6 +106,8 @@ static void check_detectable(const cJSON *row, struct lists *lists)
 	const double sd = number(row, "sd"), n = number(row, "n"), power = number(row, "power"),
 		     effect = number(row, "effect");
 	near(row, "effect", kgb_detectable(sd, n, power), effect, 1e-9);
+	near(row, "of 10", kgb_detectable_by_flips(sd, (size_t)n, power, 10), number(row, "of_10"),
+	     1e-9);
 	near(row, "n", kgb_needed_n(effect * (1 + 1e-9), sd, power), n, 0);
 }
 
@@ -311,13 +313,16 @@ static void test_flips_of_one_size_are_counted_not_drawn(void **state)
 static void test_few_operators_show_nothing(void **state)
 {
 	(void)state;
-	static const double equal[] = {1, 1, 1, 1, 1, 1};
-	for (size_t n = 1; n <= 6; n++) {
-		const double least = kgb_detectable_by_flips(0.5, n, 0.8);
-		assert_true(isinf(least) == (kgb_sign_flip(equal, n) > 0.05));
-	}
-	assert_true(kgb_detectable_by_flips(0.5, 6, 0.8) == kgb_detectable(0.5, 6, 0.8));
-	assert_true(isnan(kgb_detectable_by_flips(0.5, 0, 0.8)));
+	static const double equal[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	for (size_t m = 1; m <= 10; m++)
+		for (size_t n = 1; n <= KGB_ARRAY_LEN(equal); n++) {
+			const double least = kgb_detectable_by_flips(0.5, n, 0.8, m);
+			const bool shows = kgb_sign_flip(equal, n) <= 0.05 / (double)m;
+			assert_true(isinf(least) == !shows);
+		}
+	assert_true(fabs(kgb_detectable_by_flips(0.5, 6, 0.8, 1) / kgb_detectable(0.5, 6, 0.8) -
+			 1) < 1e-9);
+	assert_true(isnan(kgb_detectable_by_flips(0.5, 0, 0.8, 1)));
 }
 
 static void test_a_ratio_is_that_of_its_operators(void **state)
