@@ -69,8 +69,13 @@ static size_t width_of_stdout(void)
 static void write_notes(const struct kgb_sheet *sheet, bool markdown, struct kgb_buf *out)
 {
 	for (size_t i = 0; i < sheet->notes.n; i++) {
-		kgb_buf_adds(out, markdown ? "- " : "");
-		kgb_escape(out, sheet->notes.items[i], strlen(sheet->notes.items[i]));
+		const char *note = sheet->notes.items[i];
+		if (markdown) {
+			kgb_buf_adds(out, "- ");
+			kgb_markdown_add(out, note);
+		} else {
+			kgb_escape(out, note, strlen(note));
+		}
 		kgb_buf_addc(out, '\n');
 	}
 	if (sheet->notes.n > 0)

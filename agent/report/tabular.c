@@ -170,8 +170,7 @@ void kgb_table_text(const struct kgb_table *table, size_t width, struct kgb_buf 
 	for_each_view(table, width, write_text, out);
 }
 
-/** What Markdown takes as its own is escaped; a table has no line breaks. */
-static void add_markdown(struct kgb_buf *out, const char *text)
+void kgb_markdown_add(struct kgb_buf *out, const char *text)
 {
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	kgb_escape(&clean, text, strlen(text));
@@ -196,7 +195,7 @@ static void write_markdown(struct view *view, size_t width, struct kgb_buf *out)
 	for (size_t row = 0; row < kgb_table_n_rows(view->table); row++) {
 		for (size_t i = 0; i < view->n; i++) {
 			kgb_buf_adds(out, "| ");
-			add_markdown(out, cell_at(view->table, row, view->columns[i])->text);
+			kgb_markdown_add(out, cell_at(view->table, row, view->columns[i])->text);
 			kgb_buf_addc(out, ' ');
 		}
 		kgb_buf_adds(out, "|\n");

@@ -49,6 +49,9 @@ size_t kgb_table_n_rows(const struct kgb_table *table);
 /** Append the table for a terminal: columns of numbers flush right, one block for each part with
  * its heading. A row that is wider than `width` has its first column cut with "~". */
 void kgb_table_text(const struct kgb_table *table, size_t width, struct kgb_buf *out);
+/** Append a text that stands in Markdown for itself: what Markdown and HTML take as their own is
+ * escaped, line breaks too. */
+void kgb_markdown_add(struct kgb_buf *out, const char *text);
 /** Append it as Markdown, one table for each part. */
 void kgb_table_markdown(const struct kgb_table *table, struct kgb_buf *out);
 /** Append it as one table by RFC 4180: a line of keys, then the values; an unknown one is empty. A

@@ -242,10 +242,12 @@ assert b[\"common\"] == len(logs) and abs(math.log(b[\"against_first\"]) - mean(
 '
 
 test_expect_success 'a leaderboard ties what no test separates, and has pass@5 of those with five attempts' '
-	mixture board llm=0 --samples 10 && mixture board naive_cc=0 strong_cc=0.08 weak_cc=-0.2 --repeat 3 --seed 3 &&
+	mixture five naive_cc=0 normal_cc=0 --repeat 5 --operators 12 && mixture board llm=0 --samples 10 && mixture board naive_cc=0 strong_cc=0.08 weak_cc=-0.2 --repeat 3 --seed 3 &&
 	kgb-agent leaderboard board --json >board.json && valid leaderboard board.json &&
 	kgb-agent leaderboard board >out && test_no_grep ".\{81\}" out &&
 	kgb-agent leaderboard board --markdown >out && test_grep "^| rank | method | pass@ |" out &&
+	cp -r five hostile && sed -i "s/\"method\": \"naive_cc\"/\"method\": \"<b>\\\\u001b[31m_\"/" hostile/naive_cc_1/results.json &&
+	kgb-agent leaderboard hostile --markdown >out && test_grep "^- .<b>.\\\\x1b" out && test_no_grep "^- <b>" out &&
 	kgb-agent leaderboard board --csv >out && [ "$(wc -l <out)" -eq 6 ] &&
 	python3 -c "
 from lib import *
@@ -274,7 +276,6 @@ for place, (name, row) in enumerate(zip(names, answer[\"rows\"])):
     assert row[\"rank_worst\"] == 5 - sum(p[\"better\"] == name for p in apart), row
 assert rows[\"llm\", 1][\"rank\"] == rows[\"naive_cc\", 1][\"rank\"] and rows[\"weak_cc\", 1][\"rank\"] == \"5\"
 " &&
-	mixture five naive_cc=0 normal_cc=0 --repeat 5 --operators 12 &&
 	kgb-agent leaderboard five --csv >out && [ "$(wc -l <out)" -eq 3 ] &&
 	kgb-agent leaderboard five --at 1,5 --csv >out && [ "$(wc -l <out)" -eq 5 ] &&
 	kgb-agent leaderboard board --at 10 --csv >out && [ "$(wc -l <out)" -eq 2 ] &&
