@@ -44,7 +44,7 @@ static int print(const struct kgb_cli *cli, const struct kgb_collected *c)
 static int report(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	KGB_AUTO(runs) struct kgb_runs runs = {0};
+	KGB_AUTO(runs) struct kgb_runs runs = {.details = KGB_DETAIL_STEPS};
 	KGB_AUTO(strv) struct kgb_strv labels = KGB_STRV_INIT;
 	KGB_AUTO(collected) struct kgb_collected collected = {0};
 	if (kgb_runs_open(cli, &runs, &err) < 0)

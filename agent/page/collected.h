@@ -17,6 +17,7 @@ struct kgb_collected_run {
 				become another one since the row was read */
 	struct kgb_history *histories; /* owned: of each operator of the row */
 	size_t *places; /* owned: of each operator of the row, in `operators` below */
+	KGB_VEC(cJSON *) samples; /* owned: lines of samples.jsonl, whose words histories borrow */
 };
 
 struct kgb_collected {
@@ -25,7 +26,8 @@ struct kgb_collected {
 	size_t n_cells; /* operators of all runs together */
 };
 
-/** Read the documents of runs, which must live as long as *out. Released whatever it returns. */
+/** Read the documents and samples of runs, which must live as long as *out. Released whatever it
+ * returns. */
 KGB_MUST_CHECK int kgb_collect(const struct kgb_runs *runs, const struct kgb_strv *labels,
 			       struct kgb_collected *out, struct kgb_err *err);
 void kgb_collected_release(struct kgb_collected *collected);

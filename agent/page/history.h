@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What an operator went through in one run: its checks and its final verdict, each with what the
- * operator had cost until then.
+ * What an operator went through in one run: its checks, rounds or samples, and its final verdict,
+ * each with what the operator had cost until then.
  */
 #ifndef KGB_AGENT_PAGE_HISTORY_H
 #define KGB_AGENT_PAGE_HISTORY_H
@@ -14,29 +14,44 @@ enum kgb_cost { KGB_COST_TOKENS, KGB_COST_USD, KGB_COST_SECONDS, KGB_N_COSTS };
 /** "tokens", "usd", "seconds" (of agents). */
 const char *kgb_cost_name(enum kgb_cost cost);
 
-/** One verdict. Words are borrowed from the document, NULL where unknown. */
+enum kgb_step_kind {
+	KGB_STEP_CHECK, /* that the agent asked for */
+	KGB_STEP_ROUND, /* of a method that works in rounds */
+	KGB_STEP_SAMPLE, /* of a bare model */
+	KGB_STEP_FINAL, /* the verdict that counts */
+};
+/** "check", "round", "sample", "final". */
+const char *kgb_step_name(enum kgb_step_kind kind);
+
+/** One verdict. Words are borrowed, NULL where unknown. */
 struct kgb_step {
-	bool is_final;
-	int attempt; /* 0: unknown */
+	enum kgb_step_kind kind;
+	int number; /* of the attempt or of the sample; 0: unknown */
+	size_t place; /* among the steps that came at the same time */
 	const char *time; /* RFC 3339; when it came */
-	double wall_seconds; /* that the judge worked; NaN: unknown */
-	const char *status, *code, *reached, *message;
+	const char *status, *code, *reached;
 	double speedup; /* NaN: none */
 	double cost[KGB_N_COSTS]; /* of the operator until then, earlier attempts included */
 };
 
 struct kgb_history {
-	KGB_VEC(struct kgb_step) steps; /* in order; the final verdict last, if there is one */
+	KGB_VEC(struct kgb_step) steps; /* in order of time; the final verdict last */
 };
 
-/** Read an operator of a results.json. */
+/** Read an operator of a results.json, from which the words are borrowed. */
 void kgb_history_read(const cJSON *node, const struct kgb_op_row *op, struct kgb_history *out);
+/** Add a line of samples.jsonl, from which the words are borrowed. Its cost is its own until
+ * kgb_history_order. */
+void kgb_history_add_sample(const cJSON *node, struct kgb_history *out);
+/** Order the steps by time, and sum the costs of samples. */
+void kgb_history_order(struct kgb_history *history);
 void kgb_history_release(struct kgb_history *history);
 void kgb_auto_history(struct kgb_history *history);
 
 /** What the operator had cost when a kernel that passed with more than `target` times the speed of
- * the baseline was first seen; `target` 0: when one passed. NaN: the final verdict shows no such
- * kernel, or the cost is unknown. So as many operators have a cost as kgb_fast_p counts. */
+ * the baseline was first seen; `target` 0: when one passed, which is op->solved. NaN: the final
+ * verdict shows no such kernel, or the cost is unknown. So as many operators have a cost as
+ * kgb_fast_p counts. */
 double kgb_history_cost(const struct kgb_history *history, const struct kgb_op_row *op,
 			double target, enum kgb_cost cost);
 

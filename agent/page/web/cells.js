@@ -22,7 +22,11 @@ function outcomeOf(cell) {
 const present = new Set(report.cells.map(outcomeOf));
 const outcomes = Object.keys(OUTCOMES).filter((name) => present.has(name));
 const outcomeScale = { type: "ordinal", domain: outcomes.map((name) => OUTCOMES[name]), range: outcomes.map((name) => `var(--is-${name})`) };
-const speedupScale = { type: "diverging-log", pivot: 1, scheme: "PuOr", label: "times the speed of the baseline", tickFormat: logTicks };
+const speedups = report.cells.map((cell) => cell.speedup).filter((speedup) => speedup > 0);
+const mostAway = d3.max([1.1, ...speedups.map((speedup) => Math.max(speedup, 1 / speedup))]);
+const speedupScale = { type: "diverging-log", pivot: 1, domain: [1 / mostAway, mostAway], scheme: "PuOr", reverse: true, label: "times the speed of the baseline", tickFormat: logTicks };
+/** Whether a speedup has a colour so strong that its text must be white. */
+const isStrong = (speedup) => Math.log(speedup) > 0.6 * Math.log(mostAway) || Math.log(speedup) < -0.78 * Math.log(mostAway);
 
 function textOf(cell) {
   return cell.correct && cell.speedup !== null ? cell.speedup.toFixed(2) : OUTCOMES[outcomeOf(cell)].slice(0, 1);
@@ -63,7 +67,6 @@ function drawMap(width, operators, by) {
   const longest = d3.max(operators, (operator) => plain(operator.name).length);
   const left = Math.min(6.6 * longest + 12, 0.5 * width);
   const bySpeed = by === "speedup";
-  const dark = (cell) => bySpeed && cell.speedup !== null && Math.abs(Math.log(cell.speedup)) > Math.log(2.2);
   const position = { x: (cell) => labels[cell.run], y: (cell) => place.get(cell.operator) };
   const plot = Plot.plot({
     width: Math.min(width, left + 130 * labels.length + (narrow ? 12 : 140)), style: { ...style, fontSize: "11px" },
@@ -75,18 +78,12 @@ function drawMap(width, operators, by) {
       Plot.axisY({ label: null, tickSize: 0, tickFormat: (i) => plain(operators[i].name) }),
       narrow ? null : Plot.axisY({ anchor: "right", label: null, tickSize: 0, tickFormat: (i) => (operators[i].category !== operators[i - 1]?.category ? plain(operators[i].category) : "") }),
       Plot.cell(cells, { ...position, fill: bySpeed ? "speedup" : (cell) => OUTCOMES[outcomeOf(cell)], title: describe }),
-      Plot.text(cells, { ...position, text: textOf, fill: (cell) => (bySpeed ? (dark(cell) ? "#fff" : cell.speedup === null ? "var(--ink)" : "#111") : `var(--on-${outcomeOf(cell)})`), pointerEvents: "none" }),
+      Plot.text(cells, { ...position, text: textOf, fill: (cell) => (bySpeed ? (cell.speedup === null ? "var(--on-none)" : isStrong(cell.speedup) ? "#fff" : "#111") : `var(--on-${outcomeOf(cell)})`), pointerEvents: "none" }),
     ],
   });
-  const map = element("div", { class: "map" }, Plot.legend({ color: bySpeed ? speedupLegend() : outcomeScale, style }), plot);
+  const map = element("div", { class: "map" }, Plot.legend({ color: bySpeed ? speedupScale : outcomeScale, width: Math.min(width, 480), style }), plot);
   makeButtons(plot, cells, position);
   return map;
-}
-
-function speedupLegend() {
-  const known = report.cells.map((cell) => cell.speedup).filter((speedup) => speedup > 0);
-  const [low, high] = d3.extent([1, ...known]);
-  return { ...speedupScale, domain: [low, high] };
 }
 
 /** Each cell is a button: a click or Enter opens it, the arrow keys move among them. */
@@ -142,8 +139,8 @@ function kernelOf(cell) {
 }
 
 const STEPS = [
-  ["What", ([what]) => (what === "final" ? "final verdict" : "check")],
-  ["Attempt", ([, attempt]) => attempt, "number"],
+  ["What", ([what]) => (what === "final" ? "final verdict" : what)],
+  ["Number", ([, number]) => number, "number"],
   ["Status", ([, , status]) => status],
   ["Code", ([, , , code]) => code],
   ["Reached", ([, , , , reached]) => reached],
@@ -157,7 +154,7 @@ function historyOf(cell) {
   if (cell.n_steps === 0) return element("p", {}, "No check and no verdict is recorded.");
   const left = cell.n_steps - cell.steps.length;
   return element("div", { class: "scrolled" },
-    left > 0 ? element("p", { class: "note" }, visible(`The first ${left} checks are left out; ${report.runs[cell.run].path}/results.json has them.`)) : null,
+    left > 0 ? element("p", { class: "note" }, visible(`The first ${left} verdicts are left out; ${report.runs[cell.run].path}/results.json has them.`)) : null,
     fillTable(element("table", { id: "history" }), STEPS, cell.steps));
 }
 

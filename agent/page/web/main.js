@@ -72,7 +72,7 @@ figure({
 
 figure({
   id: "anytime", title: "What success costs",
-  note: "Share of all operators that had such a kernel once so much was spent on them: by the first check that showed it, of the operators whose final verdict confirms it.",
+  note: "Share of all operators that had such a kernel once so much was spent on them: by the first check, round or sample that showed it, of the operators whose final verdict confirms it.",
   controls: {
     cost: select("Cost", Object.entries(COSTS).map(([value, { title }]) => [value, title])),
     target: select("Kernel", [...new Set(report.anytime.map((row) => row.target))].filter((target) => target === 0 || hasSpeedups).map((target) => [target, targetName(target)])),

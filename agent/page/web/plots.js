@@ -211,14 +211,15 @@ function drawTimeline(width, run) {
   const [unit, name] = longest > 3 * 3600 ? [3600, "hours"] : longest > 180 ? [60, "minutes"] : [1, "seconds"];
   const agents = (row) => (row.startsWith("agent") ? 0 : 1);
   const order = d3.sort(rows, agents, (row) => plain(row).replace(/\d+$/, (n) => n.padStart(6, "0")));
-  const plot = Plot.plot({
-    width, style, height: 54 + 22 * rows.length, marginLeft: 76, marginTop: 6, marginRight: 16, marginBottom: 44,
+  const rowHeight = Math.max(4, Math.min(22, 900 / rows.length));
+  const named = Math.ceil(14 / rowHeight);
+  return Plot.plot({
+    width, style, height: 54 + rowHeight * rows.length, marginLeft: 7 * d3.max(rows, (row) => row.length) + 18, marginTop: 6, marginRight: 16, marginBottom: 44,
     color: { type: "ordinal", domain: Object.values(WORK), range: ["var(--agent)", "var(--check)", "var(--final)"], legend: true },
     x: { label: `${name} since the run began →`, grid: true },
-    y: { domain: order, label: null, tickFormat: (row) => plain(row), padding: 0.15 },
+    y: { domain: order, label: null, ticks: order.filter((_, i) => i % named === 0), tickFormat: plain, padding: 0.15, round: false },
     marks: [Plot.barX(bars, { x1: (bar) => bar.from / unit, x2: (bar) => bar.to / unit, y: "row", fill: "kind", tip: true, title: (bar) => `${plain(report.operators[bar.operator].name)}\n${bar.kind}, ${duration(bar.to - bar.from)}` })],
   });
-  return plot;
 }
 
 function deviceWords(run) {

@@ -138,8 +138,9 @@ static const struct {
 	double speedup; /* of the final verdict */
 	double wanted[KGB_N_COSTS];
 } costs[] = {
-	/* The first check that passed; the lost attempt before it cost 100 tokens, 1 USD, 50 s. */
-	{0, true, 1.8, {120, 3, 70}},
+	/* The lost attempt cost 100 tokens, 1 USD, 50 s; when it passed is read with the row. */
+	{0, true, 1.8, {11, 12, 13}},
+	{0.5, true, 1.8, {120, 3, 70}},
 	{1, true, 1.8, {130, 3, 80}},
 	/* No check was so fast as the final verdict asks for, or the final verdict was slower. */
 	{1.7, true, 1.8, {130, 3, 80}},
@@ -160,6 +161,7 @@ static void test_a_kernel_costs_what_was_spent_when_it_was_seen(void **state)
 					      .status = costs[i].correct ? "passed" : "failed",
 					      .is_correct = costs[i].correct,
 					      .speedup = costs[i].speedup,
+					      .solved = {11, 12, 13},
 					      .tokens = 500,
 					      .dollars = 9,
 					      .agent_seconds = 400};
@@ -172,6 +174,39 @@ static void test_a_kernel_costs_what_was_spent_when_it_was_seen(void **state)
 			assert_true(isnan(wanted) ? isnan(got) : got == wanted);
 		}
 	}
+}
+
+#define SAMPLE(time, number, status, speedup)                        \
+	"{\"sample\": " number ", \"time\": \"2026-11-21T08:" time   \
+	".000Z\", \"status\": \"" status "\", \"speedup\": " speedup \
+	", \"tokens\": {\"total_tokens\": 10}, \"cost_usd\": 1, "    \
+	"\"seconds\": 5}"
+
+/** Samples are read as they lie in their file, and paid in the order of their answers. */
+static void test_a_sample_costs_what_came_before_it_too(void **state)
+{
+	static const char *const lines[] = {SAMPLE("00:03", "1", "passed", "1.2"),
+					    SAMPLE("00:01", "2", "failed", "null"),
+					    SAMPLE("00:02", "3", "passed", "0.9")};
+	static const int order[] = {2, 3, 1};
+	const struct kgb_op_row op = {.is_correct = true, .speedup = 1.2};
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(history) struct kgb_history history = {0};
+	cJSON *nodes[KGB_ARRAY_LEN(lines)];
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(lines); i++) {
+		assert_ok(kgb_json_parse(lines[i], strlen(lines[i]), &nodes[i], &err), err);
+		kgb_history_add_sample(nodes[i], &history);
+	}
+	kgb_history_order(&history);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(lines); i++) {
+		assert_int_equal(history.steps.items[i].number, order[i]);
+		assert_true(history.steps.items[i].cost[KGB_COST_TOKENS] == 10.0 * (double)(i + 1));
+	}
+	assert_true(kgb_history_cost(&history, &op, 0.8, KGB_COST_SECONDS) == 10);
+	assert_true(kgb_history_cost(&history, &op, 1, KGB_COST_USD) == 3);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(lines); i++)
+		kgb_auto_json(&nodes[i]);
 }
 
 static void test_numbers_are_cut_to_five_digits(void **state)
@@ -198,6 +233,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_what_is_no_kernel_is_refused, tmpdir_setup,
 						remove_folder),
 		cmocka_unit_test(test_a_kernel_costs_what_was_spent_when_it_was_seen),
+		cmocka_unit_test(test_a_sample_costs_what_came_before_it_too),
 		cmocka_unit_test(test_numbers_are_cut_to_five_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
