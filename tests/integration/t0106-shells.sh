@@ -27,6 +27,7 @@ test_expect_success 'bash completes commands, operators, lists of operators, met
 test_expect_success 'runs are completed where a run is wanted' '
 	mkdir -p runs/normal_cc_x_1 runs/other && : >runs/normal_cc_x_1/journal.jsonl &&
 	in_bash kgb-agent resume "" && test_equal normal_cc_x_1 "$(cat out)" runs &&
+	in_bash kgb-agent report other "" && test_equal normal_cc_x_1 "$(cat out)" runs &&
 	in_bash kgb-agent --skip-gen --run n && test_equal normal_cc_x_1 "$(cat out)" runs &&
 	mkdir -p runs/series_x/naive_cc-1 && : >runs/series_x/series.json && : >runs/series_x/naive_cc-1/journal.jsonl &&
 	in_bash kgb-agent resume s && test_equal "series_x series_x/naive_cc-1" "$(sort out | xargs)" "a series and its runs" &&
