@@ -31,7 +31,8 @@ shows() {
 press() { terminals send-keys -t "$1" "$2"; }
 ended() { test_wait_for 20 test -s "$1.status" && test "$(cat "$1.status")" -eq "$2"; }
 run_pid() { sed -n 's/^process \([0-9]*\) .*/\1/p' runs/command_*/lock; }
-trap 'terminals kill-server 2>/dev/null; test_cleanup' EXIT
+terminals new-session -d "sleep 10000"
+test_background=$(terminals display-message -p '#{pid}')
 
 test_expect_success 'of a run that has ended: how it ended, and its exit status' '
 	mkdir done && cp -r "$fixtures/run" "done/$story" &&

@@ -527,6 +527,26 @@ static void test_an_operator_ends_as_its_verdict_says(void **state)
 	close_run(&f);
 }
 
+static void test_what_an_agent_does_is_told_once_and_ends_with_its_attempt(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	start_attempt(&f, "aten::add", 1);
+	const int n_before = f.n_told;
+	kgb_run_log_set_doing(f.log, "aten::add", "Bash: kgb-verify");
+	kgb_run_log_set_doing(f.log, "aten::add", "Bash: kgb-verify");
+	kgb_run_log_set_doing(f.log, "aten::nosuch", "text");
+	assert_int_equal(f.n_told, n_before + 1);
+	assert_string_equal(f.last_type, "doing");
+	assert_string_equal(op_of(&f, "aten::add")->doing, "Bash: kgb-verify");
+	finish_attempt(&f, "aten::add", 1, KGB_AGENT_OK, false, "k");
+	assert_string_equal(op_of(&f, "aten::add")->doing, "");
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_counts_always_add_up_to_the_plan),
 		cmocka_unit_test(test_the_story_adds_up),
 		cmocka_unit_test(test_a_verdict_is_summarised),
+		cmocka_unit_test(test_what_an_agent_does_is_told_once_and_ends_with_its_attempt),
 		cmocka_unit_test(test_timings_are_the_verdicts_own),
 		cmocka_unit_test(test_only_a_judges_own_words_are_a_verdict),
 		cmocka_unit_test(test_an_operator_ends_as_its_verdict_says),

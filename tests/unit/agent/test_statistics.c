@@ -311,6 +311,17 @@ static void test_a_long_piece_under_way_counts(void **state)
 	assert_true(r.high > 100);
 }
 
+/* A piece that has taken 50 is one of the long ones, of which three of four take 100. */
+static void test_a_piece_under_way_is_not_a_fresh_one(void **state)
+{
+	(void)state;
+	struct kgb_piece pieces[49] = {[48] = {50, false}};
+	for (size_t i = 0; i < 48; i++)
+		pieces[i] = (struct kgb_piece){i < 40 ? 1 : i < 42 ? 60 : 100, true};
+	const struct kgb_remaining r = kgb_remaining(pieces, 49, 0, 1);
+	assert_true(r.low == 10 && r.median == 50 && r.high == 50);
+}
+
 /** Durations of operators: many short ones, a few long ones. */
 static double draw_duration(uint64_t *seed)
 {
@@ -380,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_intervals_hold_the_true_mean_as_often_as_they_claim),
 		cmocka_unit_test(test_what_is_left_of_pieces_that_are_all_alike),
 		cmocka_unit_test(test_a_long_piece_under_way_counts),
+		cmocka_unit_test(test_a_piece_under_way_is_not_a_fresh_one),
 		cmocka_unit_test(test_the_range_holds_the_true_end_as_often_as_it_claims),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
