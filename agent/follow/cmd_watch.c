@@ -251,9 +251,9 @@ static const struct kgb_opt options[] = {
 };
 
 static const char help[] =
-	"Follows a run from another terminal until it ends: a bar, the time that is left and the cost with what chance may\n"
-	"make of them, the operators that did not pass, and what is worked on. The run is not disturbed; q or Ctrl-C leaves\n"
-	"it alone. Without a terminal, or with TERM=dumb, each event is a line. Without RUN: the latest.\n"
+	"Follows a run from another terminal until it ends: a bar, the time that is left and the cost, each with its range, the\n"
+	"operators that did not pass, and those that are worked on. The run is not disturbed; q or Ctrl-C leaves it alone.\n"
+	"Without a terminal, or with TERM=dumb, each event is a line. Without RUN: the latest.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent watch\n"

@@ -316,8 +316,10 @@ static void add_operators(const struct kgb_run_state *state, int64_t now_ms, siz
 			  struct kgb_styled *out)
 {
 	const size_t names = kgb_block_names(state, out->width);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): elements are pointers */
+	const size_t size = sizeof(const struct kgb_op_state *);
 	KGB_AUTO(free)
-	const struct kgb_op_state **failed = kgb_xcalloc(2 * state->n_ops + 1, sizeof(*failed));
+	const struct kgb_op_state **failed = kgb_xcalloc(2 * state->n_ops + 1, size);
 	const struct kgb_op_state **live = failed + state->n_ops;
 	size_t n_failed = 0, n_live = 0;
 	for (size_t i = 0; i < state->n_ops; i++) {
@@ -327,7 +329,7 @@ static void add_operators(const struct kgb_run_state *state, int64_t now_ms, siz
 		else if (is_live(op))
 			live[n_live++] = op;
 	}
-	qsort(failed, n_failed, sizeof(*failed), by_end); /* NOLINT(bugprone-sizeof-expression) */
+	qsort(failed, n_failed, size, by_end);
 	const size_t left = n_rows > n_live ? n_rows - n_live : 0;
 	const size_t most = left > n_rows / 3 ? left : n_rows / 3;
 	const size_t failed_rows = n_failed < most ? n_failed : most;

@@ -12,6 +12,8 @@
 #include "base/time.h"
 
 #define REDRAW_MS 100
+/* A forecast of a thousand operators takes 50 ms, in which the loop does nothing else. */
+#define FORECAST_MS 5000
 
 struct kgb_display {
 	uv_timer_t timer;
@@ -23,7 +25,8 @@ struct kgb_display {
 	bool is_terse; /* on a terminal without -v: what ended or failed has a line */
 	bool color;
 	int64_t drawn_second;
-	struct kgb_forecast forecast; /* made once in a second */
+	struct kgb_forecast forecast;
+	int64_t forecast_ms; /* when it was made; 0: never */
 	size_t rows, columns; /* of the screen when the block was drawn */
 	KGB_VEC(size_t) drawn; /* the lines of the block on the screen: columns of each */
 };
@@ -95,8 +98,10 @@ static void draw(struct kgb_display *display, const struct kgb_styled *above)
 	const struct kgb_run_state *state = kgb_run_log_state(display->log);
 	const int64_t now_ms = kgb_wall_ms();
 	update_screen(display);
-	if (now_ms / 1000 != display->drawn_second)
+	if (now_ms >= display->forecast_ms + FORECAST_MS) {
 		kgb_forecast(state, now_ms, &display->forecast);
+		display->forecast_ms = now_ms;
+	}
 	/* The last column is left free: terminals differ in where the cursor is after it. */
 	KGB_AUTO(styled) struct kgb_styled block = KGB_STYLED(display->columns - 1);
 	const size_t rows = display->rows - display->rows / 4;
