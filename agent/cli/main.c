@@ -44,26 +44,16 @@ static const struct kgb_opt common_options[] = {
 };
 
 static const struct kgb_subcommand *const commands[] = {
-	&kgb_run_command.usage,
-	&kgb_verify_command.usage,
-	&kgb_list_command.usage,
-	&kgb_dataset_command.usage,
-	&kgb_doctor_command.usage,
-	&kgb_config_command.usage,
-	&kgb_runs_command.usage,
-	&kgb_analyze_command.usage,
-	&kgb_compare_command.usage,
-	&kgb_leaderboard_command.usage,
-	&kgb_power_command.usage,
-	&kgb_report_command.usage,
-	&kgb_watch_command.usage,
-	&kgb_show_command.usage,
-	&kgb_export_command.usage,
-	&kgb_rebuild_command.usage,
-	&kgb_resume_command.usage,
-	&kgb_replay_command.usage,
-	&kgb_setup_command.usage,
-	NULL,
+	&kgb_run_command.usage,     &kgb_verify_command.usage,
+	&kgb_list_command.usage,    &kgb_dataset_command.usage,
+	&kgb_doctor_command.usage,  &kgb_config_command.usage,
+	&kgb_runs_command.usage,    &kgb_analyze_command.usage,
+	&kgb_compare_command.usage, &kgb_leaderboard_command.usage,
+	&kgb_power_command.usage,   &kgb_report_command.usage,
+	&kgb_watch_command.usage,   &kgb_show_command.usage,
+	&kgb_export_command.usage,  &kgb_rebuild_command.usage,
+	&kgb_resume_command.usage,  &kgb_replay_command.usage,
+	&kgb_setup_command.usage,   NULL,
 };
 
 /* Options of KernelGenBench's scripts that have no like. */
