@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * OpenCode's `run --format json`. Parts name the message that they belong to; a message is a step
- * and ends with its own tokens and cost. A call comes once, with its result.
+ * and ends with its own tokens. A call comes once, with its result.
  */
 #include "agent/exports/steps.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "sandbox/meter/prices.h"
 
 static struct kgb_step *step_of(struct kgb_steps *steps, const cJSON *event)
 {
@@ -39,7 +38,6 @@ static void on_finish(struct kgb_step *step, const cJSON *event)
 		.cache_creation = kgb_json_i64(event, "part.tokens.cache.write", -1),
 		.cache_read = kgb_json_i64(event, "part.tokens.cache.read", -1),
 	};
-	step->cost_nanos = kgb_usd_to_nanos(kgb_json_num(event, "part.cost", -1));
 }
 
 static void on_tool(struct kgb_steps *steps, struct kgb_step *step, const cJSON *event)

@@ -84,8 +84,7 @@ static int add_session(struct kgb_steps *steps, const struct kgb_record *record,
 }
 
 /** Take the gateway's count of an answer for the step that it made. */
-static void take_exchange(struct kgb_steps *steps, const struct kgb_attempt_state *attempt,
-			  const cJSON *meta)
+static void take_exchange(struct kgb_steps *steps, const cJSON *meta)
 {
 	const char *id = kgb_json_str(meta, "message_id", NULL);
 	KGB_VEC_FOREACH(step, &steps->list) {
@@ -98,9 +97,6 @@ static void take_exchange(struct kgb_steps *steps, const struct kgb_attempt_stat
 				kgb_json_i64(meta, "usage.cache_creation_input_tokens", -1),
 			.cache_read = kgb_json_i64(meta, "usage.cache_read_input_tokens", -1),
 		};
-		/* What a script answers costs nothing that a price list has. */
-		if (kgb_attempt_cost_nanos(attempt) >= 0)
-			step->cost_nanos = kgb_price_nanos(&attempt->price, &step->usage);
 	}
 }
 
@@ -116,12 +112,12 @@ static void take_exchanges(struct kgb_steps *steps, const struct kgb_record *rec
 		KGB_AUTO(json) cJSON *meta = NULL;
 		if (kgb_record_read(record->dir.fd, path, KGB_LIMIT_EVENT, &text, NULL) == 0 &&
 		    kgb_json_parse(text.ptr, text.len, &meta, NULL) == 0)
-			take_exchange(steps, attempt, meta);
+			take_exchange(steps, meta);
 	}
 }
 
-int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_record *record,
-			      const struct kgb_attempt_state *attempt, struct kgb_err *err)
+static int add_sessions(struct kgb_steps *out, const struct kgb_record *record,
+			const struct kgb_attempt_state *attempt, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *rounds = kgb_path_join(attempt->dir, "rounds");
 	if (!kgb_fs_exists(record->dir.fd, rounds)) {
@@ -140,6 +136,18 @@ int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_record *re
 		take_exchanges(out, record, attempt, folder);
 		started_ms = -1; /* the journal has no start of a later round */
 	}
+}
+
+int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_record *record,
+			      const struct kgb_attempt_state *attempt, struct kgb_err *err)
+{
+	if (add_sessions(out, record, attempt, err) < 0)
+		return -1;
+	/* What a script answers costs nothing that a price list has. */
+	if (kgb_attempt_cost_nanos(attempt) >= 0)
+		KGB_VEC_FOREACH(step, &out->list)
+			step->cost_nanos = kgb_price_nanos(&attempt->price, &step->usage);
+	return 0;
 }
 
 /* ---- a bare model ---- */
