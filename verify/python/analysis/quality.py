@@ -6,8 +6,8 @@ Standard input has a JSON array of paths, standard output gets one of objects in
 whether radon found neither operators nor operands (is_trivial: then that index is 100), complexity (cyclomatic, mean over
 functions; 0 without one), complexity_max and lines; or error, why a file has no figures.
 
-The files are text of agents. They are parsed, never run, and each in a process of its own: a file on which the parser crashes or
-does not end costs only its own figures.
+The files are text of agents. They are parsed, never run, and each text in a process of its own, once: one on which the parser
+crashes or does not end costs only its own figures.
 """
 
 import collections
@@ -37,11 +37,11 @@ def read(path):
         text = file.read(FILE_BYTES + 1)
     if len(text) > FILE_BYTES:
         raise ValueError("it is larger than a kernel may be")
-    return text.decode()
+    return text
 
 
-def measure(path):
-    code = read(path)
+def measure(text):
+    code = text.decode()
     blocks = [block.complexity for block in cc_visit(code)]
     return {
         "maintainability": mi_visit(code, True),
@@ -52,24 +52,28 @@ def measure(path):
     }
 
 
-def child(path, out):
+def failure(error):
+    return {"error": "%s: %s" % (type(error).__name__, str(error)[:200])}
+
+
+def child(text, out):
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        answer = measure(path)
+        answer = measure(text)
     except BaseException as error:  # whatever the text makes of the parser
-        answer = {"error": "%s: %s" % (type(error).__name__, str(error)[:200])}
+        answer = failure(error)
     with os.fdopen(out, "w") as pipe:
         json.dump(answer, pipe)
 
 
-def start(path):
+def start(text):
     receive, send = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            child(path, send)
+            child(text, send)
         finally:
             os._exit(0)
     os.close(send)
@@ -87,15 +91,32 @@ def finish(pid, receive):
         return {"error": "the parser ended by %s" % (signal.Signals(-ending).name if ending < 0 else ending)}
 
 
-def main():
-    paths = json.load(sys.stdin)
-    alive, answers = collections.deque(), []
-    for path in paths:
+def measure_all(texts):
+    """{text: answer}"""
+    alive, answers = collections.deque(), {}
+
+    def end_first():
+        text, child = alive.popleft()
+        answers[text] = finish(*child)
+
+    for text in texts:
         if len(alive) == CHILDREN:
-            answers.append(finish(*alive.popleft()))
-        alive.append(start(path))
-    answers += [finish(*one) for one in alive]
-    json.dump(answers, sys.stdout)
+            end_first()
+        alive.append((text, start(text)))
+    while alive:
+        end_first()
+    return answers
+
+
+def main():
+    files = []
+    for path in json.load(sys.stdin):
+        try:
+            files.append(read(path))
+        except (OSError, ValueError) as error:
+            files.append(failure(error))
+    answers = measure_all(dict.fromkeys(file for file in files if isinstance(file, bytes)))
+    json.dump([answers[file] if isinstance(file, bytes) else file for file in files], sys.stdout)
 
 
 if __name__ == "__main__":
