@@ -78,8 +78,8 @@ static int compare_budgets(const struct kgb_yaml *a, const struct kgb_run_row *b
 	return 0;
 }
 
-static int find_reasons(const struct kgb_sides *sides, struct kgb_strv *reasons,
-			struct kgb_err *err)
+int kgb_sides_find_unlike(const struct kgb_sides *sides, struct kgb_strv *reasons,
+			  struct kgb_err *err)
 {
 	const struct kgb_run_row *first = sides->list.items[0].runs.items[0];
 	KGB_AUTO(yaml) struct kgb_yaml config = KGB_YAML_INIT;
@@ -105,7 +105,7 @@ int kgb_sides_check_alike(const struct kgb_sides *sides, bool force, struct kgb_
 {
 	KGB_AUTO(strv) struct kgb_strv reasons = KGB_STRV_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	if (find_reasons(sides, &reasons, err) < 0)
+	if (kgb_sides_find_unlike(sides, &reasons, err) < 0)
 		return -1;
 	for (size_t i = 0; i < reasons.n; i++)
 		kgb_buf_addf(&text, "%s%s", i > 0 ? "; " : "", reasons.items[i]);

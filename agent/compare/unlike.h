@@ -7,10 +7,12 @@
 
 #include "agent/compare/sides.h"
 
-/** What in the first run is not as in the others, each reason once: offline against live, the
+/** Add what in the first run is not as in the others, each reason once: offline against live, the
  * platform, specifications, GPUs and baselines of operators, and the settings that bound what an
- * attempt may spend, from config.yaml. What a run does not record is not compared. With `force`
- * they become the first of the notes, else INVALID lists them. */
+ * attempt may spend, from config.yaml. What a run does not record is not compared. */
+KGB_MUST_CHECK int kgb_sides_find_unlike(const struct kgb_sides *sides, struct kgb_strv *reasons,
+					 struct kgb_err *err);
+/** The same: with `force` the reasons become the first of the notes, else INVALID lists them. */
 KGB_MUST_CHECK int kgb_sides_check_alike(const struct kgb_sides *sides, bool force,
 					 struct kgb_strv *notes, struct kgb_err *err);
 

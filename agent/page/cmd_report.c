@@ -26,14 +26,16 @@ static int write_page(const struct kgb_collected *c, const char *name, const str
 	return kgb_cli_print(&line, KGB_EXIT_OK);
 }
 
-static int print(const struct kgb_cli *cli, const struct kgb_collected *c)
+static int print(const struct kgb_cli *cli, const struct kgb_runs *runs,
+		 const struct kgb_collected *c)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf json = KGB_BUF_INIT(0), page = KGB_BUF_INIT(0);
 	size_t frame = 0;
 	if (!cli->flags.json && kgb_page_size(&frame, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	kgb_report_document(c, kgb_wall_ms(), KGB_PAGE_LIMIT - frame, &json);
+	if (kgb_report_document(runs, c, kgb_wall_ms(), KGB_PAGE_LIMIT - frame, &json, &err) < 0)
+		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (cli->flags.json)
 		return kgb_cli_print(&json, KGB_EXIT_OK);
 	if (kgb_page_render(json.ptr, json.len, &page, &err) < 0)
@@ -52,7 +54,7 @@ static int report(struct kgb_cli *cli)
 	kgb_runs_label(&runs, &labels);
 	if (kgb_collect(&runs, &labels, &collected, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	return print(cli, &collected);
+	return print(cli, &runs, &collected);
 }
 
 static const struct kgb_opt options[] = {

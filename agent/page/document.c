@@ -20,14 +20,6 @@ static void write_words(struct kgb_jsonw *w, const char *key, const struct kgb_s
 	kgb_jsonw_array_end(w);
 }
 
-static void write_summary(struct kgb_jsonw *w, const struct kgb_collected *c)
-{
-	KGB_AUTO(strv) struct kgb_strv warnings = KGB_STRV_INIT, sentences = KGB_STRV_INIT;
-	kgb_words(c, &warnings, &sentences);
-	write_words(w, "warnings", &warnings);
-	write_words(w, "summary", &sentences);
-}
-
 static void write_run(struct kgb_jsonw *w, const struct kgb_collected_run *run)
 {
 	const struct kgb_run_row *row = run->row;
@@ -51,17 +43,21 @@ static void write_operators(struct kgb_jsonw *w, const struct kgb_collected *c)
 	kgb_jsonw_array_end(w);
 }
 
-void kgb_report_document(const struct kgb_collected *c, int64_t now_ms, size_t limit,
-			 struct kgb_buf *out)
+int kgb_report_document(const struct kgb_runs *runs, const struct kgb_collected *c, int64_t now_ms,
+			size_t limit, struct kgb_buf *out, struct kgb_err *err)
 {
+	KGB_AUTO(strv) struct kgb_strv warnings = KGB_STRV_INIT, sentences = KGB_STRV_INIT;
 	struct kgb_kernels kernels = {0};
 	struct kgb_jsonw w;
 	KGB_AUTO(buf) struct kgb_buf page = KGB_BUF_INIT(0);
 	const size_t before = out->len;
+	if (kgb_words(runs, c, &warnings, &sentences, err) < 0)
+		return -1;
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_put(&w, "{schema: 'kgb.report/1', time: %s, kgb_version: %s",
 		      KGB_REPORT_TIME(now_ms), KGB_VERSION);
-	write_summary(&w, c);
+	write_words(&w, "warnings", &warnings);
+	write_words(&w, "summary", &sentences);
 	kgb_jsonw_put(&w, "runs: [");
 	KGB_VEC_FOREACH(run, &c->runs)
 		write_run(&w, run);
@@ -75,4 +71,5 @@ void kgb_report_document(const struct kgb_collected *c, int64_t now_ms, size_t l
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');
 	kgb_kernels_release(&kernels);
+	return 0;
 }

@@ -4,53 +4,34 @@
 #include <math.h>
 
 #include "agent/answers/figures.h"
+#include "agent/compare/unlike.h"
 #include "agent/report/common.h"
 #include "agent/statistics/paired.h"
+#include "agent/statistics/power.h"
 
 #define LEVEL 0.05
+#define POWER 0.8
 
 /* ---- what must be read first ---- */
 
-static bool differ(const char *a, const char *b)
+static int add_warnings(const struct kgb_runs *runs, const struct kgb_collected *c,
+			struct kgb_strv *warnings, struct kgb_err *err)
 {
-	return a && b && !kgb_str_eq(a, b);
-}
-
-/** Count the operators of which two runs measure different things. */
-static void add_differences(const struct kgb_collected_run *a, const struct kgb_collected_run *b,
-			    struct kgb_strv *warnings)
-{
-	size_t n_specs = 0, n_gpus = 0, n_baselines = 0;
-	for (size_t i = 0; i < a->row->ops.n; i++) {
-		const struct kgb_op_row *x = &a->row->ops.items[i];
-		const struct kgb_op_row *y = kgb_run_row_find(b->row, x->name, i);
-		n_specs += y && differ(x->spec_sha256, y->spec_sha256);
-		n_gpus += y && differ(x->gpu, y->gpu);
-		n_baselines += y && differ(x->baseline, y->baseline);
-	}
-	if (differ(a->row->platform, b->row->platform))
-		kgb_strv_addf(warnings, "%s was judged on %s, %s on %s.", a->label,
-			      a->row->platform, b->label, b->row->platform);
-	if (n_specs + n_gpus + n_baselines > 0)
-		kgb_strv_addf(warnings,
-			      "%s and %s measure different things: %zu operators have another "
-			      "specification, %zu another GPU, %zu another baseline.",
-			      a->label, b->label, n_specs, n_gpus, n_baselines);
-}
-
-static void add_warnings(const struct kgb_collected *c, struct kgb_strv *warnings)
-{
-	for (size_t r = 0; r < c->runs.n; r++) {
-		const struct kgb_collected_run *run = &c->runs.items[r];
+	KGB_AUTO(sides) struct kgb_sides sides = {0};
+	KGB_AUTO(strv) struct kgb_strv reasons = KGB_STRV_INIT;
+	KGB_VEC_FOREACH(run, &c->runs)
 		if (run->row->is_offline)
 			kgb_strv_addf(warnings,
 				      "%s is " KGB_MARK_OFFLINE
 				      ": a built-in script wrote its kernels, so that its figures "
 				      "show nothing about a model.",
 				      run->label);
-		if (r > 0)
-			add_differences(&c->runs.items[0], run, warnings);
-	}
+	if (kgb_sides_of(runs, KGB_SIDES_BY_RUN, &sides, err) < 0 ||
+	    kgb_sides_find_unlike(&sides, &reasons, err) < 0)
+		return -1;
+	for (size_t i = 0; i < reasons.n; i++)
+		kgb_strv_addf(warnings, "The runs measure different things: %s.", reasons.items[i]);
+	return 0;
 }
 
 /* ---- what each run came to ---- */
@@ -135,41 +116,63 @@ static struct flips count_flips(const struct kgb_run_row *best, const struct kgb
 	return flips;
 }
 
+/** The smallest difference, in points, that so many operators show in four of five runs. */
+static double detectable_points(const struct flips *f)
+{
+	const double n = (double)f->n;
+	const double discordance = fmax((double)(f->only_best + f->only_other), 1) / n;
+	return 100 * kgb_detectable(kgb_discordance_sd(discordance), n, POWER);
+}
+
+static void add_comparison(const struct kgb_collected_run *best,
+			   const struct kgb_collected_run *other, const struct flips *f, double p,
+			   const char *adjusted, struct kgb_strv *sentences)
+{
+	KGB_AUTO(free)
+	char *verdict =
+		p <= LEVEL ? kgb_xstrdup("a difference")
+			   : kgb_xasprintf("the test sees no difference, and so many operators "
+					   "show one of %.1f points in four of five runs",
+					   detectable_points(f));
+	if (f->n > 0)
+		kgb_strv_addf(sentences,
+			      "%s against %s: of %zu operators that both have, %zu were passed by "
+			      "%s alone and %zu by %s alone: %s (p = %.2g by McNemar's test%s).",
+			      best->label, other->label, f->n, f->only_best, best->label,
+			      f->only_other, other->label, verdict, p, adjusted);
+}
+
 static void add_comparisons(const struct kgb_collected *c, struct kgb_strv *sentences)
 {
 	KGB_AUTO(free) double *p = kgb_xcalloc(c->runs.n + 1, sizeof(*p));
+	KGB_AUTO(free) struct flips *flips = kgb_xcalloc(c->runs.n + 1, sizeof(*flips));
 	size_t best = 0, m = 0;
 	for (size_t r = 1; r < c->runs.n; r++)
 		if (n_correct(c->runs.items[r].row) > n_correct(c->runs.items[best].row))
 			best = r;
 	for (size_t r = 0; r < c->runs.n; r++) {
-		const struct flips f = count_flips(c->runs.items[best].row, c->runs.items[r].row);
-		if (r != best)
-			p[m++] = kgb_mcnemar(f.only_best, f.only_other);
-	}
-	kgb_holm(p, m);
-	m = 0;
-	for (size_t r = 0; r < c->runs.n; r++) {
-		const struct flips f = count_flips(c->runs.items[best].row, c->runs.items[r].row);
 		if (r == best)
 			continue;
-		kgb_strv_addf(sentences,
-			      "%s against %s: of %zu operators that both have, %zu were passed by "
-			      "%s alone and %zu by %s alone: %s (p = %.2g by McNemar's test%s).",
-			      c->runs.items[best].label, c->runs.items[r].label, f.n, f.only_best,
-			      c->runs.items[best].label, f.only_other, c->runs.items[r].label,
-			      p[m] <= LEVEL ? "a difference"
-					    : "no difference that the test can see",
-			      p[m], c->runs.n > 2 ? ", adjusted by Holm" : "");
+		flips[m] = count_flips(c->runs.items[best].row, c->runs.items[r].row);
+		p[m] = kgb_mcnemar(flips[m].only_best, flips[m].only_other);
 		m++;
 	}
+	kgb_holm(p, m);
+	for (size_t r = 0, k = 0; r < c->runs.n; r++)
+		if (r != best) {
+			add_comparison(&c->runs.items[best], &c->runs.items[r], &flips[k], p[k],
+				       m > 1 ? ", adjusted by Holm" : "", sentences);
+			k++;
+		}
 }
 
-void kgb_words(const struct kgb_collected *c, struct kgb_strv *warnings, struct kgb_strv *sentences)
+int kgb_words(const struct kgb_runs *runs, const struct kgb_collected *c, struct kgb_strv *warnings,
+	      struct kgb_strv *sentences, struct kgb_err *err)
 {
-	add_warnings(c, warnings);
+	if (add_warnings(runs, c, warnings, err) < 0)
+		return -1;
 	KGB_VEC_FOREACH(run, &c->runs)
 		add_run(run, sentences);
-	if (c->runs.n > 1)
-		add_comparisons(c, sentences);
+	add_comparisons(c, sentences);
+	return 0;
 }

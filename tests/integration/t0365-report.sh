@@ -93,6 +93,21 @@ test_expect_success 'in a browser: silent, each plot has marks, cells open, a se
 		--structure "$fixtures/answers/report.json"
 '
 
+test_expect_success 'what cannot be compared is said first; a run that has only a journal has a page too' '
+	kgb-agent report runs cpu --json >mixed.json && cp -r "$fixtures/agent/run" story && kgb-agent report ./story --json >story.json &&
+	python3 - <<-"END"
+	import json
+	runs, mixed, story = [json.load(open(name + ".json")) for name in ("runs", "mixed", "story")]
+	assert runs["warnings"] == [] and len(runs["summary"]) == 7, runs["summary"]
+	assert "p = " in runs["summary"][4] and "adjusted by Holm" in runs["summary"][4], runs["summary"]
+	assert any("show one of" in words and "points in four of five runs" in words for words in runs["summary"][4:]), runs["summary"]
+	words = " ".join(mixed["warnings"])
+	assert "is OFFLINE" in words and "one run is offline" in words and "judged on " in words, words
+	assert "1 have not ended and count as not passed" in story["summary"][0], story["summary"]
+	assert [cell["finished"] for cell in story["cells"]].count(False) == 1 and story["warnings"], story["cells"]
+	END
+'
+
 test_expect_success 'many large kernels are cut alike, and the page says so' '
 	python3 - <<-"END"
 	import glob, pathlib
