@@ -60,7 +60,8 @@ static int find_op(struct kgb_show *show, const char *word, struct kgb_err *err)
 	if (names.n > 0)
 		kgb_suggest(&hint, word, (const char *const *)names.items, names.n);
 	return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no operator '%s'%s",
-			show->record.dir.name, word, hint.ptr);
+			show->record.dir.name, word,
+			hint.len > 0 ? hint.ptr : ": show [RUN] OPERATOR");
 }
 
 static int take_number(const char *text, const char *option, int *out, struct kgb_err *err)
@@ -86,6 +87,7 @@ static int choose(struct kgb_cli *cli, struct kgb_show *show, struct kgb_err *er
 {
 	const struct kgb_op_state *op = show->op;
 	int attempt = 0, sample = 0;
+	KGB_ASSERT(op);
 	if (take_number(cli->flags.attempt, "--attempt", &attempt, err) < 0 ||
 	    take_number(cli->flags.sample, "--sample", &sample, err) < 0)
 		return -1;

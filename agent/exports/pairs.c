@@ -5,6 +5,7 @@
 
 #include "agent/evidence/drafts.h"
 #include "agent/report/common.h"
+#include "agent/store/chains.h"
 #include "base/formats/jsonw.h"
 #include "sandbox/workspace/diff.h"
 
@@ -185,8 +186,9 @@ static int pairs_of_samples(const struct kgb_record *record, const struct kgb_op
 	for (size_t i = 0; i < op->n_samples; i++) {
 		const struct kgb_sample *first = &op->samples[i];
 		KGB_AUTO(drafts) struct kgb_drafts drafts = {0};
-		if (first->round != 1 || first->attempt < 1 ||
-		    (size_t)first->attempt > op->n_attempts)
+		/* A chain of one round has nothing to pair. */
+		if (first->round != 1 || !kgb_op_sample(op, first->number, 2) ||
+		    first->attempt < 1 || (size_t)first->attempt > op->n_attempts)
 			continue;
 		const struct source source = {record, op, &op->attempts[first->attempt - 1],
 					      first->number};
