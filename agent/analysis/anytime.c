@@ -109,9 +109,12 @@ static void add_rows(struct kgb_analysis *a, const struct kgb_group *group, stru
 			continue;
 		}
 		const double last = round_up(high);
-		for (double cost = round_up(low); cost <= last; cost = round_up(1.5 * cost))
+		double cost = round_up(low);
+		while (cost <= last) {
 			for (size_t r = 0; r < group->runs->list.n; r++)
 				add_point(a, group, r, &measures[i], cost, table);
+			cost = round_up(1.5 * cost);
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ static const struct kgb_quality *quality_of(struct kgb_runs *runs, const cJSON *
 /** In the order of write_paths. */
 static void take_answer(struct kgb_analysis *a, const cJSON *answer)
 {
-	const cJSON *next = answer->child;
+	const cJSON *next = answer ? answer->child : NULL;
 	for (size_t r = 0; r < a->runs->list.n; r++) {
 		size_t n_unread = 0;
 		KGB_VEC_FOREACH(op, &a->runs->list.items[r].ops) {

@@ -315,7 +315,7 @@ static void add_notes(const struct join *join, struct kgb_strv *notes)
 			      "%s: kernels of the built-in script show nothing about a model",
 			      KGB_MARK_OFFLINE);
 	kgb_strv_addf(notes, "%zu kernels were judged on two GPUs or more", n);
-	if (mean.n > 0)
+	if (mean.n > 0 && join->kernels.n > 0)
 		kgb_strv_addf(
 			notes,
 			"speedups of a kernel differ by a factor of %.2f (mean of %zu), %.2f at most",

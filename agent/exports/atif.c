@@ -156,13 +156,13 @@ static void write_extra(struct kgb_jsonw *w, const struct document *d)
 {
 	const struct kgb_op_state *op = d->op;
 	const struct kgb_attempt_state *attempt = d->attempt;
+	const bool counts = attempt == kgb_op_counting_attempt(op);
 	kgb_jsonw_put(w, "extra: {run: %s, dataset: %s, operator: %s, source: %s, category: %s",
 		      d->record->dir.name, d->record->state.dataset, op->name, op->source,
 		      op->category);
 	kgb_jsonw_put(w, "spec_sha256: %s, prompt_sha256: %s, attempt: %d, end: %s, counts: %hhd",
 		      op->spec_sha256, attempt->prompt_sha256, attempt->number,
-		      attempt->ended_ms < 0 ? NULL : kgb_agent_end_code(attempt->end),
-		      attempt == kgb_op_counting_attempt(op));
+		      attempt->ended_ms < 0 ? NULL : kgb_agent_end_code(attempt->end), counts);
 	kgb_jsonw_put(w, "operator_status: %s, operator_code: %s, operator_speedup: %g",
 		      kgb_op_status_name(op->status), op->error_code,
 		      op->has_verdict && op->verdict.speedup > 0 ? op->verdict.speedup

@@ -301,7 +301,7 @@ test_expect_success 'mistyped words: all at once, with what was meant' '
 	test_expect_code 2 kgb-agent ad,silx -m naive_cc 2>err && test_grep "unknown operator .ad.; did you mean .add." err &&
 	test_grep "unknown operator .silx.; did you mean .silu." err &&
 	test_expect_code 2 kgb-agent status --help 2>err && test_grep ".status. is no command" err && test_grep "lists the commands" err &&
-	test_expect_code 2 kgb-agent report 2>err && test_grep "results.json" err && ! grep renorm err &&
+	test_expect_code 2 kgb-agent repot 2>err && test_grep "the command .report." err && ! grep renorm err &&
 	test_expect_code 2 kgb-agent dataset lnit 2>err && test_grep "did you mean .lint." err &&
 	kgb-agent add --help >out && test_grep "^usage: kgb-agent" out
 '
