@@ -60,6 +60,18 @@ assert (document[\"is_held\"], document[\"is_cut_off\"]) == (False, False)
 "
 '
 
+python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/hold_run.py" hostile/run &
+test_background="$test_background $!"
+test_expect_success 'texts of agents stay in their cells, whatever they hold' '
+	test_wait_for 20 test -s hostile/run/journal.jsonl &&
+	open attack 80 12 "kgb-agent watch --runs-dir hostile" &&
+	test_wait_for 20 shows attack "^q leaves" && cp attack whole &&
+	test "$(sed -n 1p whole | cut -c1-8)" = "running " && test "$(sed -n 12p whole)" = "q leaves; the run goes on" &&
+	test "$(grep -c "  failed       agent.no_kernel: " whole)" -eq 2 &&
+	test_grep "^ aten::mm .* running  .*x1b\[2J" whole &&
+	test "$(grep -c . whole)" -eq 7 && test_no_grep "$(printf "\342\200\256")" whole &&
+	kgb-agent watch --runs-dir hostile --once >out && test_no_grep "$(printf "\033")" out && test "$(wc -l <out)" -eq 6
+'
 test_expect_success 'a run on a terminal: lines in columns without a name before them, and the block' '
 	open run 80 24 "KGB_COMMAND_BIN=$TRASH/agent kgb-agent add,mm,silu,softmax,sum -m command --skip-verify --device-count 5" &&
 	test_wait_for 20 shows run "4 running" &&
