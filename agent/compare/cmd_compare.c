@@ -328,7 +328,7 @@ static int compare_sides(const struct kgb_cli *cli, struct kgb_runs *runs,
 					       {"groups", KGB_TABLE(group_columns)}}};
 	int rc = match_all(&sides, matches, err);
 	if (rc == 0)
-		rc = kgb_sides_check_alike(&sides, cli->flags.force, &sheet->notes, err);
+		rc = kgb_runs_check_alike(runs, cli->flags.force, &sheet->notes, err);
 	for (size_t i = 0; rc == 0 && i < sides.list.n; i++) {
 		add_head(&sides.list.items[i], i, &sheet->notes);
 		add_worth(&sides.list.items[i], i, &sheet->notes);

@@ -188,7 +188,7 @@ static int answer(const struct kgb_cli *cli, const struct kgb_runs *runs, struct
 	struct kgb_board_rows rows;
 	const enum kgb_sides_by by = cli->flags.each ? KGB_SIDES_BY_RUN : KGB_SIDES_BY_METHOD;
 	if (parse_rows(cli->flags.at, &rows, err) < 0 || kgb_sides_of(runs, by, &sides, err) < 0 ||
-	    kgb_sides_check_alike(&sides, cli->flags.force, &sheet->notes, err) < 0)
+	    kgb_runs_check_alike(runs, cli->flags.force, &sheet->notes, err) < 0)
 		return -1;
 	const int rc = kgb_board_of(&sides, &rows, &board, err);
 	if (rc == 0)

@@ -78,34 +78,32 @@ static int compare_budgets(const struct kgb_yaml *a, const struct kgb_run_row *b
 	return 0;
 }
 
-int kgb_sides_find_unlike(const struct kgb_sides *sides, struct kgb_strv *reasons,
-			  struct kgb_err *err)
+int kgb_runs_find_unlike(const struct kgb_runs *runs, struct kgb_strv *reasons, struct kgb_err *err)
 {
-	const struct kgb_run_row *first = sides->list.items[0].runs.items[0];
+	const struct kgb_run_row *first = &runs->list.items[0];
 	KGB_AUTO(yaml) struct kgb_yaml config = KGB_YAML_INIT;
 	if (read_config(first, &config, err) < 0)
 		return -1;
-	KGB_VEC_FOREACH(side, &sides->list)
-		KGB_VEC_FOREACH(run, &side->runs) {
-			if (first->is_offline != (*run)->is_offline)
-				add_once(reasons, kgb_xstrdup("one run is offline, which shows "
-							      "nothing about a model"));
-			if (differ(first->platform, (*run)->platform))
-				add_once(reasons, kgb_xasprintf("judged on %s and %s",
-								first->platform, (*run)->platform));
-			compare_operators(first, *run, reasons);
-			if (compare_budgets(&config, *run, reasons, err) < 0)
-				return -1;
-		}
+	KGB_VEC_FOREACH(run, &runs->list) {
+		if (first->is_offline != run->is_offline)
+			add_once(reasons, kgb_xstrdup("one run is offline, which shows nothing "
+						      "about a model"));
+		if (differ(first->platform, run->platform))
+			add_once(reasons, kgb_xasprintf("judged on %s and %s", first->platform,
+							run->platform));
+		compare_operators(first, run, reasons);
+		if (compare_budgets(&config, run, reasons, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
-int kgb_sides_check_alike(const struct kgb_sides *sides, bool force, struct kgb_strv *notes,
-			  struct kgb_err *err)
+int kgb_runs_check_alike(const struct kgb_runs *runs, bool force, struct kgb_strv *notes,
+			 struct kgb_err *err)
 {
 	KGB_AUTO(strv) struct kgb_strv reasons = KGB_STRV_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	if (kgb_sides_find_unlike(sides, &reasons, err) < 0)
+	if (kgb_runs_find_unlike(runs, &reasons, err) < 0)
 		return -1;
 	for (size_t i = 0; i < reasons.n; i++)
 		kgb_buf_addf(&text, "%s%s", i > 0 ? "; " : "", reasons.items[i]);

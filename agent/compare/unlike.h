@@ -5,15 +5,15 @@
 #ifndef KGB_AGENT_COMPARE_UNLIKE_H
 #define KGB_AGENT_COMPARE_UNLIKE_H
 
-#include "agent/compare/sides.h"
+#include "agent/answers/runs.h"
 
 /** Add what in the first run is not as in the others, each reason once: offline against live, the
  * platform, specifications, GPUs and baselines of operators, and the settings that bound what an
  * attempt may spend, from config.yaml. What a run does not record is not compared. */
-KGB_MUST_CHECK int kgb_sides_find_unlike(const struct kgb_sides *sides, struct kgb_strv *reasons,
-					 struct kgb_err *err);
+KGB_MUST_CHECK int kgb_runs_find_unlike(const struct kgb_runs *runs, struct kgb_strv *reasons,
+					struct kgb_err *err);
 /** The same: with `force` the reasons become the first of the notes, else INVALID lists them. */
-KGB_MUST_CHECK int kgb_sides_check_alike(const struct kgb_sides *sides, bool force,
-					 struct kgb_strv *notes, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_runs_check_alike(const struct kgb_runs *runs, bool force,
+					struct kgb_strv *notes, struct kgb_err *err);
 
 #endif

@@ -17,7 +17,6 @@
 static int add_warnings(const struct kgb_runs *runs, const struct kgb_collected *c,
 			struct kgb_strv *warnings, struct kgb_err *err)
 {
-	KGB_AUTO(sides) struct kgb_sides sides = {0};
 	KGB_AUTO(strv) struct kgb_strv reasons = KGB_STRV_INIT;
 	KGB_VEC_FOREACH(run, &c->runs)
 		if (run->row->is_offline)
@@ -26,8 +25,7 @@ static int add_warnings(const struct kgb_runs *runs, const struct kgb_collected 
 				      ": a built-in script wrote its kernels, so that its figures "
 				      "show nothing about a model.",
 				      run->label);
-	if (kgb_sides_of(runs, KGB_SIDES_BY_RUN, &sides, err) < 0 ||
-	    kgb_sides_find_unlike(&sides, &reasons, err) < 0)
+	if (kgb_runs_find_unlike(runs, &reasons, err) < 0)
 		return -1;
 	for (size_t i = 0; i < reasons.n; i++)
 		kgb_strv_addf(warnings, "The runs measure different things: %s.", reasons.items[i]);
