@@ -36,29 +36,3 @@ void kgb_analysis_begin(const struct kgb_analysis *a, const struct kgb_group *gr
 	kgb_table_word(table, group->by);
 	kgb_table_word(table, group->name ? group->name : "all");
 }
-
-void kgb_table_count(struct kgb_table *table, size_t n)
-{
-	kgb_table_number(table, (double)n, "%zu", n);
-}
-
-void kgb_table_share(struct kgb_table *table, double share)
-{
-	kgb_table_number(table, share, "%.1f", 100 * share);
-}
-
-void kgb_table_interval(struct kgb_table *table, double share, double low, double high)
-{
-	if (isnan(low) || isnan(high))
-		kgb_table_share(table, share);
-	else
-		kgb_table_number(table, share, "%.1f [%.1f, %.1f]", 100 * share, 100 * low,
-				 100 * high);
-	kgb_table_number(table, low, "%s", "");
-	kgb_table_number(table, high, "%s", "");
-}
-
-void kgb_table_speedup(struct kgb_table *table, double speedup)
-{
-	kgb_table_number(table, speedup, "%.2fx", speedup);
-}

@@ -59,11 +59,4 @@ void kgb_analysis_begin(const struct kgb_analysis *a, const struct kgb_group *gr
 		"group", "group", NULL                                      \
 	}
 
-void kgb_table_count(struct kgb_table *table, size_t n);
-/** A share as percent, "-" for NaN. */
-void kgb_table_share(struct kgb_table *table, double share);
-/** Three cells: a share with its bounds, which people see as "43.3 [27.4, 60.8]". */
-void kgb_table_interval(struct kgb_table *table, double share, double low, double high);
-void kgb_table_speedup(struct kgb_table *table, double speedup);
-
 #endif

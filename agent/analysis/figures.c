@@ -123,32 +123,16 @@ static void add_speed(struct kgb_table *table, const struct kgb_figures *f,
 		kgb_table_share(table, f->of_correct.n > 0 ? ratio(f->fast[i], f->n) : (double)NAN);
 }
 
-static void add_tokens(struct kgb_table *table, double tokens)
-{
-	char text[32];
-	kgb_table_number(
-		table, tokens, "%s",
-		kgb_report__count(isnan(tokens) ? -1 : (int64_t)tokens, text, sizeof(text)));
-}
-
-static void add_seconds(struct kgb_table *table, double seconds)
-{
-	char text[32];
-	kgb_table_number(table, seconds, "%s",
-			 kgb_duration_format(isnan(seconds) ? 0 : (int64_t)(1000 * seconds), text,
-					     sizeof(text)));
-}
-
 /** Sums, and their share of each correct kernel. */
 static void add_cost(struct kgb_table *table, const struct kgb_figures *f)
 {
 	const double n = f->n_correct > 0 ? (double)f->n_correct : (double)NAN;
-	add_tokens(table, f->tokens);
-	add_tokens(table, f->tokens / n);
+	kgb_table_tokens(table, f->tokens);
+	kgb_table_tokens(table, f->tokens / n);
 	kgb_table_number(table, f->dollars, "%.2f", f->dollars);
 	kgb_table_number(table, f->dollars / n, "%.3f", f->dollars / n);
-	add_seconds(table, f->seconds);
-	add_seconds(table, f->seconds / n);
+	kgb_table_seconds(table, f->seconds);
+	kgb_table_seconds(table, f->seconds / n);
 }
 
 /** One row for each run that has operators of the group. */

@@ -43,7 +43,7 @@ static void add_run(struct kgb_table *table, const struct kgb_run_row *run)
 	bool is_pruned;
 	const double bytes = size_on_disk(run->path, &is_pruned);
 	kgb_table_word(table, run->status);
-	kgb_table_number(table, (double)f.n, "%zu", f.n);
+	kgb_table_count(table, f.n);
 	kgb_table_number(table, (double)f.n_correct, "%zu/%zu", f.n_correct, f.n);
 	kgb_table_number(table, f.dollars, "%.2f", f.dollars);
 	kgb_table_number(table, bytes, is_pruned ? "%.1f pruned" : "%.1f", bytes / 1e6);

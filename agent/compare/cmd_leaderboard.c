@@ -52,14 +52,6 @@ static const char *label_of(const struct kgb_contender *c, struct kgb_arena *are
 				c->side->label);
 }
 
-static void add_share(struct kgb_table *table, const struct kgb_estimate *share)
-{
-	kgb_table_number(table, share->value, "%.1f [%.1f, %.1f]", 100 * share->value,
-			 100 * share->low, 100 * share->high);
-	kgb_table_number(table, share->low, "%s", "");
-	kgb_table_number(table, share->high, "%s", "");
-}
-
 static void add_rank(struct kgb_table *table, const struct kgb_rank *rank)
 {
 	const bool is_tied = rank->best != rank->worst;
@@ -72,18 +64,12 @@ static void add_rank(struct kgb_table *table, const struct kgb_rank *rank)
 
 static void add_costs(struct kgb_table *table, const struct kgb_contender *c)
 {
-	char text[32];
-	const double tokens = 1000 * c->tokens;
-	kgb_table_number(table, (double)c->of_correct.n, "%zu", c->of_correct.n);
-	kgb_table_number(table, c->of_correct.value, "%.2fx", c->of_correct.value);
-	kgb_table_number(table, c->with_fallback, "%.2fx", c->with_fallback);
-	kgb_table_number(
-		table, tokens, "%s",
-		kgb_report__count(isnan(tokens) ? -1 : (int64_t)tokens, text, sizeof(text)));
+	kgb_table_count(table, c->of_correct.n);
+	kgb_table_speedup(table, c->of_correct.value);
+	kgb_table_speedup(table, c->with_fallback);
+	kgb_table_tokens(table, 1000 * c->tokens);
 	kgb_table_number(table, c->dollars, "%.3f", c->dollars);
-	kgb_table_number(table, c->seconds, "%s",
-			 kgb_duration_format(isnan(c->seconds) ? 0 : (int64_t)(1000 * c->seconds),
-					     text, sizeof(text)));
+	kgb_table_seconds(table, c->seconds);
 }
 
 static void add_row(struct kgb_table *table, const struct kgb_contender *c, size_t n_ops)
@@ -94,12 +80,12 @@ static void add_row(struct kgb_table *table, const struct kgb_contender *c, size
 	kgb_table_word(table, run->method);
 	kgb_table_word(table, run->model);
 	kgb_side_add_runs(c->side, table);
-	kgb_table_number(table, (double)c->k, "%zu", c->k);
-	kgb_table_number(table, (double)c->side->runs.n, "%zu", c->side->runs.n);
-	kgb_table_number(table, (double)c->side->max_tries, "%zu", c->side->max_tries);
-	kgb_table_number(table, (double)n_ops, "%zu", n_ops);
-	add_share(table, &c->correct);
-	add_share(table, &c->core);
+	kgb_table_count(table, c->k);
+	kgb_table_count(table, c->side->runs.n);
+	kgb_table_count(table, c->side->max_tries);
+	kgb_table_count(table, n_ops);
+	kgb_table_interval(table, c->correct.value, c->correct.low, c->correct.high);
+	kgb_table_interval(table, c->core.value, c->core.low, c->core.high);
 	add_costs(table, c);
 }
 

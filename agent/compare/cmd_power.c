@@ -146,7 +146,7 @@ static void add_row(struct kgb_table *table, const struct kgb_measure *measure,
 	const double now = is_enough ? kgb_power(size, sd, basis->n) : 0;
 	kgb_table_word(table, is_ratio ? "speedup" : "correct");
 	if (is_ratio)
-		kgb_table_number(table, 1 + effect, "%.2fx", 1 + effect);
+		kgb_table_speedup(table, 1 + effect);
 	else
 		kgb_table_number(table, effect, "%.1f points", 100 * effect);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(attempts); i++) {

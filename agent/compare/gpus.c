@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/compare/versus.h"
 #include "agent/report/common.h"
 #include "agent/statistics/paired.h"
 #include "agent/statistics/power.h"
 #include "agent/statistics/speedup.h"
 
 #define MOST_GPUS 16
-#define POWER 0.8
 #define SHA_SHOWN 8
 
 /** What the verdicts of one kernel on one GPU come to. */
@@ -217,7 +217,7 @@ static void add_cell(struct kgb_table *table, const struct cell *cell)
 	else if (cell->n_judged > 0 && isnan(speedup))
 		kgb_table_word(table, "passed");
 	else
-		kgb_table_number(table, speedup, "%.2fx", speedup);
+		kgb_table_speedup(table, speedup);
 }
 
 static void add_kernels(const struct join *join, struct kgb_table *table)
@@ -228,7 +228,7 @@ static void add_kernels(const struct join *join, struct kgb_table *table)
 		kgb_table_word(table, kernel->row->kernel_sha256);
 		kgb_table_word(table, kgb_arena_strndup(&table->arena, kernel->row->kernel_sha256,
 							SHA_SHOWN));
-		kgb_table_number(table, kernel->spread, "%.2fx", kernel->spread);
+		kgb_table_speedup(table, kernel->spread);
 		for (size_t i = 0; i < join->gpus.n; i++)
 			add_cell(table, &kernel->cells[i]);
 	}
@@ -267,7 +267,7 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 	KGB_AUTO(free) double *speedups = speedups_on(join, gpu);
 	const struct kgb_mean mean = kgb_geometric_mean_of_correct(speedups, join->kernels.n);
 	const double least =
-		exp(kgb_detectable_by_flips(ratio->sd, ratio->n, POWER, join->gpus.n - 1));
+		exp(kgb_detectable_by_flips(ratio->sd, ratio->n, KGB_POWER, join->gpus.n - 1));
 	KGB_VEC_FOREACH(kernel, &join->kernels) {
 		const struct cell *cell = &kernel->cells[gpu];
 		n_kernels += cell->n_judged > 0;
@@ -275,11 +275,11 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 	}
 	kgb_table_word(table, (const char[]){(char)('A' + (int)gpu), '\0'});
 	kgb_table_word(table, join->gpus.items[gpu]);
-	kgb_table_number(table, (double)n_kernels, "%zu", n_kernels);
-	kgb_table_number(table, (double)n_passed, "%zu", n_passed);
-	kgb_table_number(table, mean.value, "%.2fx", mean.value);
+	kgb_table_count(table, n_kernels);
+	kgb_table_count(table, n_passed);
+	kgb_table_speedup(table, mean.value);
 	if (isnan(ratio->low))
-		kgb_table_number(table, ratio->value, "%.2fx", ratio->value);
+		kgb_table_speedup(table, ratio->value);
 	else
 		kgb_table_number(table, ratio->value, "%.2fx [%.2f, %.2f]", ratio->value,
 				 ratio->low, ratio->high);
@@ -290,7 +290,7 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 	if (isinf(least))
 		kgb_table_number(table, least, "none");
 	else
-		kgb_table_number(table, least, "%.2fx", least);
+		kgb_table_speedup(table, least);
 }
 
 /** How far speedups are apart, in words. */
@@ -299,6 +299,7 @@ static void add_notes(const struct join *join, struct kgb_strv *notes)
 	const size_t n = join->kernels.n;
 	KGB_AUTO(free) double *spreads = kgb_xcalloc(n + 1, sizeof(*spreads));
 	size_t n_split = 0;
+	KGB_ASSERT(n > 0);
 	for (size_t i = 0; i < n; i++) {
 		const struct kernel *kernel = &join->kernels.items[i];
 		size_t n_passed = 0, n_failed = 0;
@@ -315,7 +316,7 @@ static void add_notes(const struct join *join, struct kgb_strv *notes)
 			      "%s: kernels of the built-in script show nothing about a model",
 			      KGB_MARK_OFFLINE);
 	kgb_strv_addf(notes, "%zu kernels were judged on two GPUs or more", n);
-	if (mean.n > 0 && join->kernels.n > 0)
+	if (mean.n > 0)
 		kgb_strv_addf(
 			notes,
 			"speedups of a kernel differ by a factor of %.2f (mean of %zu), %.2f at most",

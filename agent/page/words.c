@@ -5,12 +5,9 @@
 
 #include "agent/answers/figures.h"
 #include "agent/compare/unlike.h"
+#include "agent/compare/versus.h"
 #include "agent/report/common.h"
-#include "agent/statistics/paired.h"
 #include "agent/statistics/power.h"
-
-#define LEVEL 0.05
-#define POWER 0.8
 
 /* ---- what must be read first ---- */
 
@@ -119,7 +116,7 @@ static double detectable_points(const struct flips *f)
 {
 	const double n = (double)f->n;
 	const double discordance = fmax((double)(f->only_best + f->only_other), 1) / n;
-	return 100 * kgb_detectable(kgb_discordance_sd(discordance), n, POWER);
+	return 100 * kgb_detectable(kgb_discordance_sd(discordance), n, KGB_POWER);
 }
 
 static void add_comparison(const struct kgb_collected_run *best,
@@ -128,10 +125,10 @@ static void add_comparison(const struct kgb_collected_run *best,
 {
 	KGB_AUTO(free)
 	char *verdict =
-		p <= LEVEL ? kgb_xstrdup("a difference")
-			   : kgb_xasprintf("the test sees no difference, and so many operators "
-					   "show one of %.1f points in four of five runs",
-					   detectable_points(f));
+		p <= KGB_LEVEL ? kgb_xstrdup("a difference")
+			       : kgb_xasprintf("the test sees no difference, and so many operators "
+					       "show one of %.1f points in four of five runs",
+					       detectable_points(f));
 	if (f->n > 0)
 		kgb_strv_addf(sentences,
 			      "%s against %s: of %zu operators that both have, %zu were passed by "

@@ -44,6 +44,17 @@ void kgb_table_word(struct kgb_table *table, const char *word);
 /** A number, and what people see of it (printf). NaN: unknown, and "-" is seen. */
 void kgb_table_number(struct kgb_table *table, double value, const char *format, ...)
 	KGB_PRINTF(3, 4);
+
+void kgb_table_count(struct kgb_table *table, size_t n);
+/** A share as percent, "-" for NaN. */
+void kgb_table_share(struct kgb_table *table, double share);
+/** Three cells: a share with its bounds, which people see as "43.3 [27.4, 60.8]". */
+void kgb_table_interval(struct kgb_table *table, double share, double low, double high);
+void kgb_table_speedup(struct kgb_table *table, double speedup);
+void kgb_table_tokens(struct kgb_table *table, double tokens);
+/** A duration, which people see as "5 m 57 s". */
+void kgb_table_seconds(struct kgb_table *table, double seconds);
+
 size_t kgb_table_n_rows(const struct kgb_table *table);
 
 /** Append the table for a terminal: columns of numbers flush right, one block for each part with
