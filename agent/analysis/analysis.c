@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/analysis/analysis.h"
 
-#include <math.h>
-
 static void each_group_of(struct kgb_analysis *a, const char *key, kgb_group_fn fn,
 			  struct kgb_table *table)
 {

@@ -98,9 +98,7 @@ static int analyze(struct kgb_cli *cli)
 	struct kgb_analysis a = {
 		.runs = &runs, .notes = &sheet.notes, .python = python, .data_dir = cli->data_dir};
 	const int rc = answer(cli, &a, &sheet, &err);
-	const int exit_code =
-		rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_sheet_print(cli, &sheet);
-	kgb_sheet_release(&sheet);
+	const int exit_code = kgb_sheet_end(cli, &sheet, rc, &err);
 	kgb_strv_release(&a.labels);
 	kgb_strv_release(&a.keys);
 	return exit_code;

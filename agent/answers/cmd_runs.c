@@ -80,9 +80,7 @@ static int list_runs(struct kgb_cli *cli)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	KGB_VEC_FOREACH(run, &runs.list)
 		add_run(&sheet.tables[0].table, run);
-	const int exit_code = kgb_sheet_print(cli, &sheet);
-	kgb_sheet_release(&sheet);
-	return exit_code;
+	return kgb_sheet_end(cli, &sheet, 0, &err);
 }
 
 static const struct kgb_opt options[] = {

@@ -12,8 +12,6 @@
 #include "agent/report/terminal.h"
 #include "base/system/memfd.h"
 
-#define DEFAULT_WIDTH 80
-
 /* ---- what is meant ---- */
 
 /** The one run that a word names; NULL: the latest. */
@@ -138,15 +136,13 @@ static int print(struct kgb_cli *cli, const struct kgb_show *show, struct kgb_er
 					: is_colored    ? KGB_SHOW_COLOR
 							: KGB_SHOW_PLAIN;
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	size_t rows = 0, columns = 0;
 	int rc = 0;
-	kgb_terminal_size(STDOUT_FILENO, &rows, &columns);
 	if (flags->json)
 		rc = kgb_show_json(show, &out, err);
 	else if (flags->csv)
 		kgb_table_csv(&show->versions, &out);
 	else
-		rc = kgb_show_text(show, form, columns > 0 ? columns : DEFAULT_WIDTH, &out, err);
+		rc = kgb_show_text(show, form, kgb_terminal_width(STDOUT_FILENO), &out, err);
 	if (rc < 0)
 		return kgb_cli_fail(err, KGB_EXIT_USAGE);
 	if (flags->open && is_terminal && open_pager(&out, err) < 0)

@@ -5,8 +5,6 @@
 
 #include "agent/report/terminal.h"
 
-#define DEFAULT_WIDTH 80
-
 int kgb_sheet_check_form(const struct kgb_cli *cli, struct kgb_err *err)
 {
 	if (cli->flags.json + cli->flags.csv + cli->flags.markdown > 1)
@@ -59,13 +57,6 @@ static void write_json(const struct kgb_sheet *sheet, struct kgb_buf *out)
 	kgb_buf_addc(out, '\n');
 }
 
-static size_t width_of_stdout(void)
-{
-	size_t rows = 0, columns = 0;
-	kgb_terminal_size(STDOUT_FILENO, &rows, &columns);
-	return columns > 0 ? columns : DEFAULT_WIDTH;
-}
-
 static void write_notes(const struct kgb_sheet *sheet, bool markdown, struct kgb_buf *out)
 {
 	for (size_t i = 0; i < sheet->notes.n; i++) {
@@ -94,7 +85,7 @@ static void write_tables(const struct kgb_sheet *sheet, bool markdown, struct kg
 		if (markdown)
 			kgb_table_markdown(table, out);
 		else
-			kgb_table_text(table, width_of_stdout(), out);
+			kgb_table_text(table, kgb_terminal_width(STDOUT_FILENO), out);
 	}
 }
 
@@ -118,4 +109,13 @@ void kgb_sheet_release(struct kgb_sheet *sheet)
 	kgb_strv_release(&sheet->notes);
 	for (size_t i = 0; sheet->tables[i].member; i++)
 		kgb_table_release(&sheet->tables[i].table);
+}
+
+int kgb_sheet_end(const struct kgb_cli *cli, struct kgb_sheet *sheet, int rc,
+		  const struct kgb_err *err)
+{
+	const int exit_code =
+		rc < 0 ? kgb_cli_fail(err, KGB_EXIT_USAGE) : kgb_sheet_print(cli, sheet);
+	kgb_sheet_release(sheet);
+	return exit_code;
 }

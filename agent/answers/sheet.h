@@ -34,5 +34,9 @@ KGB_MUST_CHECK int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, stru
 /** Print it in the form that the command line asks for; returns the exit status. */
 int kgb_sheet_print(const struct kgb_cli *cli, const struct kgb_sheet *sheet);
 void kgb_sheet_release(struct kgb_sheet *sheet);
+/** End a command: print the sheet, or with `rc` < 0 the error; releases it and returns the exit
+ * status. */
+int kgb_sheet_end(const struct kgb_cli *cli, struct kgb_sheet *sheet, int rc,
+		  const struct kgb_err *err);
 
 #endif

@@ -367,10 +367,7 @@ static int compare(struct kgb_cli *cli)
 	KGB_AUTO(runs) struct kgb_runs runs = {0};
 	struct kgb_sheet sheet = {0};
 	const int rc = answer(cli, &runs, &sheet, &err);
-	const int exit_code =
-		rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_sheet_print(cli, &sheet);
-	kgb_sheet_release(&sheet);
-	return exit_code;
+	return kgb_sheet_end(cli, &sheet, rc, &err);
 }
 
 static const struct kgb_opt options[] = {

@@ -193,10 +193,7 @@ static int leaderboard(struct kgb_cli *cli)
 	int rc = kgb_runs_open(cli, &runs, &err);
 	if (rc == 0)
 		rc = answer(cli, &runs, &sheet, &err);
-	const int exit_code =
-		rc < 0 ? kgb_cli_fail(&err, KGB_EXIT_USAGE) : kgb_sheet_print(cli, &sheet);
-	kgb_sheet_release(&sheet);
-	return exit_code;
+	return kgb_sheet_end(cli, &sheet, rc, &err);
 }
 
 static const struct kgb_opt options[] = {

@@ -6,6 +6,8 @@
 
 #include "base/str.h"
 
+#define DEFAULT_WIDTH 80
+
 bool kgb_terminal_is_capable(int fd)
 {
 	const char *term = getenv("TERM");
@@ -25,4 +27,11 @@ void kgb_terminal_size(int fd, size_t *rows, size_t *columns)
 		size = (struct winsize){0};
 	*rows = size.ws_row;
 	*columns = size.ws_col;
+}
+
+size_t kgb_terminal_width(int fd)
+{
+	size_t rows = 0, columns = 0;
+	kgb_terminal_size(fd, &rows, &columns);
+	return columns > 0 ? columns : DEFAULT_WIDTH;
 }

@@ -14,5 +14,7 @@ bool kgb_terminal_is_capable(int fd);
 bool kgb_terminal_allows_color(void);
 /** Its size; both 0 when fd is no terminal. */
 void kgb_terminal_size(int fd, size_t *rows, size_t *columns);
+/** Its columns; 80 when fd is no terminal. */
+size_t kgb_terminal_width(int fd);
 
 #endif

@@ -19,8 +19,6 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 
-#define DEFAULT_WIDTH 80
-
 /** One run of the series, with settings of its own. */
 struct member {
 	struct kgb_cli cli; /* owns its settings and its index; the rest is the user's */
@@ -376,9 +374,7 @@ static int print_table(const struct series *series, const struct kgb_table *tabl
 		kgb_jsonw_object_end(&w);
 		kgb_buf_addc(&text, '\n');
 	} else {
-		size_t rows = 0, width = 0;
-		kgb_terminal_size(STDOUT_FILENO, &rows, &width);
-		kgb_table_text(table, width > 0 ? width : DEFAULT_WIDTH, &text);
+		kgb_table_text(table, kgb_terminal_width(STDOUT_FILENO), &text);
 	}
 	return kgb_cli_print(&text, exit_code);
 }
