@@ -111,17 +111,13 @@ def functions(module):
     return found
 
 
-def compile_folder(folder, sm, most):
-    """(variants, errors)"""
-    if not (folder / "kernel.py").exists():  # refused before it ran
-        return 0, []
+def stub_driver(sm=90):
+    """Sets enough of a driver to compile."""
     import torch
-    import triton
     from triton.backends.compiler import GPUTarget
     from triton.runtime import driver
 
     class Stub:
-        """Enough of a driver to compile."""
         get_current_device = staticmethod(lambda: 0)
         get_current_stream = staticmethod(lambda device: 0)
         get_current_target = staticmethod(lambda: GPUTarget("cuda", sm, 32))
@@ -130,9 +126,22 @@ def compile_folder(folder, sm, most):
 
     driver.set_active(Stub())
     torch.cuda.get_device_capability = Stub.get_device_capability
+
+
+def load(folder):
+    """The kernel's module."""
     spec = importlib.util.spec_from_file_location("kernel", folder / "kernel.py")
     module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def compile_folder(folder, sm, most):
+    """(variants, errors)"""
+    if not (folder / "kernel.py").exists():  # refused before it ran
+        return 0, []
+    stub_driver(sm)
+    module = load(folder)
     launches, errors, n = set(), [], 0
     for path in folder.glob("*.pickle"):
         with path.open("rb") as file:

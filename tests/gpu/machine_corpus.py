@@ -10,7 +10,6 @@ specializations of a kernel count. Prints what does not parse; exit status 1 if 
 
 import argparse
 import hashlib
-import importlib.util
 import multiprocessing
 import os
 import pathlib
@@ -29,22 +28,9 @@ class Made(Exception):
 def modules(folder, most):
     """(name of the kernel, text) of the launches of a folder; two texts for each."""
     import compile_corpus
-    import torch
     import triton.compiler.compiler as compiler
     from triton._C.libtriton import passes, ir
-    from triton.backends.compiler import GPUTarget
-    from triton.runtime import driver
-
-    class Stub:
-        """Enough of a driver for the front end."""
-        get_current_device = staticmethod(lambda: 0)
-        get_current_stream = staticmethod(lambda device: 0)
-        get_current_target = staticmethod(lambda: GPUTarget("cuda", 90, 32))
-        get_active_torch_device = staticmethod(lambda: torch.device("cpu"))
-        get_device_capability = staticmethod(lambda device=0: (9, 0))
-
-    driver.set_active(Stub())
-    torch.cuda.get_device_capability = Stub.get_device_capability
+    compile_corpus.stub_driver()
     made, make_ir = [], compiler.ASTSource.make_ir
 
     def stop(self, *args, **kwargs):
@@ -52,9 +38,7 @@ def modules(folder, most):
         raise Made
 
     compiler.ASTSource.make_ir = stop
-    spec = importlib.util.spec_from_file_location("kernel", folder / "kernel.py")
-    module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = compile_corpus.load(folder)
     launches, texts = set(), {}
     for path in folder.glob("*.pickle"):
         with path.open("rb") as file:

@@ -15,7 +15,6 @@ launch that is far or ends with a fault, and counts; exit status 1 if the machin
 import argparse
 import collections
 import hashlib
-import importlib.util
 import inspect
 import multiprocessing
 import os
@@ -60,23 +59,6 @@ class FrontEnd:
             function.run(*args, grid=grid, warmup=False, **kwargs)
         except Made:
             pass
-
-
-def stub_driver():
-    """Enough of a driver for the front end."""
-    import torch
-    from triton.backends.compiler import GPUTarget
-    from triton.runtime import driver
-
-    class Stub:
-        get_current_device = staticmethod(lambda: 0)
-        get_current_stream = staticmethod(lambda device: 0)
-        get_current_target = staticmethod(lambda: GPUTarget("cuda", 90, 32))
-        get_active_torch_device = staticmethod(lambda: torch.device("cpu"))
-        get_device_capability = staticmethod(lambda device=0: (9, 0))
-
-    driver.set_active(Stub())
-    torch.cuda.get_device_capability = Stub.get_device_capability
 
 
 class Memory:
@@ -221,11 +203,9 @@ def check(task):
     from machine_library import Fault, Machine
     torch.set_num_threads(1)
     if device is None:
-        stub_driver()
+        compile_corpus.stub_driver()
     front_end, machine, out = FrontEnd(device), Machine(library), []
-    spec = importlib.util.spec_from_file_location("kernel", folder / "kernel.py")
-    module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = compile_corpus.load(folder)
     known = compile_corpus.functions(module)
     for record in launches_of(folder):
         name = record["name"]

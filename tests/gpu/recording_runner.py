@@ -80,6 +80,11 @@ def tensors_of(value):
         yield from tensors_of(value.base)
 
 
+def grid_of(function, args, kwargs):
+    grid = function.grid
+    return grid({**dict(zip(function.arg_names, args)), **kwargs}) if callable(grid) else grid
+
+
 class Recorder:
     """Of one process and its candidate."""
 
@@ -120,9 +125,7 @@ class Recorder:
 
     def write(self, function, args, kwargs):
         """Whether this launch is new."""
-        grid = function.grid
-        if callable(grid):
-            grid = grid({**dict(zip(function.arg_names, args)), **kwargs})
+        grid = grid_of(function, args, kwargs)
         too_large = any(size > most for size, most in zip(grid, LARGEST_GRID))
         found = pickle.dumps((function.fn.__qualname__, [self.carried(arg) for arg in args],
                               {key: self.carried(value) for key, value in kwargs.items()}, str(grid) if too_large else None))
@@ -140,12 +143,9 @@ class Recorder:
         if self.counts.get(name, 0) >= MOST_LAUNCHES or sum(end - begin for begin, end in regions.spans) > MOST_BYTES:
             return launch()
         self.counts[name] = self.counts.get(name, 0) + 1
-        grid = function.grid
-        if callable(grid):
-            grid = grid({**dict(zip(function.arg_names, args)), **kwargs})
         before = regions.read()
         record = {"name": name, "args": [self.carried(arg, regions) for arg in args],
-                  "kwargs": {key: self.carried(value, regions) for key, value in kwargs.items()}, "grid": tuple(grid)}
+                  "kwargs": {key: self.carried(value, regions) for key, value in kwargs.items()}, "grid": tuple(grid_of(function, args, kwargs))}
         result = launch()
         record["regions"] = [(begin % 256, *bytes_) for (begin, _), *bytes_ in zip(regions.spans, before, regions.read())]
         pickle.dump(record, self.data)
