@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Rehearses a series at any size with the offline mixture, states what it took, and compares the verdicts with the kernels.
 
-    rehearse.py [--operators N] [--methods A,B,...] [--repeat N] [--device-count N] [--rounds N] [--runs-dir DIR] [--seed N]
+    rehearse.py [--operators N] [--methods A,B,...] [--repeat N] [--device-count N] [--rounds N]
+                [--runs-dir DIR] [--seed N] [OPTIONS OF KGB-AGENT...]
 
 N operators are spread over the dataset; 210 are all. The offline model draws each kernel (docs/methods.md, "The offline mixture"),
 half of them honest. So a run's kernel must pass if and only if it is one of tests/honest, and the share of a method with k rounds
-must be 1 - 0.5^k within 3.29 standard deviations (99.9 %). Exit status 1: it is not so. kgb-agent is the one on PATH.
+or samples must be 1 - 0.5^k within 3.29 standard deviations (99.9 %). Exit status 1: it is not so. kgb-agent is the one on PATH.
 
-Memory is the largest resident set of kgb-agent and the largest sum of all processes below it, read four times a second: shared
+Memory is the largest resident set of kgb-agent and the largest sum of all processes below it, read once a second: shared
 pages count in each process.
 """
 
@@ -27,13 +28,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--operators", type=int, default=210)
-    parser.add_argument("--methods", default="naive_cc,normal_cc,normal_codex,autokernel")
+    parser.add_argument("--methods", default="llm,naive_cc,naive_codex,normal_codex")
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--device-count", type=int, default=os.cpu_count())
-    parser.add_argument("--rounds", type=int, default=2, help="of methods that work in rounds")
+    parser.add_argument("--rounds", type=int, default=2, help="of pipelines")
     parser.add_argument("--runs-dir", default="rehearsal")
     parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    return parser.parse_known_args()
 
 
 def choose(n):
@@ -67,7 +68,7 @@ def tree(pid, sizes):
     return total
 
 
-def run(args, operators):
+def run(args, others, operators):
     """Exit status, wall and processor seconds, largest bytes of kgb-agent and of all."""
     command = ["kgb-agent", ",".join(operators), "-m", args.methods, "--repeat", str(args.repeat), "--iterations", str(args.rounds),
                "--device-count", str(args.device_count), "--runs-dir", args.runs_dir, "--set", "model.offline=mixture",
@@ -79,7 +80,7 @@ def run(args, operators):
             sizes = resident()
             own = max(own, sizes.get(process.pid, (0, 0))[1])
             whole = max(whole, tree(process.pid, sizes))
-            time.sleep(0.25)
+            time.sleep(1)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return process.returncode, time.monotonic() - start, cpu, own, whole
@@ -103,7 +104,8 @@ def check(series):
             row["passed"] += result["status"] == "passed"
             row["agent"] += result["time"]["agent_seconds"] or 0
             row["judge"] += result["time"]["verify_seconds"] or 0
-            row["rounds"] = max(row["rounds"], len((result["attempts"][-1:] or [{}])[0].get("rounds") or [1]))
+            row["rounds"] = max(row["rounds"], len((result["attempts"][-1:] or [{}])[0].get("rounds") or [1]),
+                                result.get("samples", {}).get("asked", 1))
             if (result["status"] == "passed") != (text in honest(safe)):
                 good = False
                 print("%s %s: %s (%s), but its kernel is %s" % (name, operator, result["status"], result["error_code"],
@@ -118,9 +120,9 @@ def check(series):
 
 
 def main():
-    args = arguments()
+    args, others = arguments()
     operators = choose(args.operators)
-    code, wall, cpu, own, whole = run(args, operators)
+    code, wall, cpu, own, whole = run(args, others, operators)
     series = max(glob.glob(args.runs_dir + "/series_*"), key=os.path.getmtime)
     print("%d operators x %d methods x %d repetitions: %.0f s wall, %.0f s of processors, kgb-agent %.0f MB, all processes %.0f MB, exit status %d" % (
         len(operators), len(args.methods.split(",")), args.repeat, wall, cpu, own / 1e6, whole / 1e6, code))
