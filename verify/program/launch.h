@@ -14,9 +14,10 @@
 
 /** Memory that a launch may touch. */
 struct kgb_machine_buffer {
-	void *data; /* borrowed; aligned to 8 bytes */
+	void *data; /* borrowed */
 	size_t bytes;
-	uint64_t address; /* where the kernel finds it; a multiple of 8; buffers do not overlap */
+	uint64_t address; /* where the kernel finds it; modulo 8 the same as `data`; buffers do not
+			     overlap */
 	bool is_writable;
 };
 /** An address for a launch's buffer i: far from all others, and a multiple of 2^40. */

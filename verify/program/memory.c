@@ -19,18 +19,24 @@ static int check_buffers(const struct kgb_memory *memory, struct kgb_err *err)
 	for (uint32_t i = 0; i < memory->n_ranges; i++) {
 		const struct kgb_machine_buffer *buffer = memory->ranges[i].buffer;
 		uint64_t end;
-		if (buffer->address % 8 || (uintptr_t)buffer->data % 8 ||
+		if ((buffer->address - (uintptr_t)buffer->data) % 8 ||
 		    (!buffer->data && buffer->bytes) ||
 		    __builtin_add_overflow(buffer->address, buffer->bytes, &end) ||
 		    buffer->address == 0)
 			return kgb_fail(err, KGB_ERR_INVALID,
-					"buffer %u: its address or data is not aligned to 8 bytes",
+					"buffer %u: its address and its data differ modulo 8",
 					memory->ranges[i].index);
 		if (i + 1 < memory->n_ranges && memory->ranges[i + 1].buffer->address < end)
 			return kgb_fail(err, KGB_ERR_INVALID, "buffers %u and %u overlap",
 					memory->ranges[i].index, memory->ranges[i + 1].index);
 	}
 	return 0;
+}
+
+/* Elements are counted from a multiple of their size. */
+static size_t shadow_elements(const struct kgb_memory *memory, const struct kgb_memory_range *range)
+{
+	return (range->buffer->bytes >> memory->shift) + 2;
 }
 
 static int add_shadows(struct kgb_memory *memory, uint64_t n_programs, uint32_t least_access,
@@ -41,15 +47,14 @@ static int add_shadows(struct kgb_memory *memory, uint64_t n_programs, uint32_t 
 	while (least_access >> memory->shift > 1)
 		memory->shift++;
 	for (uint32_t i = 0; i < memory->n_ranges; i++)
-		total += (memory->ranges[i].buffer->bytes >> memory->shift) + 1;
+		total += shadow_elements(memory, &memory->ranges[i]);
 	if (n_programs > RACE_PROGRAMS_MAX || total > SHADOW_BYTES_MAX / sizeof(struct kgb_shadow))
 		return kgb_fail(err, KGB_ERR_LIMIT,
 				"races of %llu programs in %llu elements: too much memory",
 				(unsigned long long)n_programs, (unsigned long long)total);
 	for (uint32_t i = 0; i < memory->n_ranges; i++)
-		memory->ranges[i].shadow =
-			kgb_xcalloc((memory->ranges[i].buffer->bytes >> memory->shift) + 1,
-				    sizeof(struct kgb_shadow));
+		memory->ranges[i].shadow = kgb_xcalloc(shadow_elements(memory, &memory->ranges[i]),
+						       sizeof(struct kgb_shadow));
 	memory->programs = kgb_xcalloc(n_programs + 1, sizeof(*memory->programs));
 	return 0;
 }
@@ -160,8 +165,9 @@ int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *r
 		     uint64_t address, uint64_t bytes, enum kgb_access access, uint32_t program,
 		     uint32_t *other)
 {
-	const uint64_t first = (address - range->buffer->address) >> memory->shift;
-	const uint64_t end = (address - range->buffer->address + bytes - 1) >> memory->shift;
+	const uint64_t base = range->buffer->address >> memory->shift;
+	const uint64_t first = (address >> memory->shift) - base;
+	const uint64_t end = ((address + bytes - 1) >> memory->shift) - base;
 
 	for (uint64_t i = first; i <= end; i++)
 		if (note_element(memory, &range->shadow[i], access, program, other) < 0)

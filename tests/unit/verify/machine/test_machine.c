@@ -413,7 +413,7 @@ static void test_launches_that_do_not_fit_are_refused(void **state)
 		"1 arguments for a kernel that takes 2",
 		"a grid of 1 x 65536 x 1",
 		"buffers 0 and 1 overlap",
-		"not aligned to 8 bytes",
+		"differ modulo 8",
 		"argument 0: not a descriptor",
 	};
 	const struct kgb_machine_descriptor descriptor = {0};
