@@ -21,7 +21,7 @@ static void check_plan(const uint8_t *data, size_t size)
 
 	if (kgb_record_parse(data, size, &record, &err) < 0)
 		return;
-	if (kgb_exec_check_plan(&record, &err) == 0) {
+	if (kgb_exec_check_plan(&record, kgb_exec_check_image, &err) == 0) {
 		kgb_exec_blocks(&record.windows[0], &blocks);
 		kgb_spans_put_all(&pages, &blocks);
 		kgb_spans_round(&pages, KGB_GPU_PAGE);

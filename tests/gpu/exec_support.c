@@ -23,8 +23,8 @@ bool verdict(bool good, const char *fmt, ...)
 	vprintf(fmt, ap);
 	va_end(ap);
 	if (!good)
-		printf(" [last reply: status %u, cuda %u; last error: %s]", g.exec.reply.status,
-		       g.exec.reply.cuda_error, g.err.msg);
+		printf(" [last reply: status %u, device %u; last error: %s]", g.exec.reply.status,
+		       g.exec.reply.device_error, g.err.msg);
 	putchar('\n');
 	fflush(stdout);
 	g.n_failed += !good;

@@ -152,7 +152,7 @@ struct kgb_exec_reply {
 	uint64_t id;
 	uint64_t value;
 	uint64_t wall_ns; /* of the whole request */
-	uint32_t cuda_error; /* CUresult, 0 none */
+	uint32_t device_error; /* CUresult, 0 none */
 	uint32_t text_len;
 	char text[KGB_EXEC_TEXT];
 	struct kgb_exec_machine machine;

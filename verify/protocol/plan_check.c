@@ -39,14 +39,15 @@ static int check_op(const struct kgb_op *op, struct kgb_err *err)
 	return kgb_op_check(op, err);
 }
 
-int kgb_exec_check_plan(const struct kgb_record *record, struct kgb_err *err)
+int kgb_exec_check_plan(const struct kgb_record *record, kgb_exec_check_image_fn check_image,
+			struct kgb_err *err)
 {
 	const struct kgb_window *window = &record->windows[0];
 
 	if (record->n_windows != 1)
 		return refuse(err, "a plan of %zu windows", record->n_windows);
 	for (size_t i = 0; i < record->n_images; i++)
-		if (kgb_exec_check_image(&record->images[i], err) < 0)
+		if (check_image(&record->images[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < window->n_blocks; i++)
 		if (check_block(&window->blocks[i], err) < 0)

@@ -14,9 +14,13 @@
 #define KGB_EXEC_EVENTS_MAX 4096
 #define KGB_EXEC_DOWNLOAD_MAX (UINT64_C(1) << 30)
 
+/** Can the device take this image? INVALID tells why not. */
+typedef int (*kgb_exec_check_image_fn)(const struct kgb_image *image, struct kgb_err *err);
+
 /** The one window of a record and its images. INVALID names the op, block or image, and what is
  * wrong with it. */
-KGB_MUST_CHECK int kgb_exec_check_plan(const struct kgb_record *record, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_exec_check_plan(const struct kgb_record *record,
+				       kgb_exec_check_image_fn check_image, struct kgb_err *err);
 
 /** Is this a whole cubin or fatbin? The driver takes a pointer without a length, and a fatbin may
  * also be given as a struct of pointers: bytes from outside must be neither short nor that. */

@@ -436,7 +436,7 @@ static void test_ops_that_cannot_be_repeated_are_named(void **state)
 		KGB_AUTO(free) struct plan *plan = kgb_xmalloc(sizeof(*plan));
 		struct kgb_err err = KGB_ERR_INIT;
 		make_plan(plan, cases[i].op);
-		int rc = kgb_exec_check_plan(&plan->record, &err);
+		int rc = kgb_exec_check_plan(&plan->record, kgb_exec_check_image, &err);
 		if ((rc == 0) != !cases[i].message)
 			fail_msg("%s: %d %s", cases[i].name, rc, err.msg);
 		if (rc < 0 && (!strstr(err.msg, cases[i].message) || !strstr(err.msg, "op 0")))
@@ -477,7 +477,7 @@ static void test_blocks_in_impossible_places_are_named(void **state)
 		make_plan(plan, launch());
 		plan->record.windows[0].blocks = &cases[i].block;
 		plan->record.windows[0].n_blocks = 1;
-		int rc = kgb_exec_check_plan(&plan->record, &err);
+		int rc = kgb_exec_check_plan(&plan->record, kgb_exec_check_image, &err);
 		if ((rc == 0) != !cases[i].message ||
 		    (rc < 0 && !strstr(err.msg, cases[i].message)))
 			fail_msg("%s: %d %s", cases[i].name, rc, err.msg);
@@ -616,9 +616,9 @@ static void test_a_plan_has_one_window(void **state)
 	(void)state;
 	make_plan(plan, launch());
 	plan->record.n_windows = 2;
-	assert_int_equal(kgb_exec_check_plan(&plan->record, &err), -1);
+	assert_int_equal(kgb_exec_check_plan(&plan->record, kgb_exec_check_image, &err), -1);
 	plan->record.n_windows = 0;
-	assert_int_equal(kgb_exec_check_plan(&plan->record, &err), -1);
+	assert_int_equal(kgb_exec_check_plan(&plan->record, kgb_exec_check_image, &err), -1);
 }
 
 int main(void)

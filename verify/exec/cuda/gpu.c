@@ -58,12 +58,6 @@ static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status othe
 	return otherwise;
 }
 
-int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status)
-{
-	err->code = (int)status;
-	return -1;
-}
-
 int kgb_gpu_check(struct kgb_gpu *gpu, CUresult result, enum kgb_exec_status otherwise,
 		  struct kgb_err *err, const char *what, ...)
 {

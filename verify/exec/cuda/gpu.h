@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One GPU in this process: context, main stream, our own kernels. Functions of kgb-exec return 0,
- * or -1 with *err filled; err->code is then an enum kgb_exec_status. One thread.
+ * One GPU in this process: context, main stream, our own kernels. Errors are those of
+ * verify/exec/serve.h. One thread.
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_GPU_H
 #define KGB_VERIFY_EXEC_CUDA_GPU_H
 
 #include "base/err.h"
 #include "verify/cuda/driver.h"
+#include "verify/exec/serve.h"
 #include "verify/protocol/exec_protocol.h"
 #include "verify/protocol/spans.h"
 
@@ -28,12 +29,6 @@ struct kgb_gpu {
 
 /** Open the context and the stream, compile our kernels. */
 KGB_MUST_CHECK int kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err);
-
-/** Fill *err, with a status as its code; returns -1. */
-#define kgb_exec_fail(err, status, ...) \
-	kgb_fail_code((err), KGB_ERR_DOMAIN_KGB, KGB_ERR_FAILED, (int)(status), __VA_ARGS__)
-/** Give an error that another room filled a status; returns -1. */
-int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status);
 
 /** -1 with "<what>: CUDA_ERROR_..." in *err for a bad result. The status is GPU_FAULT when the
  * context is lost, NO_MEMORY, UNAVAILABLE, else `otherwise`. */

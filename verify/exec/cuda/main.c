@@ -23,5 +23,5 @@ int main(int argc, char **argv)
 		return KGB_EXIT_USAGE;
 	}
 	/* An ordinary exit lets the driver wait for kernels that may never end. */
-	_exit(kgb_exec_serve(KGB_EXEC_FD, argc == 2 ? argv[1] : NULL));
+	_exit(kgb_exec_serve_cuda(argc == 2 ? argv[1] : NULL));
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/exec/cuda/memory.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include "base/mem.h"
 #include "verify/exec/cuda/kernels.h"
 
@@ -58,62 +53,12 @@ int kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu, struct kgb_e
 	return kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
 }
 
-static void unmap_host(struct kgb_memory *memory)
-{
-	if (memory->input)
-		munmap((void *)(uintptr_t)memory->input, memory->input_bytes);
-	if (memory->output)
-		munmap(memory->output, memory->output_bytes);
-	memory->input = NULL;
-	memory->output = NULL;
-}
-
-/* A file that could shrink would end this process by SIGBUS, in the middle of a copy of the driver.
- */
-static void *map_file(int fd, uint64_t bytes, int protection, const char *what, struct kgb_err *err)
-{
-	struct stat st;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	if (fstat(fd, &st) < 0 || seals < 0 || !(seals & F_SEAL_SHRINK)) {
-		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: not a memfd of sealed size",
-				    what);
-		return NULL;
-	}
-	if ((uint64_t)st.st_size < bytes) {
-		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: %lld bytes, not %llu", what,
-				    (long long)st.st_size, (unsigned long long)bytes);
-		return NULL;
-	}
-	void *mapped = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
-	if (mapped == MAP_FAILED) {
-		(void)kgb_fail_errno(err, errno, "%s: map %llu bytes", what,
-				     (unsigned long long)bytes);
-		(void)kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
-		return NULL;
-	}
-	return mapped;
-}
-
-static void read_parts(struct kgb_memory *memory, const struct kgb_exec_request *request)
-{
-	kgb_spans_clear(&memory->parts);
-	for (uint32_t i = 0; i < request->n_ranges; i++)
-		kgb_spans_put(&memory->parts, request->ranges[i].address, request->ranges[i].bytes);
-	if (request->n_ranges == 0)
-		kgb_spans_put(&memory->parts, KGB_ARENA_ADDRESS, request->arena_bytes);
-	kgb_spans_normalize(&memory->parts);
-	memory->packed_bytes = 0;
-	for (size_t i = 0; i < memory->parts.n; i++)
-		memory->packed_bytes += round_up(memory->parts.items[i].bytes, PACKED_ALIGN);
-}
-
 static int map_arena(struct kgb_memory *memory, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 
 	memory->poisoned_valid = false;
-	kgb_spans_put_all(&pages, &memory->parts);
+	kgb_spans_put_all(&pages, &memory->given.parts);
 	kgb_spans_round(&pages, KGB_GPU_PAGE);
 	kgb_mappings_keep(&memory->arena, &pages);
 	for (size_t i = 0; i < pages.n; i++) {
@@ -130,25 +75,16 @@ static int map_arena(struct kgb_memory *memory, struct kgb_err *err)
 int kgb_memory_set_arena(struct kgb_memory *memory, const struct kgb_exec_request *request,
 			 const int fds[2], struct kgb_err *err)
 {
-	unmap_host(memory);
-	memory->arena_bytes = 0;
 	memory->n_images = 0;
-	memory->n_slots = request->n_slots;
-	/* At most KGB_ARENA_BYTES_MAX * KGB_EXEC_SLOTS_MAX: no overflow. */
-	memory->input_bytes = request->arena_bytes * request->n_slots;
-	memory->output_bytes = request->output_bytes;
-	memory->input = map_file(fds[0], memory->input_bytes, PROT_READ, "input memory", err);
-	if (!memory->input)
+	if (kgb_exec_arena_set(&memory->given, request, fds, err))
 		return -1;
-	memory->output = map_file(fds[1], memory->output_bytes, PROT_READ | PROT_WRITE,
-				  "output memory", err);
-	if (!memory->output)
-		return -1;
-	read_parts(memory, request);
-	if (map_arena(memory, err))
-		return -1;
-	memory->arena_bytes = request->arena_bytes;
-	return 0;
+	memory->packed_bytes = 0;
+	for (size_t i = 0; i < memory->given.parts.n; i++)
+		memory->packed_bytes += round_up(memory->given.parts.items[i].bytes, PACKED_ALIGN);
+	if (map_arena(memory, err) == 0)
+		return 0;
+	memory->given.bytes = 0;
+	return -1;
 }
 
 static bool is_in_pool(const struct kgb_span *span)
@@ -278,20 +214,14 @@ void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out)
 	kgb_spans_normalize(out);
 }
 
-/* Where an address of the arena lies in an image. */
-static uint64_t offset_of(uint64_t address)
-{
-	return address - KGB_ARENA_ADDRESS;
-}
-
 int kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = memory->gpu;
 	CUresult result = CUDA_SUCCESS;
 
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++)
-		result = gpu->cu->cuMemsetD8Async(memory->parts.items[i].start, 0,
-						  memory->parts.items[i].bytes, gpu->stream);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++)
+		result = gpu->cu->cuMemsetD8Async(memory->given.parts.items[i].start, 0,
+						  memory->given.parts.items[i].bytes, gpu->stream);
 	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
 }
 
@@ -305,15 +235,15 @@ static CUdeviceptr copy_of(const struct kgb_memory *memory, uint32_t slot)
  */
 static CUresult upload(struct kgb_memory *memory, uint32_t slot, bool to_copy)
 {
-	const char *image = memory->input + slot * memory->arena_bytes;
+	const char *image = kgb_exec_arena_image(&memory->given, slot);
 	CUdeviceptr at = copy_of(memory, slot);
 	CUresult result = CUDA_SUCCESS;
 
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
-		const struct kgb_span *part = &memory->parts.items[i];
-		result = memory->gpu->cu->cuMemcpyHtoDAsync(to_copy ? at : part->start,
-							    image + offset_of(part->start),
-							    part->bytes, memory->gpu->stream);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->given.parts.items[i];
+		result = memory->gpu->cu->cuMemcpyHtoDAsync(
+			to_copy ? at : part->start, image + kgb_exec_arena_offset(part->start),
+			part->bytes, memory->gpu->stream);
 		at += round_up(part->bytes, PACKED_ALIGN);
 	}
 	return result;
@@ -327,7 +257,7 @@ int kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *er
 
 static bool have_room_for_images(struct kgb_memory *memory)
 {
-	const uint64_t bytes = memory->packed_bytes * memory->n_slots;
+	const uint64_t bytes = memory->packed_bytes * memory->given.n_slots;
 	struct kgb_err ignored = KGB_ERR_INIT;
 	uint64_t free_bytes = 0;
 
@@ -359,8 +289,8 @@ int kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot, uint32_t n_sl
 	if (!have_images(memory, n_slots))
 		return kgb_memory_load(memory, slot, err);
 	CUdeviceptr from = copy_of(memory, slot);
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->parts.n; i++) {
-		const struct kgb_span *part = &memory->parts.items[i];
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->given.parts.items[i];
 		result = memory->gpu->cu->cuMemcpyDtoDAsync(part->start, from, part->bytes,
 							    memory->gpu->stream);
 		from += round_up(part->bytes, PACKED_ALIGN);
@@ -374,10 +304,11 @@ static int bring(struct kgb_memory *memory, uint64_t offset, CUdeviceptr from, u
 {
 	if (bytes == 0)
 		return 0;
-	return kgb_gpu_check(memory->gpu,
-			     memory->gpu->cu->cuMemcpyDtoH(memory->output + offset, from, bytes),
-			     KGB_EXEC_GPU_FAULT, err, "bring %llu bytes back from 0x%llx",
-			     (unsigned long long)bytes, from);
+	return kgb_gpu_check(
+		memory->gpu,
+		memory->gpu->cu->cuMemcpyDtoH(memory->given.output + offset, from, bytes),
+		KGB_EXEC_GPU_FAULT, err, "bring %llu bytes back from 0x%llx",
+		(unsigned long long)bytes, from);
 }
 
 int kgb_memory_bring_back(struct kgb_memory *memory, const struct kgb_exec_request *request,
@@ -385,9 +316,10 @@ int kgb_memory_bring_back(struct kgb_memory *memory, const struct kgb_exec_reque
 {
 	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
 
-	for (size_t i = 0; whole && i < memory->parts.n; i++) {
-		const struct kgb_span *part = &memory->parts.items[i];
-		if (bring(memory, offset_of(part->start), part->start, part->bytes, err))
+	for (size_t i = 0; whole && i < memory->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->given.parts.items[i];
+		if (bring(memory, kgb_exec_arena_offset(part->start), part->start, part->bytes,
+			  err))
 			return -1;
 	}
 	for (uint32_t i = 0; i < request->n_ranges; i++) {

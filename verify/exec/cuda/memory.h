@@ -7,6 +7,7 @@
 #define KGB_VERIFY_EXEC_CUDA_MEMORY_H
 
 #include "verify/exec/cuda/mappings.h"
+#include "verify/exec/exec_arena.h"
 #include "verify/protocol/record.h"
 
 /** A table of spans in device memory, for our kernels. */
@@ -23,14 +24,8 @@ struct kgb_memory {
 	struct kgb_spans reserved; /* addresses that are ours */
 	uint32_t placement; /* in force */
 
-	uint64_t arena_bytes; /* of one image */
-	struct kgb_spans parts; /* that an image fills; the rest of their pages is slack */
+	struct kgb_exec_arena given; /* the rest of its parts' pages is slack */
 	uint64_t packed_bytes; /* what the parts of one image take in `images` */
-	uint32_t n_slots;
-	const char *input; /* mapped memfds */
-	size_t input_bytes;
-	char *output;
-	size_t output_bytes;
 	struct kgb_mapping images; /* device copies of all slots, when they fit */
 	uint32_t n_images; /* number of the first ones that are up to date */
 

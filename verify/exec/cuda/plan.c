@@ -1,50 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/exec/cuda/plan.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/mem.h"
 #include "verify/protocol/op_limits.h"
-#include "verify/protocol/plan_check.h"
 
 enum { PARAMS_ALIGN = 128, PARAMS_PADDING_MAX = 16 };
 
-static int read_record(struct kgb_gpu_plan *plan, int fd, struct kgb_err *err)
-{
-	struct stat st;
-	size_t len;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    st.st_size > (off_t)KGB_RECORD_BYTES_MAX)
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
-				     "no record, or one of more than %u bytes",
-				     KGB_RECORD_BYTES_MAX);
-	len = (size_t)st.st_size;
-	plan->bytes = kgb_xmalloc(len);
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pread(fd, plan->bytes + done, len - done, (off_t)done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
-					     "the record cannot be read");
-		done += (size_t)n;
-	}
-	if (kgb_record_parse(plan->bytes, len, &plan->record, err) < 0 ||
-	    kgb_exec_check_plan(&plan->record, err) < 0)
-		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
-	plan->window = &plan->record.windows[0];
-	kgb_exec_blocks(plan->window, &plan->blocks);
-	return 0;
-}
-
 static int load_images(struct kgb_gpu_plan *plan, struct kgb_err *err)
 {
-	plan->images = kgb_xcalloc(plan->record.n_images + 1, sizeof(struct kgb_loaded *));
-	for (size_t i = 0; i < plan->record.n_images; i++) {
-		const struct kgb_image *image = &plan->record.images[i];
+	plan->images = kgb_xcalloc(plan->sent.record.n_images + 1, sizeof(struct kgb_loaded *));
+	for (size_t i = 0; i < plan->sent.record.n_images; i++) {
+		const struct kgb_image *image = &plan->sent.record.images[i];
 		if (kgb_code_take(plan->code, image->bytes, image->len, &plan->images[i], err))
 			return kgb_ctx(err, "image %u", image->id);
 		plan->n_images++;
@@ -57,7 +23,7 @@ static int find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launc
 {
 	size_t image = 0;
 
-	while (plan->record.images[image].id != launch->image)
+	while (plan->sent.record.images[image].id != launch->image)
 		image++;
 	if (kgb_code_kernel(plan->code, plan->images[image], launch->kernel, out, err))
 		return kgb_ctx(err, "image %u", launch->image);
@@ -237,10 +203,12 @@ int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory, stru
 		      int record_fd, struct kgb_err *err)
 {
 	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu, .code = code};
-	if (read_record(plan, record_fd, err) == 0 &&
-	    kgb_memory_map_blocks(memory, &plan->blocks, err) == 0 && load_images(plan, err) == 0 &&
-	    prepare_ops(plan, err) == 0)
-		return 0;
+	if (kgb_exec_plan_read(&plan->sent, record_fd, kgb_exec_check_image, err) == 0) {
+		plan->window = plan->sent.window;
+		if (kgb_memory_map_blocks(memory, &plan->sent.blocks, err) == 0 &&
+		    load_images(plan, err) == 0 && prepare_ops(plan, err) == 0)
+			return 0;
+	}
 	kgb_gpu_plan_release(plan);
 	return -1;
 }
@@ -270,8 +238,6 @@ void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
 		(void)cu->cuMemFreeHost(plan->pinned);
 	kgb_free(plan->ops);
 	kgb_free(plan->images);
-	kgb_spans_release(&plan->blocks);
-	kgb_record_release(&plan->record);
-	kgb_free(plan->bytes);
+	kgb_exec_plan_release(&plan->sent);
 	*plan = (struct kgb_gpu_plan){0};
 }

@@ -8,7 +8,7 @@
 
 #include "verify/exec/cuda/code.h"
 #include "verify/exec/cuda/memory.h"
-#include "verify/protocol/plan_check.h"
+#include "verify/exec/exec_plan.h"
 #include "verify/protocol/record.h"
 
 struct kgb_gpu_plan_launch {
@@ -34,11 +34,8 @@ struct kgb_gpu_plan_event {
 
 struct kgb_gpu_plan {
 	struct kgb_gpu *gpu; /* borrowed; NULL: no such plan */
-	unsigned char *bytes; /* owned; the record points into them */
-	struct kgb_record record;
-	const struct kgb_window *window;
-	struct kgb_spans blocks;
-
+	struct kgb_exec_plan sent;
+	const struct kgb_window *window; /* of `sent` */
 	struct kgb_code *code; /* borrowed */
 	struct kgb_loaded **images; /* taken; one for each image of the record */
 	size_t n_images;

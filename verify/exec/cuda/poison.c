@@ -55,8 +55,8 @@ static int over_table(struct kgb_memory *memory, CUfunction function,
  * there too, and images are loaded afterwards. */
 static void inner_parts(const struct kgb_memory *memory, struct kgb_spans *out)
 {
-	for (size_t i = 0; i < memory->parts.n; i++) {
-		const struct kgb_span *part = &memory->parts.items[i];
+	for (size_t i = 0; i < memory->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->given.parts.items[i];
 		const uint64_t start = (part->start + 15) & ~UINT64_C(15);
 		const uint64_t end = (part->start + part->bytes) & ~UINT64_C(15);
 		if (end > start)
@@ -129,7 +129,7 @@ int kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *bloc
 	kgb_spans_put_all(&all, &memory->arena.pages);
 	kgb_spans_normalize(&all);
 	kgb_spans_put_all(&used, blocks);
-	kgb_spans_put_all(&used, &memory->parts);
+	kgb_spans_put_all(&used, &memory->given.parts);
 	kgb_spans_normalize(&used);
 	kgb_spans_subtract(&all, &used, &slack);
 	if (put_table(memory, &memory->slack, &slack, err))

@@ -2,8 +2,6 @@
 #include "verify/exec/cuda/run.h"
 
 #include "base/mem.h"
-#include "verify/protocol/op_limits.h"
-#include "verify/protocol/plan_check.h"
 
 /* Ops with a word of their own: a fault in a later op is not traced to its op. */
 #define PROGRESS_OPS 4095u
@@ -206,63 +204,23 @@ int kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue, struct 
 	return kgb_run_issue(run, prologue, -1, false, err);
 }
 
-static int check_ranges(const struct kgb_exec_request *request, const struct kgb_spans *memory,
-			struct kgb_err *err)
-{
-	for (uint32_t i = 0; i < request->n_ranges; i++) {
-		const struct kgb_exec_range *range = &request->ranges[i];
-		if (kgb_spans_hold(memory, range->address, range->bytes))
-			continue;
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
-				     "range %u: %llu bytes at 0x%llx are not memory of a plan", i,
-				     (unsigned long long)range->bytes,
-				     (unsigned long long)range->address);
-	}
-	return 0;
-}
-
-static int check(const struct kgb_memory *memory, const struct kgb_exec_request *request,
-		 const struct kgb_gpu_plan *plan, const struct kgb_gpu_plan *prologue,
-		 struct kgb_exec_layout *out, struct kgb_err *err)
-{
-	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
-
-	if (memory->arena_bytes == 0)
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no arena yet");
-	if (request->slot >= memory->n_slots || request->n_slots > memory->n_slots)
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "slot %u of %u: the arena has %u",
-				     request->slot, request->n_slots, memory->n_slots);
-	if (request->skip >= 0 && ((size_t)request->skip >= plan->window->n_ops ||
-				   !kgb_op_writes(&plan->window->ops[request->skip])))
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
-				     "op %d is not one that can be left out", request->skip);
-	if (kgb_exec_layout(request, memory->arena_bytes, out, err) < 0)
-		return kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
-	if (out->bytes > memory->output_bytes)
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST,
-				     "results of %llu bytes, output memory of %zu",
-				     (unsigned long long)out->bytes, memory->output_bytes);
-	kgb_memory_spans(memory, &spans);
-	if (kgb_exec_check_memory(plan->window, &spans, err) < 0)
-		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
-	if (prologue && kgb_exec_check_memory(prologue->window, &spans, err) < 0) {
-		(void)kgb_ctx(err, "prologue");
-		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
-	}
-	return check_ranges(request, &spans, err);
-}
-
 int kgb_run_begin(struct kgb_run *run, const struct kgb_exec_request *request,
 		  const struct kgb_gpu_plan *plan, const struct kgb_gpu_plan *prologue,
 		  struct kgb_exec_layout *out, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans blocks = KGB_SPANS_INIT;
+	KGB_AUTO(spans) struct kgb_spans memory = KGB_SPANS_INIT;
+	const struct kgb_exec_run_names names = {.arena = &run->memory->given,
+						 .plan = &plan->sent,
+						 .prologue = prologue ? &prologue->sent : NULL,
+						 .memory = &memory};
 
-	if (check(run->memory, request, plan, prologue, out, err))
+	kgb_memory_spans(run->memory, &memory);
+	if (kgb_exec_check_run(request, &names, out, err))
 		return -1;
-	kgb_spans_put_all(&blocks, &plan->blocks);
+	kgb_spans_put_all(&blocks, &plan->sent.blocks);
 	if (prologue)
-		kgb_spans_put_all(&blocks, &prologue->blocks);
+		kgb_spans_put_all(&blocks, &prologue->sent.blocks);
 	kgb_spans_normalize(&blocks);
 	return kgb_memory_set_slack(run->memory, &blocks, err);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * kgb-exec's loop: one request, one reply, until the judge hangs up.
+ * Requests of the judge, carried out on a GPU.
  */
 #ifndef KGB_VERIFY_EXEC_CUDA_SERVE_H
 #define KGB_VERIFY_EXEC_CUDA_SERVE_H
 
-/** Serve on a SOCK_SEQPACKET socket. `cupti`: path of the library, NULL for where the loader finds
+/** Serve on descriptor KGB_EXEC_FD. `cupti`: path of the library, NULL for where the loader finds
  * it. Returns the exit status of the program. */
-int kgb_exec_serve(int socket_fd, const char *cupti);
+int kgb_exec_serve_cuda(const char *cupti);
 
 #endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/exec_arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "verify/exec/serve.h"
+
+static void unmap(struct kgb_exec_arena *arena)
+{
+	if (arena->input)
+		munmap((void *)(uintptr_t)arena->input, arena->input_bytes);
+	if (arena->output)
+		munmap(arena->output, arena->output_bytes);
+	arena->input = NULL;
+	arena->output = NULL;
+	arena->bytes = 0;
+}
+
+/* A file that could shrink would end this process by SIGBUS, in the middle of a copy. */
+static void *map_file(int fd, uint64_t bytes, int protection, const char *what, struct kgb_err *err)
+{
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (fstat(fd, &st) < 0 || seals < 0 || !(seals & F_SEAL_SHRINK)) {
+		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: not a memfd of sealed size",
+				    what);
+		return NULL;
+	}
+	if ((uint64_t)st.st_size < bytes) {
+		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: %lld bytes, not %llu", what,
+				    (long long)st.st_size, (unsigned long long)bytes);
+		return NULL;
+	}
+	void *mapped = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED) {
+		(void)kgb_fail_errno(err, errno, "%s: map %llu bytes", what,
+				     (unsigned long long)bytes);
+		(void)kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
+		return NULL;
+	}
+	return mapped;
+}
+
+static void read_parts(struct kgb_exec_arena *arena, const struct kgb_exec_request *request)
+{
+	kgb_spans_clear(&arena->parts);
+	for (uint32_t i = 0; i < request->n_ranges; i++)
+		kgb_spans_put(&arena->parts, request->ranges[i].address, request->ranges[i].bytes);
+	if (request->n_ranges == 0)
+		kgb_spans_put(&arena->parts, KGB_ARENA_ADDRESS, request->arena_bytes);
+	kgb_spans_normalize(&arena->parts);
+}
+
+int kgb_exec_arena_set(struct kgb_exec_arena *arena, const struct kgb_exec_request *request,
+		       const int fds[2], struct kgb_err *err)
+{
+	unmap(arena);
+	arena->n_slots = request->n_slots;
+	/* At most KGB_ARENA_BYTES_MAX * KGB_EXEC_SLOTS_MAX: no overflow. */
+	arena->input_bytes = request->arena_bytes * request->n_slots;
+	arena->output_bytes = request->output_bytes;
+	arena->input = map_file(fds[0], arena->input_bytes, PROT_READ, "input memory", err);
+	if (!arena->input)
+		return -1;
+	arena->output =
+		map_file(fds[1], arena->output_bytes, PROT_READ | PROT_WRITE, "output memory", err);
+	if (!arena->output)
+		return -1;
+	read_parts(arena, request);
+	arena->bytes = request->arena_bytes;
+	return 0;
+}
+
+void kgb_exec_arena_release(struct kgb_exec_arena *arena)
+{
+	unmap(arena);
+	kgb_spans_release(&arena->parts);
+}
+
+const char *kgb_exec_arena_image(const struct kgb_exec_arena *arena, uint32_t slot)
+{
+	return arena->input + slot * arena->bytes;
+}
