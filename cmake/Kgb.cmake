@@ -129,6 +129,13 @@ function(kgb_python_test name script)
 	set_tests_properties(unit.${name} PROPERTIES LABELS "unit;quick;python" TIMEOUT 1200 SKIP_RETURN_CODE 77)
 endfunction()
 
+# For a test whose Python loads a sanitized library: the interpreter is not sanitized, so the runtime must come before it;
+# its own leaks do not count.
+function(kgb_preload_asan test)
+	execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan_runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+	set_tests_properties(${test} PROPERTIES ENVIRONMENT "LD_PRELOAD=${asan_runtime};ASAN_OPTIONS=detect_leaks=0")
+endfunction()
+
 # A libFuzzer target (KGB_FUZZ), or a replay of its corpus as a test (every other build).
 function(kgb_fuzz_target name)
 	cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

@@ -33,6 +33,7 @@ enum {
 #define fail_as(outcome, err, kind, ...) ((void)kgb_fail((err), (kind), __VA_ARGS__), (outcome))
 
 static const char cupti_inside[] = "/kgb/lib/libcupti.so";
+static const char program_inside[] = "/kgb/kgb-exec";
 
 const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
 {
@@ -41,6 +42,8 @@ const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
 		[KGB_EXEC_UNREPLAYABLE] = "unreplayable",
 		[KGB_EXEC_WROTE_OUTSIDE] = "wrote_outside",
 		[KGB_EXEC_OUT_OF_MEMORY] = "out_of_memory",
+		[KGB_EXEC_BROKE_RULE] = "broke_rule",
+		[KGB_EXEC_UNKNOWN_OPERATION] = "unknown_operation",
 		[KGB_EXEC_REFUSED] = "refused",
 		[KGB_EXEC_FAULTED] = "faulted",
 		[KGB_EXEC_TIMED_OUT] = "timed_out",
@@ -56,15 +59,40 @@ static char *find_program(const struct kgb_exec_spec *spec, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *dir = kgb_install_programs();
 	KGB_AUTO(free)
-	char *path = spec->program ? kgb_xstrdup(spec->program) : kgb_path_join(dir, "kgb-exec");
+	char *path = spec->program ? kgb_xstrdup(spec->program)
+				   : kgb_path_join(dir, spec->on_cpu ? "kgb-exec-cpu" : "kgb-exec");
 
 	if (access(path, X_OK) < 0) {
-		(void)kgb_fail(err, KGB_ERR_UNAVAILABLE,
-			       "'%s' not found: it is built where CMake finds the headers of CUDA",
-			       path);
+		(void)kgb_fail(
+			err, KGB_ERR_UNAVAILABLE, "'%s' not found%s", path,
+			spec->on_cpu ? "" : ": it is built where CMake finds the headers of CUDA");
 		return NULL;
 	}
 	return kgb_path_real(path, err);
+}
+
+static int gpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
+		      struct kgb_err *err)
+{
+	if (kgb_policy_gpu(policy, err) < 0)
+		return -1;
+	/* What the driver compiles must not come from, or go to, a place that outlives us. */
+	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
+	/* A GPU's number means the same here as to the workers. */
+	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	if (spec->cupti) {
+		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cupti, cupti_inside);
+		kgb_policy_arg(policy, cupti_inside);
+	}
+	return 0;
+}
+
+static int cpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec)
+{
+	KGB_AUTO(free) char *n_threads = kgb_xasprintf("%d", spec->n_threads);
+
+	kgb_policy_arg(policy, n_threads);
+	return 0;
 }
 
 int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
@@ -74,22 +102,13 @@ int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec
 						  .shm_bytes = PRIVATE_BYTES};
 	KGB_AUTO(free) char *program = find_program(spec, err);
 
-	if (!program || kgb_policy_base(policy, &base, err) < 0 || kgb_policy_gpu(policy, err) < 0)
+	if (!program || kgb_policy_base(policy, &base, err) < 0)
 		return -1;
-	kgb_policy_mount(policy, KGB_MOUNT_RO, program, "/kgb/kgb-exec");
-	/* What the driver compiles must not come from, or go to, a place that outlives us. */
-	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
-	/* A GPU's number means the same here as to the workers. */
-	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	kgb_policy_mount(policy, KGB_MOUNT_RO, program, program_inside);
 	kgb_policy_set_cwd(policy, "/");
-	kgb_policy_arg(policy, "/kgb/kgb-exec");
-	if (spec->cupti) {
-		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cupti, cupti_inside);
-		kgb_policy_arg(policy, cupti_inside);
-	}
-	return 0;
+	kgb_policy_arg(policy, program_inside);
+	return spec->on_cpu ? cpu_policy(policy, spec) : gpu_policy(policy, spec, err);
 }
-
 static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
 		 struct kgb_err *err)
 {
@@ -273,6 +292,9 @@ static const char *check_reply(struct kgb_exec_client *exec, const struct kgb_ex
 		return "answers another request";
 	if (reply->status >= KGB_EXEC_N_STATUSES)
 		return "unknown status";
+	if (reply->status == KGB_EXEC_KERNEL_FAULT && (reply->device_error == KGB_EXEC_FAULT_NONE ||
+						       reply->device_error >= KGB_EXEC_N_FAULTS))
+		return "unknown fault";
 	if (reply->text_len >= KGB_EXEC_TEXT)
 		return "text too long";
 	exec->reply = *reply;
@@ -308,6 +330,12 @@ static enum kgb_exec_outcome outcome_of(enum kgb_exec_status status, enum kgb_er
 	case KGB_EXEC_SLACK:
 		*kind = KGB_ERR_FAILED;
 		return KGB_EXEC_WROTE_OUTSIDE;
+	case KGB_EXEC_KERNEL_FAULT:
+		*kind = KGB_ERR_FAILED;
+		return KGB_EXEC_BROKE_RULE;
+	case KGB_EXEC_UNSUPPORTED:
+		*kind = KGB_ERR_NOT_FOUND;
+		return KGB_EXEC_UNKNOWN_OPERATION;
 	case KGB_EXEC_N_STATUSES:
 		break;
 	}

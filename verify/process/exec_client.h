@@ -23,6 +23,8 @@ enum kgb_exec_outcome {
 	KGB_EXEC_UNREPLAYABLE, /* the plan's fault: BAD_PLAN */
 	KGB_EXEC_WROTE_OUTSIDE, /* SLACK; results were brought back. reply.value: address */
 	KGB_EXEC_OUT_OF_MEMORY,
+	KGB_EXEC_BROKE_RULE, /* a kernel: KERNEL_FAULT. reply.device_error: enum kgb_exec_fault */
+	KGB_EXEC_UNKNOWN_OPERATION, /* of Triton's IR, to the machine on the CPU: UNSUPPORTED */
 	KGB_EXEC_REFUSED, /* our own mistake: BAD_REQUEST */
 	KGB_EXEC_FAULTED, /* GPU_FAULT. reply.value: op, UINT64_MAX unknown */
 	KGB_EXEC_TIMED_OUT, /* we ended it at its deadline */
@@ -53,14 +55,16 @@ struct kgb_exec_client {
 	}
 
 struct kgb_exec_spec {
+	bool on_cpu; /* by the machine for Triton's IR; device is 0 then */
+	int n_threads; /* CPU: of a launch, at most KGB_MACHINE_THREADS_MAX; 0: one for each core */
 	const char *program; /* path of kgb-exec; NULL: beside the running program */
 	const char *launcher; /* path of kgb-launch; NULL: that of the installation */
 	const char *cupti; /* path of libcupti.so.N on this host; NULL: where the loader finds it */
 	uint32_t device; /* number of the GPU as CUDA counts */
 };
 
-/** The sandbox of kgb-exec: /usr, GPU devices, nothing that can be written but its own threads'
- * names and an empty /tmp. */
+/** The sandbox of kgb-exec: /usr, GPU devices where it uses one, nothing that can be written but
+ * its own threads' names and an empty /tmp. */
 KGB_MUST_CHECK int kgb_exec_client_policy(struct kgb_policy *policy,
 					  const struct kgb_exec_spec *spec, struct kgb_err *err);
 

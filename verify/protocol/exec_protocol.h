@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the judge and kgb-exec say to each other. kgb-exec replays plans on a GPU: it owns no
- * secret, decides nothing, and every byte that it returns is data to be checked, because the
- * kernels that it runs are hostile code in its own GPU address space. One SOCK_SEQPACKET socket
- * (descriptor KGB_EXEC_FD); requests and replies are fixed structs, one datagram each, little
- * endian. One reply follows each request; kgb-exec ends when the socket is closed, and after a
- * GPU_FAULT reply.
+ * What the judge and kgb-exec say to each other. kgb-exec replays plans, on a GPU or, as
+ * kgb-exec-cpu, by the machine for Triton's IR: it owns no secret, decides nothing, and every byte
+ * that it returns is data to be checked, because the kernels that it runs are hostile code in its
+ * own address space. One SOCK_SEQPACKET socket (descriptor KGB_EXEC_FD); requests and replies are
+ * fixed structs, one datagram each, little endian. One reply follows each request; kgb-exec ends
+ * when the socket is closed, and after a GPU_FAULT reply.
+ *
+ * On the CPU memory is exact: blocks of plan and prologue and the parts of the arena, no pages and
+ * no slack. Whatever else a kernel touches is a KERNEL_FAULT. Times of the machine mean nothing:
+ * MEASURE and TIME are UNAVAILABLE.
  *
  * Order: OPEN once; MEASURE before any PLAN; ARENA and PLAN as often as wanted; RUN and TIME after
  * both. Fields that a
@@ -40,7 +44,7 @@ enum kgb_exec_op {
 	KGB_EXEC_ARENA,
 	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
 	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
-	 * for all plans. */
+	 * for all plans; on the CPU of this one's blocks. */
 	KGB_EXEC_PLAN,
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
@@ -123,7 +127,27 @@ enum kgb_exec_status {
 	/** A run wrote outside all blocks of its plans, on mapped memory: lowest address in
 	 * `value`. What was to be brought back is brought back all the same. */
 	KGB_EXEC_SLACK,
+	/** CPU: the machine ended a kernel for what it did: device_error is an enum kgb_exec_fault,
+	 * `value` the number of the op, UINT64_MAX one of the prologue. The process goes on. */
+	KGB_EXEC_KERNEL_FAULT,
+	/** CPU: a module has an operation that the machine does not know, or is too large for it.
+	 * `value`: number of an op that launches it. */
+	KGB_EXEC_UNSUPPORTED,
 	KGB_EXEC_N_STATUSES,
+};
+
+/** What the machine for Triton's IR ends a kernel for (docs/machine.md). Values are part of the
+ * protocol: append only. */
+enum kgb_exec_fault {
+	KGB_EXEC_FAULT_NONE,
+	KGB_EXEC_FAULT_ACCESS, /* memory that is not the call's */
+	KGB_EXEC_FAULT_ALIGNMENT,
+	KGB_EXEC_FAULT_CLAIM, /* an argument that is not as divisible as the module says */
+	KGB_EXEC_FAULT_RACE,
+	KGB_EXEC_FAULT_INDEX,
+	KGB_EXEC_FAULT_ASSERT,
+	KGB_EXEC_FAULT_FUEL, /* an endless loop */
+	KGB_EXEC_N_FAULTS,
 };
 
 /** The device: in replies to OPEN and MEASURE, else zeros. 0 and "" are unknown. */
@@ -152,7 +176,7 @@ struct kgb_exec_reply {
 	uint64_t id;
 	uint64_t value;
 	uint64_t wall_ns; /* of the whole request */
-	uint32_t device_error; /* CUresult, 0 none */
+	uint32_t device_error; /* CUresult; of KERNEL_FAULT an enum kgb_exec_fault; 0 none */
 	uint32_t text_len;
 	char text[KGB_EXEC_TEXT];
 	struct kgb_exec_machine machine;

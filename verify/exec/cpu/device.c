@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cpu/device.h"
+
+#include "base/mem.h"
+#include "verify/exec/cpu/run.h"
+#include "verify/exec/serve.h"
+
+#define NAME "the machine for Triton's IR"
+
+struct device {
+	struct kgb_cpu_run run;
+	struct kgb_cpu_plan plans[KGB_EXEC_PLANS_MAX];
+};
+
+static int open_device(struct device *device, const struct kgb_exec_request *request,
+		       struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	if (request->device != 0)
+		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no CPU %u", request->device);
+	kgb_cpu_memory_init(&device->run.memory);
+	(void)snprintf(reply->machine.name, sizeof(reply->machine.name), NAME);
+	reply->machine.memory_bytes = device->run.memory.limit_bytes;
+	(void)snprintf(err->msg, sizeof(err->msg), NAME);
+	return 0;
+}
+
+static int make_plan(struct device *device, const struct kgb_exec_request *request, int fd,
+		     struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	struct kgb_cpu_plan *plan = &device->plans[request->plan];
+	uint64_t op = UINT64_MAX;
+
+	kgb_cpu_plan_release(plan);
+	if (kgb_cpu_plan_load(plan, fd, &op, err) < 0) {
+		reply->value = op;
+		return -1;
+	}
+	reply->value = kgb_spans_total(&plan->sent.blocks);
+	return 0;
+}
+
+static int forget(struct device *device)
+{
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		kgb_cpu_plan_release(&device->plans[i]);
+	kgb_cpu_memory_forget(&device->run.memory);
+	return 0;
+}
+
+/* The plan of that number; NULL with *err when there is none. */
+static const struct kgb_cpu_plan *find_plan(const struct device *device, uint32_t number,
+					    struct kgb_err *err)
+{
+	if (device->plans[number].sent.bytes)
+		return &device->plans[number];
+	(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no plan %u", number);
+	return NULL;
+}
+
+static int run(struct device *device, const struct kgb_exec_request *request,
+	       struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	const struct kgb_cpu_plan *plan = find_plan(device, request->plan, err);
+	const struct kgb_cpu_plan *prologue = NULL;
+	struct kgb_cpu_end end = {.op = UINT64_MAX};
+
+	if (!plan)
+		return -1;
+	if (request->prologue != KGB_EXEC_NO_PLAN) {
+		prologue = find_plan(device, request->prologue, err);
+		if (!prologue)
+			return -1;
+	}
+	if (kgb_cpu_run_once(&device->run, request, plan, prologue, &end, err) == 0)
+		return 0;
+	reply->value = end.op;
+	reply->device_error = (uint32_t)end.fault;
+	return -1;
+}
+
+static int carry_out(void *payload, const struct kgb_exec_request *request, const int *fds,
+		     struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	struct device *device = payload;
+
+	switch ((enum kgb_exec_op)request->op) {
+	case KGB_EXEC_OPEN:
+		return open_device(device, request, reply, err);
+	case KGB_EXEC_ARENA:
+		return kgb_exec_arena_set(&device->run.arena, request, fds, err);
+	case KGB_EXEC_PLAN:
+		return make_plan(device, request, fds[0], reply, err);
+	case KGB_EXEC_RUN:
+		return run(device, request, reply, err);
+	case KGB_EXEC_FORGET:
+		return forget(device);
+	case KGB_EXEC_TIME:
+	case KGB_EXEC_MEASURE:
+		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE,
+				     "times of the machine for Triton's IR mean nothing");
+	case KGB_EXEC_N_OPS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+int kgb_exec_serve_cpu(int n_threads)
+{
+	KGB_AUTO(free) struct device *device = kgb_xcalloc(1, sizeof(*device));
+
+	device->run.n_threads = n_threads;
+	const int status = kgb_exec_serve("kgb-exec-cpu", carry_out, device);
+	(void)forget(device);
+	kgb_cpu_memory_release(&device->run.memory);
+	kgb_exec_arena_release(&device->run.arena);
+	return status;
+}

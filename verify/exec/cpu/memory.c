@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cpu/memory.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "verify/exec/serve.h"
+#include "verify/protocol/exec_request.h"
+
+/* Spans begin at the same place modulo this as their addresses do. */
+#define ALIGNMENT UINT64_C(64)
+#define IDLE_BYTES_MAX (UINT64_C(64) << 20)
+
+void kgb_cpu_memory_init(struct kgb_cpu_memory *memory)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	*memory = (struct kgb_cpu_memory){0};
+	if (pages > 0 && page > 0)
+		memory->limit_bytes = (uint64_t)pages * (uint64_t)page / 2;
+}
+
+static void unmap(struct kgb_cpu_memory *memory)
+{
+	if (memory->region)
+		munmap(memory->region, memory->region_bytes);
+	memory->region = NULL;
+	memory->region_bytes = 0;
+}
+
+void kgb_cpu_memory_release(struct kgb_cpu_memory *memory)
+{
+	unmap(memory);
+	kgb_spans_release(&memory->spans);
+	kgb_free(memory->buffers);
+	memory->buffers = NULL;
+}
+
+void kgb_cpu_memory_forget(struct kgb_cpu_memory *memory)
+{
+	kgb_spans_clear(&memory->spans);
+	if (memory->region_bytes > IDLE_BYTES_MAX)
+		unmap(memory);
+}
+
+/* A region for so many bytes; an old one that is large enough stays. */
+static int reserve(struct kgb_cpu_memory *memory, uint64_t bytes, struct kgb_err *err)
+{
+	if (bytes <= memory->region_bytes)
+		return 0;
+	unmap(memory);
+	void *region =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (region == MAP_FAILED)
+		return kgb_exec_fail(err, KGB_EXEC_NO_MEMORY, "%llu bytes of memory: %s",
+				     (unsigned long long)bytes, strerrordesc_np(errno));
+	memory->region = region;
+	memory->region_bytes = bytes;
+	return 0;
+}
+
+int kgb_cpu_memory_lay(struct kgb_cpu_memory *memory, const struct kgb_spans *spans,
+		       struct kgb_err *err)
+{
+	const uint64_t total = kgb_spans_total(spans);
+	uint64_t at = 0;
+
+	kgb_spans_clear(&memory->spans);
+	if (total > memory->limit_bytes)
+		return kgb_exec_fail(err, KGB_EXEC_NO_MEMORY,
+				     "%llu bytes of memory, the limit of this machine is %llu",
+				     (unsigned long long)total,
+				     (unsigned long long)memory->limit_bytes);
+	if (reserve(memory, total + spans->n * 2 * ALIGNMENT + 1, err) < 0)
+		return -1;
+	kgb_free(memory->buffers);
+	memory->buffers = kgb_xcalloc(spans->n + 1, sizeof(*memory->buffers));
+	for (size_t i = 0; i < spans->n; i++) {
+		const struct kgb_span *span = &spans->items[i];
+		at = (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + span->start % ALIGNMENT;
+		memory->buffers[i] = (struct kgb_machine_buffer){.data = memory->region + at,
+								 .bytes = span->bytes,
+								 .address = span->start,
+								 .is_writable = true};
+		at += span->bytes;
+	}
+	kgb_spans_put_all(&memory->spans, spans);
+	return 0;
+}
+
+void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, uint64_t bytes)
+{
+	size_t low = 0, high = memory->spans.n;
+
+	if (bytes == 0)
+		return memory->region;
+	while (low < high) { /* the first span behind the address */
+		const size_t middle = low + (high - low) / 2;
+		if (memory->spans.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	const struct kgb_machine_buffer *buffer = &memory->buffers[low - 1];
+	const uint64_t offset = address - buffer->address;
+	if (offset >= buffer->bytes || bytes > buffer->bytes - offset)
+		return NULL;
+	return (char *)buffer->data + offset;
+}
+
+/* Whole words first and last: their bytes outside of the span are left out. */
+static void poison(char *data, uint64_t address, uint64_t bytes, uint64_t seed)
+{
+	for (uint64_t done = 0; done < bytes;) {
+		const uint64_t at = address + done;
+		const uint64_t word = kgb_exec_poison_word(seed, at) >> (at % 8 * 8);
+		uint64_t n = 8 - at % 8;
+		n = n < bytes - done ? n : bytes - done;
+		memcpy(data + done, &word, n);
+		done += n;
+	}
+}
+
+void kgb_cpu_memory_poison(struct kgb_cpu_memory *memory, uint64_t seed)
+{
+	for (size_t i = 0; i < memory->spans.n; i++) {
+		const struct kgb_machine_buffer *buffer = &memory->buffers[i];
+		poison(buffer->data, buffer->address, buffer->bytes, seed);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The memory of one run at a time: blocks of the call and parts of the arena, at addresses of
+ * their own that mean nothing to this process. What lies outside does not exist.
+ */
+#ifndef KGB_VERIFY_EXEC_CPU_MEMORY_H
+#define KGB_VERIFY_EXEC_CPU_MEMORY_H
+
+#include "base/err.h"
+#include "verify/program/launch.h"
+#include "verify/protocol/spans.h"
+
+struct kgb_cpu_memory {
+	uint64_t limit_bytes; /* of all memory of a run */
+	char *region; /* owned; holds all spans */
+	size_t region_bytes;
+	struct kgb_spans spans;
+	struct kgb_machine_buffer *buffers; /* owned; one for each span, by address */
+};
+
+/** As much as this machine can give. */
+void kgb_cpu_memory_init(struct kgb_cpu_memory *memory);
+void kgb_cpu_memory_release(struct kgb_cpu_memory *memory);
+
+/** Make these spans all the memory that there is; contents are undefined. NO_MEMORY: more than the
+ * limit. */
+KGB_MUST_CHECK int kgb_cpu_memory_lay(struct kgb_cpu_memory *memory, const struct kgb_spans *spans,
+				      struct kgb_err *err);
+/** Give back what idle memory takes, if it is much. */
+void kgb_cpu_memory_forget(struct kgb_cpu_memory *memory);
+
+/** Where `bytes` at an address of a run are, or NULL where not all of them are memory. Any place
+ * for no bytes. */
+void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, uint64_t bytes);
+
+/** Fill all of it with the poison of kgb_exec_poison_word. */
+void kgb_cpu_memory_poison(struct kgb_cpu_memory *memory, uint64_t seed);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/exec/cpu/run.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "verify/exec/cpu/move.h"
+#include "verify/exec/serve.h"
+#include "verify/machine/slots.h"
+
+static enum kgb_exec_fault fault_of(enum kgb_machine_fault_kind kind)
+{
+	static const enum kgb_exec_fault faults[] = {
+		[KGB_MACHINE_NO_FAULT] = KGB_EXEC_FAULT_NONE,
+		[KGB_MACHINE_FAULT_ACCESS] = KGB_EXEC_FAULT_ACCESS,
+		[KGB_MACHINE_FAULT_READ_ONLY] = KGB_EXEC_FAULT_ACCESS, /* there is no such memory */
+		[KGB_MACHINE_FAULT_ALIGNMENT] = KGB_EXEC_FAULT_ALIGNMENT,
+		[KGB_MACHINE_FAULT_CLAIM] = KGB_EXEC_FAULT_CLAIM,
+		[KGB_MACHINE_FAULT_RACE] = KGB_EXEC_FAULT_RACE,
+		[KGB_MACHINE_FAULT_INDEX] = KGB_EXEC_FAULT_INDEX,
+		[KGB_MACHINE_FAULT_ASSERT] = KGB_EXEC_FAULT_ASSERT,
+		[KGB_MACHINE_FAULT_FUEL] = KGB_EXEC_FAULT_FUEL,
+	};
+	_Static_assert(KGB_ARRAY_LEN(faults) == KGB_N_MACHINE_FAULTS, "one row per fault");
+
+	return faults[kind];
+}
+
+/* Races are looked for, unless the notes about who touched what are larger than may be. */
+static int run_program(const struct kgb_machine_program *program, struct kgb_machine_launch *launch,
+		       struct kgb_machine_fault *fault, struct kgb_err *err)
+{
+	launch->finds_races = true;
+	if (kgb_machine_run(program, launch, fault, err) == 0)
+		return 0;
+	if (err->kind != KGB_ERR_LIMIT)
+		return -1;
+	*err = (struct kgb_err)KGB_ERR_INIT;
+	launch->finds_races = false;
+	return kgb_machine_run(program, launch, fault, err);
+}
+
+static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine_program *program,
+			 const struct kgb_launch *op, uint64_t seed, struct kgb_cpu_end *end,
+			 struct kgb_err *err)
+{
+	struct kgb_machine_slots slots = KGB_MACHINE_SLOTS_INIT;
+	struct kgb_machine_fault fault = {.kind = KGB_MACHINE_NO_FAULT};
+
+	if (kgb_machine_slots_read(&slots, program, op->params, op->params_bytes, err) < 0)
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
+	struct kgb_machine_launch launch = {
+		.buffers = run->memory.buffers,
+		.n_buffers = (uint32_t)run->memory.spans.n,
+		.arguments = slots.arguments,
+		.n_arguments = kgb_machine_program_n_arguments(program),
+		.grid = {op->grid[0], op->grid[1], op->grid[2]},
+		.seed = seed,
+		.n_threads = run->n_threads,
+		.fuel = run->fuel,
+	};
+	const int status = run_program(program, &launch, &fault, err);
+	kgb_machine_slots_release(&slots);
+	if (status == 0)
+		return 0;
+	end->fault = fault_of(fault.kind);
+	if (end->fault == KGB_EXEC_FAULT_NONE)
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
+	if (end->fault == KGB_EXEC_FAULT_ACCESS)
+		(void)kgb_ctx(err, "access to 0x%llx", (unsigned long long)fault.address);
+	return kgb_exec_refuse(err, KGB_EXEC_KERNEL_FAULT);
+}
+
+static int run_launch(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan,
+		      const struct kgb_launch *launch, uint64_t seed, struct kgb_cpu_end *end,
+		      struct kgb_err *err)
+{
+	const struct kgb_machine_program *program = kgb_cpu_plan_program(plan, launch);
+	struct kgb_torch_move move;
+
+	if (program)
+		return launch_kernel(run, program, launch, seed, end, err);
+	if (kgb_torch_move_parse(launch, &move, err) < 0)
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
+	return kgb_cpu_torch_move(&run->memory, &move, err);
+}
+
+/* The host's order: it has every order that events and waits ask for. */
+static int run_op(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan,
+		  const struct kgb_op *op, uint64_t seed, struct kgb_cpu_end *end,
+		  struct kgb_err *err)
+{
+	switch (op->kind) {
+	case KGB_OP_LAUNCH:
+		return run_launch(run, plan, &op->launch, seed, end, err);
+	case KGB_OP_MEMSET:
+	case KGB_OP_COPY:
+	case KGB_OP_UPLOAD:
+		kgb_cpu_move(&run->memory, op);
+		return 0;
+	case KGB_OP_DOWNLOAD:
+	case KGB_OP_EVENT_RECORD:
+	case KGB_OP_EVENT_WAIT:
+	case KGB_OP_SYNC:
+		return 0;
+	case KGB_OP_UNSUPPORTED:
+	case KGB_N_OP_KINDS:
+		break;
+	}
+	KGB_UNREACHABLE();
+}
+
+static int run_ops(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan, int32_t skip,
+		   uint64_t seed, struct kgb_cpu_end *end, struct kgb_err *err)
+{
+	const struct kgb_window *window = plan->sent.window;
+
+	for (size_t i = 0; i < window->n_ops; i++) {
+		const struct kgb_op *op = &window->ops[i];
+		if (skip >= 0 && i == (size_t)skip)
+			continue;
+		if (run_op(run, plan, op, kgb_mix64(seed + i), end, err) == 0)
+			continue;
+		end->op = i;
+		if (op->kind == KGB_OP_LAUNCH)
+			return kgb_ctx(err, "op %zu (launch of '%.100s')", i, op->launch.kernel);
+		return kgb_ctx(err, "op %zu (%s)", i, kgb_op_kind_name(op->kind));
+	}
+	return 0;
+}
+
+/* It finds zeros where images lie: the plan must not rest on work that the prologue did on the
+ * plan's own input. */
+static int run_prologue(struct kgb_cpu_run *run, const struct kgb_cpu_plan *prologue, uint64_t seed,
+			struct kgb_cpu_end *end, struct kgb_err *err)
+{
+	for (size_t i = 0; i < run->arena.parts.n; i++) {
+		const struct kgb_span *part = &run->arena.parts.items[i];
+		memset(kgb_cpu_memory_at(&run->memory, part->start, part->bytes), 0, part->bytes);
+	}
+	if (run_ops(run, prologue, -1, seed, end, err) == 0)
+		return 0;
+	end->op = UINT64_MAX;
+	return kgb_ctx(err, "prologue");
+}
+
+static void load_image(struct kgb_cpu_run *run, uint32_t slot)
+{
+	const char *image = kgb_exec_arena_image(&run->arena, slot);
+
+	for (size_t i = 0; i < run->arena.parts.n; i++) {
+		const struct kgb_span *part = &run->arena.parts.items[i];
+		memcpy(kgb_cpu_memory_at(&run->memory, part->start, part->bytes),
+		       image + kgb_exec_arena_offset(part->start), part->bytes);
+	}
+}
+
+static void bring_back(struct kgb_cpu_run *run, const struct kgb_exec_request *request,
+		       const struct kgb_exec_layout *layout)
+{
+	for (size_t i = 0; i < run->arena.parts.n; i++) {
+		const struct kgb_span *part = &run->arena.parts.items[i];
+		memcpy(run->arena.output + kgb_exec_arena_offset(part->start),
+		       kgb_cpu_memory_at(&run->memory, part->start, part->bytes), part->bytes);
+	}
+	for (uint32_t i = 0; i < request->n_ranges; i++) {
+		const struct kgb_exec_range *range = &request->ranges[i];
+		memcpy(run->arena.output + layout->ranges[i],
+		       kgb_cpu_memory_at(&run->memory, range->address, range->bytes), range->bytes);
+	}
+}
+
+static int lay_memory(struct kgb_cpu_run *run, const struct kgb_exec_request *request,
+		      const struct kgb_cpu_plan *plan, const struct kgb_cpu_plan *prologue,
+		      struct kgb_exec_layout *layout, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans all = KGB_SPANS_INIT;
+	const struct kgb_exec_run_names names = {.arena = &run->arena,
+						 .plan = &plan->sent,
+						 .prologue = prologue ? &prologue->sent : NULL,
+						 .memory = &all};
+
+	kgb_spans_put_all(&all, &run->arena.parts);
+	kgb_spans_put_all(&all, &plan->sent.blocks);
+	if (prologue)
+		kgb_spans_put_all(&all, &prologue->sent.blocks);
+	kgb_spans_normalize(&all);
+	if (kgb_exec_check_run(request, &names, layout, err) < 0)
+		return -1;
+	return kgb_cpu_memory_lay(&run->memory, &all, err);
+}
+
+int kgb_cpu_run_once(struct kgb_cpu_run *run, const struct kgb_exec_request *request,
+		     const struct kgb_cpu_plan *plan, const struct kgb_cpu_plan *prologue,
+		     struct kgb_cpu_end *end, struct kgb_err *err)
+{
+	const uint64_t seed = kgb_mix64(request->poison);
+	struct kgb_exec_layout layout;
+
+	if (lay_memory(run, request, plan, prologue, &layout, err) < 0)
+		return -1;
+	kgb_cpu_memory_poison(&run->memory, request->poison);
+	if (prologue && run_prologue(run, prologue, kgb_mix64(seed), end, err) < 0)
+		return -1;
+	load_image(run, request->slot);
+	if (run_ops(run, plan, request->skip, seed, end, err) < 0)
+		return -1;
+	bring_back(run, request, &layout);
+	return 0;
+}
