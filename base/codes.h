@@ -118,6 +118,7 @@
 	X(VERIFY_MUTATION, "verify.mutation", FAILED, KERNEL, FINAL, "The call changed an argument.") \
 	X(VERIFY_STRAY_WRITE, "verify.stray_write", FAILED, KERNEL, FINAL, "The call wrote between the elements of a result.") \
 	X(VERIFY_OUT_OF_BOUNDS, "verify.out_of_bounds", FAILED, KERNEL, FINAL, "The kernel reached memory outside of its tensors.") \
+	X(VERIFY_RACE, "verify.race", FAILED, KERNEL, FINAL, "Two programs of a launch use an element, and one of them writes it.") \
 	X(VERIFY_MISMATCH, "verify.mismatch", FAILED, KERNEL, FINAL, "Elements of a result are wrong.") \
 	X(VERIFY_UNSTABLE, "verify.unstable", FAILED, KERNEL, FINAL, "Repeated calls give results that differ by more than the tolerance.") \
 	X(VERIFY_SEED, "verify.seed", FAILED, KERNEL, FINAL, "A random operator does not follow its seed.") \
@@ -154,6 +155,7 @@
 	X(INFRA_CORRECTNESS, "infra.correctness", INFRA_ERROR, MACHINE, AGAIN, "Correctness could not be judged.") \
 	X(INFRA_L2, "infra.l2", INFRA_ERROR, MACHINE, AGAIN, "The ablation could not be judged.") \
 	X(INFRA_RECOMPILE, "infra.recompile", INFRA_ERROR, MACHINE, AGAIN, "The judge could not compile a kernel for lack of time, memory or processes.") \
+	X(INFRA_UNSUPPORTED_OP, "infra.unsupported_op", INFRA_ERROR, MACHINE, FINAL, "The judge cannot execute an operation of a kernel on the CPU.") \
 	X(INFRA_TIMING, "infra.timing", INFRA_ERROR, MACHINE, AGAIN, "The kernel could not be timed.") \
 	X(INFRA_UNDECIDED, "infra.undecided", INFRA_ERROR, MACHINE, AGAIN, "No stage decided, and not every stage passed.") \
 	X(INFRA_GPU_BUSY, "infra.gpu_busy", INFRA_ERROR, MACHINE, AGAIN, "The GPU was not free in time.") \

@@ -170,6 +170,35 @@ void kgb_replay_free(struct kgb_replay *replay)
 
 /* ---- kgb-exec ---- */
 
+/* What a kernel did that the machine on the CPU ended it for. */
+static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, const char *text)
+{
+	static const struct {
+		enum kgb_code code;
+		const char *hint;
+	} rows[KGB_EXEC_N_FAULTS] = {
+		[KGB_EXEC_FAULT_ACCESS] =
+			{KGB_CODE_VERIFY_OUT_OF_BOUNDS,
+			 "Mask every tl.load and tl.store: offsets must stay below "
+			 "the number of elements."},
+		[KGB_EXEC_FAULT_ALIGNMENT] =
+			{KGB_CODE_VERIFY_OUT_OF_BOUNDS,
+			 "An address must be a multiple of the element's size."},
+		[KGB_EXEC_FAULT_CLAIM] = {KGB_CODE_VERIFY_RECORD, NULL},
+		[KGB_EXEC_FAULT_RACE] =
+			{KGB_CODE_VERIFY_RACE,
+			 "Let each program write elements of its own, or use atomics."},
+		[KGB_EXEC_FAULT_INDEX] = {KGB_CODE_VERIFY_OUT_OF_BOUNDS,
+					  "An index lies outside of its block."},
+		[KGB_EXEC_FAULT_ASSERT] = {KGB_CODE_VERIFY_EXCEPTION, NULL},
+		[KGB_EXEC_FAULT_FUEL] = {KGB_CODE_VERIFY_TIMEOUT,
+					 "Look for a loop that does not end."},
+	};
+
+	KGB_ASSERT(fault > KGB_EXEC_FAULT_NONE && fault < KGB_EXEC_N_FAULTS);
+	return kgb_refuse(failure, rows[fault].code, text, rows[fault].hint);
+}
+
 /* What a request that was not done means. 1 with *failure: the candidate's doing; -1: ours. */
 int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 		       struct kgb_failure *failure, struct kgb_err *err)
@@ -199,6 +228,13 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 	case KGB_EXEC_OUT_OF_MEMORY:
 		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM, text,
 				  "Allocate no more than the operator needs.");
+	case KGB_EXEC_BROKE_RULE:
+		return refuse_fault(
+			failure,
+			(enum kgb_exec_fault)lane->replay->replayer->exec.reply.device_error, text);
+	/* Nothing was executed, so nothing passes; but that is not the candidate's doing. */
+	case KGB_EXEC_UNKNOWN_OPERATION:
+		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text, NULL);
 	case KGB_EXEC_DONE:
 	case KGB_EXEC_REFUSED:
 	case KGB_EXEC_DIED:
