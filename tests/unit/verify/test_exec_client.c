@@ -31,11 +31,13 @@ static struct kgb_exec_request take_request(int channel)
 
 static void send_reply(int channel, uint64_t id, enum kgb_exec_status status, const char *text)
 {
+	const bool is_fault = status == KGB_EXEC_KERNEL_FAULT;
 	struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC,
 				       .version = KGB_EXEC_VERSION,
 				       .status = (uint16_t)status,
 				       .id = id,
 				       .value = 42,
+				       .device_error = is_fault ? KGB_EXEC_FAULT_RACE : 0,
 				       .text_len = (uint32_t)strlen(text)};
 
 	memcpy(reply.text, text, reply.text_len);
@@ -176,6 +178,26 @@ static void play_unknown_status(int channel)
 	send_reply(channel, take_request(channel).id, KGB_EXEC_N_STATUSES, "");
 	pause();
 }
+/* Of a fault that no machine knows, or of none. */
+static void send_fault(int channel, uint32_t fault)
+{
+	struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC,
+				       .version = KGB_EXEC_VERSION,
+				       .status = KGB_EXEC_KERNEL_FAULT,
+				       .id = take_request(channel).id,
+				       .device_error = fault};
+
+	(void)!send(channel, &reply, sizeof(reply), 0);
+	pause();
+}
+static void play_unknown_fault(int channel)
+{
+	send_fault(channel, KGB_EXEC_N_FAULTS);
+}
+static void play_no_fault(int channel)
+{
+	send_fault(channel, KGB_EXEC_FAULT_NONE);
+}
 static void play_endless_text(int channel)
 {
 	struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC,
@@ -206,6 +228,8 @@ static void test_every_behaviour_has_its_outcome(void **state)
 		{"long", play_long, KGB_EXEC_BROKE_PROTOCOL, "length"},
 		{"old id", play_old_id, KGB_EXEC_BROKE_PROTOCOL, "another request"},
 		{"unknown status", play_unknown_status, KGB_EXEC_BROKE_PROTOCOL, "unknown status"},
+		{"unknown fault", play_unknown_fault, KGB_EXEC_BROKE_PROTOCOL, "unknown fault"},
+		{"no fault", play_no_fault, KGB_EXEC_BROKE_PROTOCOL, "unknown fault"},
 		{"endless text", play_endless_text, KGB_EXEC_BROKE_PROTOCOL, "text"},
 	};
 
@@ -241,9 +265,9 @@ static void test_an_open_device_is_described(void **state)
 
 static void play_statuses(int channel)
 {
-	static const enum kgb_exec_status statuses[] = {KGB_EXEC_BAD_REQUEST, KGB_EXEC_BAD_PLAN,
-							KGB_EXEC_NO_MEMORY, KGB_EXEC_SLACK,
-							KGB_EXEC_GPU_FAULT};
+	static const enum kgb_exec_status statuses[] = {
+		KGB_EXEC_BAD_REQUEST,  KGB_EXEC_BAD_PLAN,    KGB_EXEC_NO_MEMORY, KGB_EXEC_SLACK,
+		KGB_EXEC_KERNEL_FAULT, KGB_EXEC_UNSUPPORTED, KGB_EXEC_GPU_FAULT};
 
 	send_reply(channel, take_request(channel).id, KGB_EXEC_OK, "");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(statuses); i++)
@@ -253,9 +277,10 @@ static void play_statuses(int channel)
 
 static void test_statuses_become_outcomes_and_a_fault_ends_the_process(void **state)
 {
-	static const enum kgb_exec_outcome outcomes[] = {KGB_EXEC_REFUSED, KGB_EXEC_UNREPLAYABLE,
-							 KGB_EXEC_OUT_OF_MEMORY,
-							 KGB_EXEC_WROTE_OUTSIDE, KGB_EXEC_FAULTED};
+	static const enum kgb_exec_outcome outcomes[] = {
+		KGB_EXEC_REFUSED,       KGB_EXEC_UNREPLAYABLE, KGB_EXEC_OUT_OF_MEMORY,
+		KGB_EXEC_WROTE_OUTSIDE, KGB_EXEC_BROKE_RULE,   KGB_EXEC_UNKNOWN_OPERATION,
+		KGB_EXEC_FAULTED};
 	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 

@@ -53,9 +53,49 @@ static void test_a_lane_leaves_an_exec_of_others_alone(KGB_UNUSED void **state)
 	kgb_exec_client_stop(&replayer.exec);
 }
 
+/* --- what a run on the CPU ended with --- */
+
+static const struct {
+	enum kgb_exec_outcome outcome;
+	enum kgb_exec_fault fault;
+	enum kgb_code code;
+} explained[] = {
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_ACCESS, KGB_CODE_VERIFY_OUT_OF_BOUNDS},
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_ALIGNMENT, KGB_CODE_VERIFY_OUT_OF_BOUNDS},
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_CLAIM, KGB_CODE_VERIFY_RECORD},
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_RACE, KGB_CODE_VERIFY_RACE},
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_INDEX, KGB_CODE_VERIFY_OUT_OF_BOUNDS},
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_ASSERT, KGB_CODE_VERIFY_EXCEPTION},
+	{KGB_EXEC_BROKE_RULE, KGB_EXEC_FAULT_FUEL, KGB_CODE_VERIFY_TIMEOUT},
+	{KGB_EXEC_UNKNOWN_OPERATION, KGB_EXEC_FAULT_NONE, KGB_CODE_INFRA_UNSUPPORTED_OP},
+};
+
+static void test_the_fault_of_a_kernel_on_the_cpu_has_a_code(KGB_UNUSED void **state)
+{
+	struct kgb_replayer replayer = KGB_REPLAYER_INIT;
+	struct kgb_replay replay = {.replayer = &replayer};
+	struct kgb_verdict verdict = {.arena = KGB_ARENA_INIT};
+	struct kgb_lane lane = {.replay = &replay, .verdict = &verdict};
+
+	replayer.runs = true;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(explained); i++) {
+		struct kgb_failure failure = {0};
+		struct kgb_err err = KGB_ERR_INIT;
+		(void)kgb_fail(&err, KGB_ERR_FAILED, "kernel.py:7: why");
+		replayer.exec.reply.device_error = explained[i].fault;
+		assert_int_equal(kgb_replay_explain(&lane, explained[i].outcome, &failure, &err),
+				 1);
+		assert_int_equal(failure.code, explained[i].code);
+		assert_contains(failure.message, "kernel.py:7: why");
+		assert_true(replayer.runs); /* the process goes on */
+	}
+	kgb_arena_release(&verdict.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_fault_of_a_kernel_on_the_cpu_has_a_code),
 		cmocka_unit_test(test_a_lane_takes_along_the_exec_that_its_thread_started),
 		cmocka_unit_test(test_a_lane_leaves_an_exec_of_others_alone),
 	};
