@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""Images of kernels on the CPU: the claims and the text of Triton's IR (docs/record-format.md).
+
+Triton's front end makes the IR while this module notes all values that it looks up outside of the text of kernel.py. The judge
+makes the IR once more, from that text and these values, and takes no other. So a mistake here can only refuse a kernel.
+"""
+
+import json
+import math
+import os
+import sys
+import types
+
+import triton
+import triton.compiler.code_generator as code_generator
+import triton.language as tl
+import triton.runtime.jit as jit
+from triton._C.libtriton import ir
+from triton._utils import is_namedtuple
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import ASTSource, make_backend
+
+TARGET = GPUTarget("cuda", 90, 32)
+FILE = "kernel.py"
+HOME = os.path.dirname(triton.__file__) + os.sep
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "sanitize_overflow", "enable_fp_fusion",
+           "launch_cooperative_grid", "launch_pdl", "default_dot_input_precision")
+# Modules that the judge has too; other modules are the values of their attributes.
+SHARED = ("triton", "math")
+
+
+class Unclaimed(Exception):
+    """A value that no claim can express. The judge refuses the kernel if it needs the value."""
+
+
+def is_library(fn):
+    return fn.__code__.co_filename.startswith(HOME)
+
+
+def is_shared(module):
+    return module.__name__ in SHARED or (module.__name__ + ".").startswith("triton.language.")
+
+
+def line_of(fn):
+    """Of the def statement, as the front end finds it."""
+    for offset, line in enumerate(fn.raw_src):
+        if line.strip().startswith("def "):
+            return fn.starting_line_number + offset
+    return fn.starting_line_number
+
+
+# ---- what the front end looks up ----
+
+class Notes:
+    """Of one module of IR."""
+
+    current = None
+
+    def __init__(self):
+        self.names = {}  # of each function, by its id: {name: value}
+        self.attributes = {}  # of each module that the judge does not have: {name: value}
+        self.answers = {}  # of each constexpr function, by its id: [(arguments, keywords, result)]
+
+
+class Names(dict):
+    """A function's scope; notes what is found in it."""
+
+    def __init__(self, scope, original, noted):
+        super().__init__(scope)
+        self.original, self.noted = original, noted
+
+    def note(self, name):
+        if dict.__contains__(self, name):
+            self.noted[name] = self.original[name]
+
+    def get(self, name, default=None):
+        self.note(name)
+        return dict.get(self, name, default)
+
+    def __getitem__(self, name):
+        self.note(name)
+        return dict.__getitem__(self, name)
+
+    def __contains__(self, name):
+        self.note(name)
+        return dict.__contains__(self, name)
+
+
+class Watched(code_generator.CodeGenerator):
+    def __init__(self, context, prototype, gscope, *args, **kwargs):
+        super().__init__(context, prototype, gscope, *args, **kwargs)
+        if Notes.current and not is_library(self.jit_fn.fn):
+            self.gscope = Names(self.gscope, gscope, Notes.current.names.setdefault(id(self.jit_fn), {}))
+
+    def get_Attribute(self, lhs, attr):
+        value = super().get_Attribute(lhs, attr)
+        if Notes.current and isinstance(lhs, types.ModuleType) and not is_shared(lhs):
+            Notes.current.attributes.setdefault(lhs, {})[attr] = value
+        return value
+
+    def call_Function(self, node, fn, args, kws):
+        given = list(args)
+        result = super().call_Function(node, fn, args, kws)
+        if Notes.current and type(fn) is jit.ConstexprFunction and not is_library(fn.fn):
+            Notes.current.answers.setdefault(id(fn), []).append((given, dict(kws), result))
+        return result
+
+
+# ---- values as claims ----
+
+class Claims:
+    def __init__(self, kernel, notes):
+        self.notes = notes
+        self.functions = [kernel]
+        self.places = {id(kernel): 0}
+
+    def place(self, fn):
+        if id(fn) not in self.places:
+            self.places[id(fn)] = len(self.functions)
+            self.functions.append(fn)
+        return self.places[id(fn)]
+
+    def library(self, value):
+        module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+        found = sys.modules.get(module) if type(module) is str else None
+        if found is None or not is_shared(found) or type(name) is not str or getattr(found, name, None) is not value:
+            raise Unclaimed(type(value).__qualname__)
+        return {"library": [module, name]}
+
+    def module(self, module):
+        if is_shared(module):
+            return {"module": module.__name__}
+        return {"module": module.__name__, "values": self.those(self.notes.attributes.get(module, {}))}
+
+    def those(self, values):
+        """The claims of those values that have one."""
+        found = {}
+        for name, value in values.items():
+            try:
+                found[name] = self.value(value)
+            except Unclaimed:
+                pass
+        return found
+
+    def number(self, value):
+        return value if type(value) is not float or math.isfinite(value) else {"float": repr(value)}
+
+    def value(self, value):
+        kind = type(value)
+        if value is None or kind in (bool, int, float, str):
+            return self.number(value)
+        if kind is tuple or isinstance(value, tl.tuple):
+            return [self.value(part) for part in value]
+        if kind is list:
+            return {"list": [self.value(part) for part in value]}
+        if kind is tl.constexpr:
+            return {"constexpr": self.value(value.value)}
+        if kind is tl.dtype:
+            return {"dtype": value.name}
+        if kind is tl.pointer_type:
+            return {"pointer": [self.value(value.element_ty), value.address_space, value.const]}
+        if kind.__module__ == "torch" and kind.__name__ == "dtype":
+            return {"torch": str(value).partition(".")[2]}
+        if isinstance(value, types.ModuleType):
+            return self.module(value)
+        return self.object(value, kind)
+
+    def object(self, value, kind):
+        if is_namedtuple(kind):
+            return {"namedtuple": [kind.__name__, list(kind._fields), [self.value(part) for part in value]]}
+        if is_namedtuple(value):
+            return {"namedtuple_class": [value.__name__, list(value._fields), self.those(value._field_defaults)]}
+        while isinstance(value, jit.KernelInterface) and not isinstance(value, jit.JITFunction):
+            value = value.fn  # of an autotuner
+        if isinstance(value, jit.JITCallable) and not is_library(value.fn):
+            return {"function": self.place(value)}
+        return self.library(value)
+
+    def answers(self, fn):
+        found = {}
+        for args, kwargs, result in self.notes.answers.get(id(fn), ()):
+            try:
+                row = [[self.value(unwrapped(arg)) for arg in args],
+                       {name: self.value(unwrapped(arg)) for name, arg in kwargs.items()}, self.value(unwrapped(result))]
+            except Unclaimed:
+                continue
+            found[json.dumps(row)] = row
+        return list(found.values())
+
+    def function(self, fn, symbol):
+        claim = {"name": fn.fn.__code__.co_name, "line": line_of(fn)}
+        if type(fn) is jit.ConstexprFunction:
+            return {**claim, "answers": self.answers(fn)}
+        claim["names"] = self.those(self.notes.names.get(id(fn), {}))
+        if symbol:
+            if symbol != claim["name"]:
+                claim["symbol"] = symbol
+        else:
+            claim["defaults"] = self.those({parameter.name: parameter.default for parameter in fn.signature.parameters.values()
+                                            if parameter.default is not parameter.empty})
+        if fn.noinline:
+            claim["noinline"] = True
+        return claim
+
+    def all_functions(self, symbol):
+        """Their claims may name more functions."""
+        made = []
+        while len(made) < len(self.functions):
+            made.append(self.function(self.functions[len(made)], None if made else symbol))
+        return made
+
+
+def unwrapped(value):
+    return value.value if isinstance(value, tl.constexpr) else value
+
+
+def type_claim(kind):
+    if isinstance(kind, str):
+        return kind
+    parts = [type_claim(part) for part in kind]
+    return {"tuple": [type(kind).__name__, list(kind._fields), parts]} if is_namedtuple(type(kind)) else parts
+
+
+def options_of(options):
+    """Those that are not Triton's defaults."""
+    usual = make_backend(TARGET).parse_options({})
+    return {name: getattr(options, name) for name in OPTIONS
+            if hasattr(usual, name) and getattr(options, name) != getattr(usual, name)}
+
+
+def claims_of(fn, signature, constants, attrs, options, notes, symbol):
+    claims = Claims(fn, notes)
+    line = {
+        "kgb_ttir": 1,
+        "types": [[name, type_claim(kind)] for name, kind in signature.items()],
+        "constants": [[list(path), claims.value(value)] for path, value in constants.items()],
+        "attrs": [[list(path), value] for path, value in attrs.items() if value],
+        "options": options_of(options),
+    }
+    line["functions"] = claims.all_functions(symbol)
+    return line
+
+
+# ---- images ----
+
+def make(fn, signature, constants, attrs, options):
+    """(image, symbol, module) of a launch: `fn` is a JITFunction, the others are the results of its _pack_args. Raises what the
+    compiler raises, and Unclaimed."""
+    backend = make_backend(TARGET)
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    notes, before = Notes(), Notes.current
+    Notes.current = notes
+    try:
+        module = ASTSource(fn, signature, constants, attrs).make_ir(
+            TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    finally:
+        Notes.current = before
+    symbol = module.get_entry_func_name()
+    line = claims_of(fn, signature, constants, attrs, options, notes, symbol)
+    return ("%s\n%s" % (json.dumps(line, separators=(",", ":")), module)).encode(), symbol, module
+
+
+def prepare():
+    """Called once, before a candidate is loaded."""
+    code_generator.CodeGenerator = Watched
+    init = jit.JITFunction.__init__
+
+    def with_file(self, fn, *args, **kwargs):
+        init(self, fn, *args, **kwargs)
+        if not is_library(fn):
+            self.file_name = FILE
+
+    jit.JITFunction.__init__ = with_file
+    if hasattr(code_generator, "get_jit_fn_file_line"):  # Triton 3.6
+        place = code_generator.get_jit_fn_file_line
+        code_generator.get_jit_fn_file_line = lambda fn: (place(fn)[0] if is_library(fn.fn) else FILE, place(fn)[1])
