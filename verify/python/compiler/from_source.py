@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""The source worker: the text of kernel.py and the claims of an image go in, the Triton IR that our front end makes of them comes
+out. No code of the candidate runs: the text is only parsed (docs/provenance.md). Text and claims may be hostile, so this process
+has a jail of its own, as the compile worker has.
+
+Request: {"id", "op": "compile", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py, then
+the claims. Output gets two little-endian 64-bit lengths, the text of the module, and JSON: {"name": of the kernel in it,
+"asm": number of calls with inline assembly}. The reply's value is the number of bytes written.
+"""
+
+import json
+import mmap
+import os
+import struct
+import sys
+import warnings
+
+from triton._C.libtriton import ir
+from triton.compiler.compiler import ASTSource, make_backend
+from triton.compiler.errors import CompilationError
+
+import hardened
+import wire
+from claims import Claims
+from kernel_text import KernelText
+from refusal import Refused
+
+HEADER = struct.Struct("<QQ")
+RECURSION = 4000
+INLINE_ASSEMBLY = "tt.elementwise_inline_asm"
+
+
+def innermost(error):
+    """What the front end says of the error that caused this one."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, CompilationError):
+        return error.error_message or type(error).__name__
+    return "%s: %s" % (type(error).__name__, error)
+
+
+def make(text, claims):
+    """(text of the module, facts) from kernel.py and the line of claims; raises Refused."""
+    hardened.REFUSALS.clear()
+    hardened.CLAIMED.clear()
+    hardened.VISITED[0] = 0
+    claims = Claims(KernelText(text), claims)
+    backend = make_backend(hardened.TARGET)
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    source = ASTSource(claims.kernel, claims.types, claims.constants, claims.attrs)
+    try:
+        options = backend.parse_options(dict(claims.options))
+        module = source.make_ir(hardened.TARGET, options, backend.get_codegen_implementation(options),
+                                backend.get_module_map(), context)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise Refused(hardened.REFUSALS[0] if hardened.REFUSALS else innermost(error)) from None
+    if hardened.REFUSALS:
+        raise Refused(hardened.REFUSALS[0])
+    return str(module), facts_of(module)
+
+
+def facts_of(module):
+    n_asm = 0
+
+    def visit(operator):
+        nonlocal n_asm
+        n_asm += operator.get_name() == INLINE_ASSEMBLY
+
+    module.walk(visit)
+    return {"name": module.get_entry_func_name(), "asm": n_asm}
+
+
+def make_request(request, fds):
+    n_text, n_claims = request["text_bytes"], request["options_bytes"]
+    data = os.pread(fds[0], n_text + n_claims, 0)
+    if len(data) != n_text + n_claims:
+        return wire.Reply(wire.BAD_REQUEST, "input is shorter than announced")
+    module, facts = make(data[:n_text], data[n_text:])
+    module, told = module.encode(), json.dumps(facts).encode()
+    total = HEADER.size + len(module) + len(told)
+    room = os.fstat(fds[1]).st_size
+    if total > room:
+        return wire.Reply(wire.BAD_REQUEST, "the module has more than %d bytes" % room)
+    with mmap.mmap(fds[1], room) as out:
+        out[:total] = HEADER.pack(len(module), len(told)) + module + told
+    reply = wire.Reply()
+    reply.value = total
+    return reply
+
+
+def handle(request, fds):
+    try:
+        return make_request(request, fds)
+    except Refused as error:
+        return wire.Reply(wire.BAD_REQUEST, str(error))
+    except MemoryError:
+        return wire.Reply(wire.BAD_REQUEST, "making the module takes too much memory")
+    except Exception as error:  # any error on hostile text
+        return wire.Reply(wire.EXCEPTION, "%s: %s" % (type(error).__name__, error))
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+WARM_UP = b"""import triton
+import triton.language as tl
+@triton.jit
+def warm(x, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, tl.sum(tl.load(x + i, mask=i < n), 0))
+"""
+WARM_CLAIMS = json.dumps({
+    "kgb_ttir": 1, "functions": [{"name": "warm", "line": 4, "names": {"tl": {"module": "triton.language"}}}],
+    "types": [["x", "*fp32"], ["n", "i32"], ["B", "constexpr"]], "constants": [[[2], 32]],
+    "attrs": [[[0], [["tt.divisibility", 16]]]], "options": {}}).encode()
+
+
+def prepare():
+    """Called once, in the zygote: makes a module for the first time, so that everything that loads lazily is loaded."""
+    warnings.simplefilter("ignore")
+    sys.setrecursionlimit(RECURSION)
+    hardened.prepare()
+    make(WARM_UP, WARM_CLAIMS)
+
+
+def main(channel):
+    wire.serve(channel, handle)
