@@ -4,12 +4,14 @@
  *
  *   provenance_driver index [--cache DIR] LIBRARY...
  *   provenance_driver serve --python FILE --data DIR --kgbrun FILE --proofs DIR [--cache DIR]
- *                           [--library FILE]... [--record FILE] PROGRAM [ARGUMENT...]
+ *                           [--library FILE]... [--record FILE] [--kernel FILE] PROGRAM
+ *                           [ARGUMENT...]
  *
  * The program finds the numbers of two sockets of the compiler in KGB_SEATS. Each line that it
- * prints is the path of a cubin. When it has ended, a line is printed for each cubin with its
- * proof, for each launch of the record with its owner, and last {"recalled": N}. Exit status 0 when
- * the program's is and everything was answered, whatever the answers are. */
+ * prints is the path of a cubin, with --kernel of an image of the CPU and of this kernel.py. When
+ * it has ended, a line is printed for each cubin with its proof, for each launch of the record with
+ * its owner, and last {"recalled": N}. Exit status 0 when the program's is and everything was
+ * answered, whatever the answers are. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -28,12 +30,12 @@
 enum { READY_MS = 120 * 1000, N_SEATS = 2, FIRST_SEAT_FD = 20 };
 
 struct arguments {
-	const char *python, *data, *kgbrun, *proofs, *cache, *record;
+	const char *python, *data, *kgbrun, *proofs, *cache, *record, *kernel;
 	struct kgb_strv libraries;
 	char **rest;
 };
 
-static const char *const kinds[] = {"triton", "library", "none", "undecided"};
+static const char *const kinds[] = {"triton", "library", "moves", "none", "undecided"};
 static const char *const owners[] = {"triton", "torch_move", "library", "unknown", "undecided"};
 
 static void print_line(struct kgb_buf *line)
@@ -141,7 +143,9 @@ static int print_cubin(struct kgb_provenance *provenance, const char *path, stru
 		return -1;
 	const struct kgb_image_proof *proof = image.proof;
 	const bool made = kgb_compiler_find(provenance->spec.compiler, digest) != NULL;
-	const char *kernel = proof->kernels.n > 0 ? proof->kernels.items[0] : "";
+	const char *kernel = proof->kind == KGB_PROOF_MOVES ? "fill"
+			     : proof->kernels.n > 0         ? proof->kernels.items[0]
+							    : "";
 	kgb_jsonw_init(&w, &line, 0);
 	kgb_jsonw_put(
 		&w,
@@ -209,13 +213,21 @@ static int serve_and_prove(struct kgb_zygote *zygote, const struct kgb_disk_cach
 {
 	KGB_AUTO(free) char *path = kgb_path_join(arguments->data, "verify/policy/device.yaml");
 	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(0);
 	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
 	struct kgb_device_policy *policy = NULL;
 	struct kgb_compiler *compiler = kgb_compiler_new(zygote, proofs);
 	struct kgb_provenance *provenance = kgb_xcalloc(1, sizeof(*provenance));
 	int rc = kgb_device_policy_load(path, &policy, err);
+	if (rc == 0 && arguments->kernel)
+		rc = kgb_fs_read(AT_FDCWD, arguments->kernel, 1 << 20, &kernel, err);
 	const struct kgb_provenance_spec spec = {
-		.compiler = compiler, .index = &index, .policy = policy};
+		.compiler = compiler,
+		.kernel_text = arguments->kernel ? kernel.ptr : NULL,
+		.kernel_len = kernel.len,
+		.index = &index,
+		.policy = policy,
+	};
 
 	kgb_provenance_init(provenance, &spec);
 	if (rc == 0)
@@ -266,16 +278,22 @@ static int start_and_serve(const struct arguments *arguments, struct kgb_err *er
 static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *err)
 {
 	static const struct option options[] = {
-		{"python", required_argument, NULL, 'p'}, {"data", required_argument, NULL, 'd'},
-		{"kgbrun", required_argument, NULL, 'k'}, {"proofs", required_argument, NULL, 'o'},
-		{"cache", required_argument, NULL, 'i'},  {"library", required_argument, NULL, 'l'},
-		{"record", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0},
+		{"python", required_argument, NULL, 'p'},
+		{"data", required_argument, NULL, 'd'},
+		{"kgbrun", required_argument, NULL, 'k'},
+		{"proofs", required_argument, NULL, 'o'},
+		{"cache", required_argument, NULL, 'i'},
+		{"library", required_argument, NULL, 'l'},
+		{"record", required_argument, NULL, 'r'},
+		{"kernel", required_argument, NULL, 't'},
+		{NULL, 0, NULL, 0},
 	};
 	const struct {
 		int letter;
 		const char **place;
 	} places[] = {{'p', &out->python}, {'d', &out->data},  {'k', &out->kgbrun},
-		      {'o', &out->proofs}, {'i', &out->cache}, {'r', &out->record}};
+		      {'o', &out->proofs}, {'i', &out->cache}, {'r', &out->record},
+		      {'t', &out->kernel}};
 	int letter;
 
 	while ((letter = getopt_long(argc, argv, "+", options, NULL)) != -1) {

@@ -131,6 +131,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 			 "/kgb/facts/ast_facts.py");
 		add_bind(policy, spec->data_dir, "verify/python/reference/ast_scopes.py",
 			 "/kgb/facts/ast_scopes.py");
+	} else {
+		add_bind(policy, spec->data_dir, "verify/python/compiler", "/kgb/compiler");
 	}
 	kgb_policy_mount(policy, KGB_MOUNT_RO, spec->library, "/kgb/lib/_kgbrun.abi3.so");
 	if (spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE) {

@@ -19,8 +19,8 @@
 enum kgb_role {
 	KGB_ROLE_RUNNER,
 	KGB_ROLE_REFERENCE,
-	/** Compiles what GPU kernels claim to be made from: for verifications on a GPU only. Needs
-	 * triton alone, no torch, no GPU. */
+	/** Compiles what GPU kernels claim to be made from, or makes their IR from the text of
+	 * kernel.py (verify/provenance/recompile.h). Needs triton alone, no torch, no GPU. */
 	KGB_ROLE_COMPILE,
 	KGB_N_ROLES,
 };

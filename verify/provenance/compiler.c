@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/provenance/elf64.h"
 #include "verify/provenance/proof_cache.h"
 
 enum { COMPILE_MS = 60 * 1000 };
@@ -25,10 +26,11 @@ enum entry_state {
 struct entry {
 	struct entry *next;
 	char key[KGB_SHA256_HEX_LEN];
-	char cubin_sha256[KGB_SHA256_HEX_LEN]; /* "": there is no code */
+	char cubin_sha256[KGB_SHA256_HEX_LEN]; /* "": there is no machine code */
 	struct kgb_recompiled made;
 	char why[KGB_RECOMPILE_WHY]; /* there is no code */
 	enum entry_state state; /* under the compiler's lock */
+	bool is_decided; /* else there is no code for lack of time, memory or processes */
 };
 
 struct kgb_compiler {
@@ -171,9 +173,10 @@ static void finish_entry(struct kgb_compiler_seat *seat, struct entry *entry, bo
 {
 	struct kgb_compiler *compiler = seat->compiler;
 
-	if (entry->made.bytes)
-		kgb_sha256_hex(entry->made.cubin, entry->made.len, entry->cubin_sha256);
+	if (entry->made.bytes && kgb_elf_is(entry->made.code, entry->made.len))
+		kgb_sha256_hex(entry->made.code, entry->made.len, entry->cubin_sha256);
 	pthread_mutex_lock(&compiler->lock);
+	entry->is_decided = is_decided;
 	entry->state = is_decided || !seat->leaving ? ENTRY_DONE : ENTRY_ABANDONED;
 	compiler->n_bytes += entry->made.n_bytes;
 	compiler->n_recalled += is_recalled;
@@ -199,7 +202,7 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 static int compile_once(struct kgb_compiler_seat *seat, const struct kgb_triton_source *source,
 			struct kgb_worker *worker, struct entry *entry, struct kgb_err *err)
 {
-	if (kgb_recompile_start(worker, seat->compiler->zygote, err) < 0)
+	if (kgb_recompile_start(worker, seat->compiler->zygote, source->kind, err) < 0)
 		return -1;
 	if (!set_worker(seat, worker))
 		return kgb_fail(err, KGB_ERR_FAILED, "the runner has ended");
@@ -236,25 +239,54 @@ static bool compile(struct kgb_compiler_seat *seat, const struct kgb_triton_sour
 	return rc >= 0 && rc != KGB_RECOMPILE_UNDECIDED;
 }
 
+static void make_key(const struct kgb_triton_source *source, char key[KGB_SHA256_HEX_LEN])
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	kgb_buf_addf(&text, "%d %u %zu %zu\n", (int)source->kind, source->sm, source->text_len,
+		     source->options_len);
+	kgb_buf_add(&text, source->text, source->text_len);
+	kgb_buf_add(&text, source->options, source->options_len);
+	kgb_sha256_hex(text.ptr, text.len, key);
+}
+
 /* NULL: neither code nor a reason. */
-static const struct entry *make(struct kgb_compiler_seat *seat, const struct request *request)
+static const struct entry *make(struct kgb_compiler_seat *seat,
+				const struct kgb_triton_source *source)
 {
 	struct kgb_compiler *compiler = seat->compiler;
 	char key[KGB_SHA256_HEX_LEN];
 	bool is_ours;
 
-	kgb_sha256_hex(request->text, request->len, key);
+	make_key(source, key);
 	pthread_mutex_lock(&compiler->lock);
 	struct entry *entry = claim_entry(seat, key, &is_ours);
 	pthread_mutex_unlock(&compiler->lock);
 	if (!entry || !is_ours)
 		return entry;
 	const bool is_recalled =
-		compiler->cache && kgb_proof_recall(compiler->cache, &request->source,
-						    compiler->zygote->identity, &entry->made);
-	const bool is_decided = is_recalled || compile(seat, &request->source, entry);
+		compiler->cache &&
+		kgb_proof_recall(compiler->cache, source, compiler->zygote->identity, &entry->made);
+	const bool is_decided = is_recalled || compile(seat, source, entry);
 	finish_entry(seat, entry, is_recalled, is_decided);
 	return entry;
+}
+
+enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
+					 const struct kgb_triton_source *source,
+					 const struct kgb_recompiled **out,
+					 char why[KGB_RECOMPILE_WHY])
+{
+	struct kgb_compiler_seat seat = {.compiler = compiler, .fd = -1};
+	const struct entry *entry = make(&seat, source);
+
+	if (entry && entry->made.bytes) {
+		*out = &entry->made;
+		return KGB_RECOMPILE_DONE;
+	}
+	snprintf(why, KGB_RECOMPILE_WHY, "%s",
+		 entry ? entry->why : "the judge has compiled too much already");
+	return entry && entry->is_decided ? KGB_RECOMPILE_NO_CODE : KGB_RECOMPILE_UNDECIDED;
 }
 
 /* ---- the socket ---- */
@@ -301,8 +333,8 @@ static bool read_request(int fd, struct request *request)
 	memcpy(request->text, &question, sizeof(question));
 	request->text[request->len] = '\0';
 	request->source = (struct kgb_triton_source){
-		.ttir = request->text + sizeof(question),
-		.ttir_len = question.ttir_bytes,
+		.text = request->text + sizeof(question),
+		.text_len = question.ttir_bytes,
 		.options = request->text + sizeof(question) + question.ttir_bytes,
 		.options_len = question.options_bytes,
 		.sm = (unsigned)question.sm,
@@ -326,7 +358,8 @@ static void *serve(void *payload)
 	struct request request = {0};
 
 	(void)pthread_setname_np(pthread_self(), "compiler");
-	while (read_request(seat->fd, &request) && send_answer(seat->fd, make(seat, &request)))
+	while (read_request(seat->fd, &request) &&
+	       send_answer(seat->fd, make(seat, &request.source)))
 		;
 	(void)shutdown(seat->fd, SHUT_RDWR); /* the runner goes on without us */
 	kgb_free(request.text);

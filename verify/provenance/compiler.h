@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Makes the machine code of the candidate's kernels. A runner requests code for its Triton IR here
+ * Makes what the candidate's kernels run as: on the CPU Triton IR of the text of kernel.py, for
+ * kgb_provenance_prove; on a GPU machine code. A runner requests code for its Triton IR here
  * and does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
  * for all lanes and, by the cache, for later verifications, and code that we made needs no other
  * proof of where it came from. Requests are untrusted. The runner compiles what this refuses, for
@@ -43,6 +44,13 @@ void kgb_compiler_leave(struct kgb_compiler_seat *seat);
 /** Whether some request got no code for lack of time, memory or processes, which proves nothing
  * about it; `why` gives the cause in one line, or "". */
 bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY]);
+
+/** Compile for the judge itself, once for all lanes. DONE: *out is what was made; owned by the
+ * compiler. The others: `why` gives the cause in one line. */
+enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
+					 const struct kgb_triton_source *source,
+					 const struct kgb_recompiled **out,
+					 char why[KGB_RECOMPILE_WHY]);
 
 /** What we made, if we made the cubin of this SHA-256; owned by the compiler. NULL: we did not. */
 const struct kgb_recompiled *kgb_compiler_find(struct kgb_compiler *compiler,

@@ -6,6 +6,7 @@
 
 #include "base/formats/json.h"
 #include "base/str.h"
+#include "verify/protocol/cpu_image.h"
 #include "verify/provenance/elf64.h"
 #include "verify/provenance/fatbin.h"
 
@@ -133,7 +134,7 @@ static void prove_cubin(struct kgb_provenance *provenance, struct kgb_image_proo
 		give_reason(proof, "it may be code that the judge could not compile: %s", why);
 	} else if (!made) {
 		give_reason(proof, "the judge's compiler did not make it");
-	} else if (kgb_cubin_read(made->cubin, made->len, &provenance->arena, &cubin, &err) < 0) {
+	} else if (kgb_cubin_read(made->code, made->len, &provenance->arena, &cubin, &err) < 0) {
 		give_reason(proof, "%.300s", err.msg);
 	} else if (is_allowed(proof, provenance->spec.policy, made->facts, &cubin)) {
 		proof->kind = KGB_PROOF_TRITON;
@@ -142,13 +143,82 @@ static void prove_cubin(struct kgb_provenance *provenance, struct kgb_image_proo
 	}
 }
 
-static void prove(struct kgb_provenance *provenance, const struct kgb_image *image,
-		  struct kgb_image_proof *proof)
+/* The kernel and the assembly in the module that our front end made. */
+static void take_module(struct kgb_provenance *provenance, const struct kgb_recompiled *made,
+			struct kgb_image_proof *proof)
+{
+	const char *name = kgb_json_str(made->facts, "name", NULL);
+	const cJSON *n_asm = kgb_json_get(made->facts, "asm");
+
+	if (!name || !cJSON_IsNumber(n_asm)) {
+		give_reason(proof, "the compiler's facts are broken");
+		return;
+	}
+	const char **names = kgb_arena_alloc(&provenance->arena, sizeof(*names));
+	names[0] = kgb_arena_strdup(&provenance->arena, name);
+	proof->kind = KGB_PROOF_TRITON;
+	proof->name = names[0];
+	proof->kernels = (struct kgb_cubin_names){.items = names, .n = 1};
+	proof->n_inline_asm = n_asm->valueint > 0 ? (size_t)n_asm->valueint : 0;
+}
+
+/* Makes the module from the text of kernel.py and the image's claims, and compares. */
+static void prove_module(struct kgb_provenance *provenance, const struct kgb_cpu_image *image,
+			 struct kgb_image_proof *proof)
+{
+	const struct kgb_provenance_spec *spec = &provenance->spec;
+	const struct kgb_triton_source source = {
+		.kind = KGB_SOURCE_PYTHON,
+		.text = spec->kernel_text,
+		.text_len = spec->kernel_len,
+		.options = image->claims,
+		.options_len = image->claims_len,
+	};
+	const struct kgb_recompiled *made = NULL;
+	char why[KGB_RECOMPILE_WHY];
+
+	switch (kgb_compiler_make(spec->compiler, &source, &made, why)) {
+	case KGB_RECOMPILE_DONE:
+		break;
+	case KGB_RECOMPILE_NO_CODE:
+	case KGB_RECOMPILE_CRASHED:
+		give_reason(proof, "the judge cannot make it from kernel.py: %.260s", why);
+		return;
+	case KGB_RECOMPILE_UNDECIDED:
+		proof->kind = KGB_PROOF_UNDECIDED;
+		give_reason(proof, "the judge could not make it from kernel.py: %.260s", why);
+		return;
+	}
+	if (made->len != image->module_len ||
+	    memcmp(made->code, image->module, image->module_len) != 0)
+		give_reason(proof, "kernel.py gives other IR than it holds");
+	else
+		take_module(provenance, made, proof);
+}
+
+static void prove_on_cpu(struct kgb_provenance *provenance, const struct kgb_image *image,
+			 struct kgb_image_proof *proof)
+{
+	struct kgb_cpu_image split;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (kgb_cpu_image_split(image, &split, &err) < 0) {
+		give_reason(proof, "%.300s", err.msg);
+	} else if (split.is_torch) {
+		proof->kind = KGB_PROOF_MOVES;
+		proof->name = "torch";
+	} else if (split.claims_len > KGB_CLAIMS_MAX || split.module_len > KGB_TRITON_IR_MAX) {
+		give_reason(proof, "its claims or its IR are too long");
+	} else {
+		prove_module(provenance, &split, proof);
+	}
+}
+
+static void prove_on_gpu(struct kgb_provenance *provenance, const struct kgb_image *image,
+			 struct kgb_image_proof *proof)
 {
 	const char *library = kgb_image_index_find(provenance->spec.index, proof->image_sha256);
 
-	proof->kind = KGB_PROOF_NONE;
-	proof->name = "";
 	if (library) {
 		proof->kind = KGB_PROOF_LIBRARY;
 		proof->name = kgb_arena_strdup(&provenance->arena, library);
@@ -185,7 +255,12 @@ static int prove_image(struct kgb_provenance *provenance, struct kgb_image *imag
 					image->id, KGB_PROVENANCE_IMAGES_MAX);
 		proof = kgb_arena_alloc(&provenance->arena, sizeof(*proof));
 		memcpy(proof->image_sha256, hex, sizeof(hex));
-		prove(provenance, image, proof);
+		proof->kind = KGB_PROOF_NONE;
+		proof->name = "";
+		if (provenance->spec.kernel_text)
+			prove_on_cpu(provenance, image, proof);
+		else
+			prove_on_gpu(provenance, image, proof);
 		provenance->proofs[provenance->n_proofs++] = proof;
 	}
 	image->proof = proof;
@@ -237,6 +312,10 @@ enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *k
 		return kgb_device_policy_move(provenance->spec.policy, kernel)
 			       ? KGB_OWNER_TORCH_MOVE
 			       : KGB_OWNER_LIBRARY;
+	case KGB_PROOF_MOVES:
+		return kgb_str_eq(kernel, "fill") || kgb_str_eq(kernel, "copy")
+			       ? KGB_OWNER_TORCH_MOVE
+			       : KGB_OWNER_UNKNOWN;
 	case KGB_PROOF_NONE:
 		return KGB_OWNER_UNKNOWN;
 	case KGB_PROOF_UNDECIDED:

@@ -2,8 +2,9 @@
 /** \file
  * The makers of the code that kernels of a record were launched from. No statement of the
  * candidate's process counts: an image is the candidate's Triton code when our compiler made these
- * bytes from Triton IR, it is torch's when the judge's own torch holds the same bytes, and unknown
- * otherwise. What that proves and what not: docs/provenance.md.
+ * bytes, on a GPU from Triton IR, on the CPU from the text of kernel.py; it is torch's when the
+ * judge's own torch holds the same bytes, and unknown otherwise. What that proves and what not:
+ * docs/provenance.md.
  */
 #ifndef KGB_VERIFY_PROVENANCE_PROVENANCE_H
 #define KGB_VERIFY_PROVENANCE_PROVENANCE_H
@@ -23,8 +24,9 @@
 #define KGB_PROOF_REASON 320
 
 enum kgb_proof_kind {
-	KGB_PROOF_TRITON, /* our compiler made the same bytes from Triton IR */
+	KGB_PROOF_TRITON, /* our compiler made the same bytes */
 	KGB_PROOF_LIBRARY, /* the same bytes lie in a library of the judge */
+	KGB_PROOF_MOVES, /* on the CPU: torch's fills and copies, which the executor does */
 	KGB_PROOF_NONE, /* neither; `reason` */
 	KGB_PROOF_UNDECIDED, /* our compiler got no answer; `reason` */
 };
@@ -41,6 +43,10 @@ struct kgb_image_proof {
 
 struct kgb_provenance_spec {
 	struct kgb_compiler *compiler; /* of code that runners requested; NULL: none */
+	/** Of kernel.py. With it images are those of the CPU, and the rest is not needed. NULL:
+	 * images are those of a GPU. */
+	const char *kernel_text;
+	size_t kernel_len;
 	const struct kgb_image_index *index;
 	const struct kgb_device_policy *policy;
 };

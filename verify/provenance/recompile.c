@@ -32,10 +32,11 @@ void kgb_auto_recompiled(struct kgb_recompiled *result)
 	kgb_recompiled_release(result);
 }
 
-int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote, struct kgb_err *err)
+int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
+			enum kgb_source_kind kind, struct kgb_err *err)
 {
 	const struct kgb_worker_spec spec = {
-		.role = "compile",
+		.role = kind == KGB_SOURCE_PYTHON ? "source" : "compile",
 		.memory_bytes = memory_bytes,
 		.cpu_s = CPU_S,
 		.tmp_bytes = tmp_bytes,
@@ -44,12 +45,12 @@ int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote, st
 	return kgb_worker_start(worker, zygote, &spec, START_MS, err);
 }
 
-/* Input of the worker: the IR, then the options. */
+/* Input of the worker: the text, then the options. */
 static int make_input(const struct kgb_triton_source *source, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
-	kgb_buf_add(&text, source->ttir, source->ttir_len);
+	kgb_buf_add(&text, source->text, source->text_len);
 	kgb_buf_add(&text, source->options, source->options_len);
 	return kgb_memfd_of("kgb-triton-source", text.ptr, text.len, out_fd, err);
 }
@@ -121,11 +122,11 @@ int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *o
 	memcpy(result.bytes, bytes, len);
 	if (len >= sizeof(header))
 		memcpy(&header, result.bytes, sizeof(header));
-	result.cubin = result.bytes + sizeof(header);
+	result.code = result.bytes + sizeof(header);
 	result.len = header.cubin_bytes;
 	if (len < sizeof(header) || header.cubin_bytes > room ||
 	    header.facts_bytes != room - header.cubin_bytes ||
-	    kgb_json_parse(result.cubin + result.len, header.facts_bytes, &result.facts, err) < 0) {
+	    kgb_json_parse(result.code + result.len, header.facts_bytes, &result.facts, err) < 0) {
 		kgb_recompiled_release(&result);
 		return kgb_fail(err, KGB_ERR_INVALID, "the compiler's answer is broken");
 	}
@@ -158,8 +159,8 @@ static int send_source(struct kgb_worker *worker, const struct kgb_triton_source
 	KGB_AUTO(fd) int output = -1;
 	KGB_AUTO(free)
 	char *request = kgb_xasprintf(
-		"{\"op\":\"compile\",\"sm\":%u,\"ttir_bytes\":%zu,\"options_bytes\":%zu}",
-		source->sm, source->ttir_len, source->options_len);
+		"{\"op\":\"compile\",\"sm\":%u,\"text_bytes\":%zu,\"options_bytes\":%zu}",
+		source->sm, source->text_len, source->options_len);
 
 	if (make_input(source, &input, err) < 0 ||
 	    kgb_memfd_sized("kgb-compiled", KGB_RECOMPILE_OUTPUT_MAX, 0, &output, err) < 0)

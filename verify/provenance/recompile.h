@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One compilation: Triton IR and options in, machine code out. Done by a worker without GPU,
- * network or torch (verify/python/runner/recompile.py); the text that it parses may be hostile, so
- * each source gets a worker that serves nothing else.
+ * One compilation: Triton IR and options in, machine code out; or the text of kernel.py and the
+ * claims of an image in, Triton IR out. Done by a worker without GPU, network or torch
+ * (verify/python/runner/recompile.py, verify/python/compiler/from_source.py); the text that it
+ * parses may be hostile, so each source gets a worker that serves nothing else.
  */
 #ifndef KGB_VERIFY_PROVENANCE_RECOMPILE_H
 #define KGB_VERIFY_PROVENANCE_RECOMPILE_H
@@ -17,22 +18,29 @@
 #define KGB_RECOMPILE_WHY 320
 #define KGB_TRITON_IR_MAX (8u << 20)
 #define KGB_TRITON_OPTIONS_MAX (64u << 10)
+#define KGB_CLAIMS_MAX (256u << 10) /* of an image on the CPU */
 
-/** What a runner wants compiled. Untrusted. */
+enum kgb_source_kind {
+	KGB_SOURCE_IR, /* Triton IR, from which machine code is made */
+	KGB_SOURCE_PYTHON, /* kernel.py, from which Triton IR is made */
+};
+
+/** What is to be compiled. Untrusted. */
 struct kgb_triton_source {
-	const char *ttir; /* Triton IR */
-	size_t ttir_len;
-	const char *options; /* a JSON object */
+	enum kgb_source_kind kind;
+	const char *text;
+	size_t text_len;
+	const char *options; /* a JSON object: Triton's options, or the claims of an image */
 	size_t options_len;
-	unsigned sm; /* compute capability to compile for: 90 for 9.0 */
+	unsigned sm; /* IR: compute capability to compile for: 90 for 9.0 */
 };
 
 struct kgb_recompiled {
 	char *bytes; /* owned; the whole answer */
 	size_t n_bytes;
-	const char *cubin; /* in it */
+	const char *code; /* in it: a cubin, or Triton IR */
 	size_t len;
-	cJSON *facts; /* owned; see verify/python/runner/recompile.py */
+	cJSON *facts; /* owned; see the worker's file */
 };
 #define KGB_RECOMPILED_INIT   \
 	{                     \
@@ -45,9 +53,9 @@ void kgb_auto_recompiled(struct kgb_recompiled *result);
 KGB_MUST_CHECK int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *out,
 					struct kgb_err *err);
 
-/** Start a worker for one source (pair with kgb_worker_stop). */
+/** Start a worker for one source of this kind (pair with kgb_worker_stop). */
 KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
-				       struct kgb_err *err);
+				       enum kgb_source_kind kind, struct kgb_err *err);
 enum kgb_recompile_end {
 	KGB_RECOMPILE_DONE,
 	KGB_RECOMPILE_NO_CODE, /* no compiler makes code of it */

@@ -49,7 +49,7 @@ static void open_scene(struct scene *scene)
 	assert_ok(kgb_fs_read(AT_FDCWD, FIXTURES "/scale.cubin", 1 << 20, &scene->cubin, &err),
 		  err);
 	scene->source = (struct kgb_triton_source){
-		.ttir = "module {}", .ttir_len = 9, .options = "{}", .options_len = 2, .sm = 90};
+		.text = "module {}", .text_len = 9, .options = "{}", .options_len = 2, .sm = 90};
 	answer(&scene->cubin, FACTS, &scene->compiled);
 }
 
@@ -71,7 +71,7 @@ static bool knows(const struct scene *scene, const struct kgb_triton_source *sou
 	if (!kgb_proof_recall(scene->store, source, identity, &found))
 		return false;
 	assert_int_equal(found.len, scene->cubin.len);
-	assert_memory_equal(found.cubin, scene->cubin.ptr, scene->cubin.len);
+	assert_memory_equal(found.code, scene->cubin.ptr, scene->cubin.len);
 	assert_non_null(kgb_json_get(found.facts, "asm"));
 	return true;
 }
@@ -90,16 +90,16 @@ static void test_the_same_compilation_is_found_and_no_other(KGB_UNUSED void **st
 	other.sm = 100;
 	assert_false(knows(&scene, &other, IDENTITY));
 	other = ours;
-	other.ttir = "module {};";
-	other.ttir_len = 10;
+	other.text = "module {};";
+	other.text_len = 10;
 	assert_false(knows(&scene, &other, IDENTITY));
 	other = ours;
 	other.options = "[]";
 	assert_false(knows(&scene, &other, IDENTITY));
 	/* The same bytes, divided elsewhere. */
 	other = ours;
-	other.ttir = "module {";
-	other.ttir_len = 8;
+	other.text = "module {";
+	other.text_len = 8;
 	other.options = "}{}";
 	other.options_len = 3;
 	assert_false(knows(&scene, &other, IDENTITY));
@@ -147,7 +147,7 @@ static void test_one_verification_keeps_no_more_than_its_share(KGB_UNUSED void *
  * cubin. */
 static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof *out)
 {
-	const uint64_t question[3] = {scene->source.ttir_len, scene->source.options_len,
+	const uint64_t question[3] = {scene->source.text_len, scene->source.options_len,
 				      scene->source.sm};
 	struct kgb_zygote nobody = {.role = KGB_ROLE_COMPILE,
 				    .hub_fd = -1,
@@ -170,8 +170,8 @@ static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof 
 		  err);
 	assert_ok(kgb_compiler_sit(compiler, &seat, &fd, &err), err);
 	assert_int_equal(write(fd, question, sizeof(question)), sizeof(question));
-	assert_int_equal(write(fd, scene->source.ttir, scene->source.ttir_len),
-			 (ssize_t)scene->source.ttir_len);
+	assert_int_equal(write(fd, scene->source.text, scene->source.text_len),
+			 (ssize_t)scene->source.text_len);
 	assert_int_equal(write(fd, scene->source.options, scene->source.options_len),
 			 (ssize_t)scene->source.options_len);
 	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_WAITALL), sizeof(answer));

@@ -59,7 +59,7 @@ static void test_code_and_facts_come_as_they_were_written(KGB_UNUSED void **stat
 
 	assert_ok(wait_for(&answer, &out, why, &err), err);
 	assert_int_equal(out.len, strlen(CUBIN));
-	assert_memory_equal(out.cubin, CUBIN, strlen(CUBIN));
+	assert_memory_equal(out.code, CUBIN, strlen(CUBIN));
 	assert_true(cJSON_IsObject(cJSON_GetObjectItem(out.facts, "ops")));
 }
 
@@ -90,7 +90,7 @@ static void test_an_answer_that_contradicts_itself_is_no_code(KGB_UNUSED void **
 			fail_msg("case %zu is believed", i);
 		assert_contains(why, cases[i].why);
 		assert_null(strchr(why, '\n'));
-		assert_null(out.cubin);
+		assert_null(out.code);
 		assert_null(out.facts);
 	}
 }

@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 
-OWN_SOURCES = ("/kgb/runner/*.py", "/kgb/reference/*.py")
+OWN_SOURCES = ("/kgb/runner/*.py", "/kgb/reference/*.py", "/kgb/compiler/*.py")
 # Below the directories of torch, triton and NVIDIA's packages. For files that are too large to read on every start, size and
 # time replace a digest.
 TRITON_FILES = ("_C/*.so", "compiler/*.py", "backends/*/*.py", "backends/nvidia/bin/*", "backends/nvidia/lib/*")

@@ -4,7 +4,7 @@
 Text and options come from a candidate's process and may be hostile, so each source gets a separate worker, in a jail without
 network, GPU, /proc or a writable place other than /kgb/tmp. No option that names a file is taken.
 
-Request: {"id", "op": "compile", "sm", "ttir_bytes", "options_bytes"} with descriptors [input, output]. Input holds the
+Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds the
 TTIR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
 "asm": [texts of inline assembly], "metadata": what Triton stores beside the cubin}. The reply's value is the number of bytes written.
 """
@@ -128,7 +128,7 @@ def compile_text(ttir, requested, sm):
 
 
 def compile_request(request, fds):
-    n_ttir, n_options = request["ttir_bytes"], request["options_bytes"]
+    n_ttir, n_options = request["text_bytes"], request["options_bytes"]
     text = os.pread(fds[0], n_ttir + n_options, 0)
     if len(text) != n_ttir + n_options:
         return wire.Reply(wire.BAD_REQUEST, "input is shorter than announced")

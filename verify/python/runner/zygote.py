@@ -3,7 +3,7 @@
 
     python -I -B zygote.py (runner|reference|compile) HUB_FD
 
-Imports torch and triton once (compile: triton alone), then forks a worker for every control socket that arrives on the
+Imports torch and triton once (compile: triton alone; it also forks workers of role "source"), then forks a worker for every control socket that arrives on the
 hub (a SOCK_SEQPACKET socket, one descriptor per message). The zygote itself never touches candidate code. For each
 worker there are
 
@@ -31,8 +31,8 @@ import socket
 import sys
 import time
 
-LIBRARIES = ("/kgb/lib", "/kgb/runner", "/kgb/reference")
-JAILED = ("runner", "compile")
+LIBRARIES = ("/kgb/lib", "/kgb/runner", "/kgb/reference", "/kgb/compiler")
+JAILED = ("runner", "compile", "source")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILE_BYTES = 16 << 20
 COMPILE_PROCESSES = 16
@@ -128,6 +128,8 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
     if role == "compile":
         resource.setrlimit(resource.RLIMIT_NPROC, (COMPILE_PROCESSES, COMPILE_PROCESSES))
         _kgbrun.give_up_privileges(True)
+    elif role == "source":
+        _kgbrun.give_up_privileges()
     elif role == "runner":
         if gpu:
             resource.setrlimit(resource.RLIMIT_NPROC, (GPU_PROCESSES, GPU_PROCESSES))
@@ -189,6 +191,9 @@ def serve(role, start, channel, fds):
     elif role == "compile":
         import recompile
         recompile.main(channel)
+    elif role == "source":
+        import from_source
+        from_source.main(channel)
     else:
         import runner
         runner.main(channel, start["role"], fds)
@@ -308,6 +313,8 @@ def supervise(role, control, hello):
     message, fds = receive_start(control)
     if message:
         gpu = HAS_GPU and message["role"] in GPU_ROLES
+        if role == "compile" and message["role"] == "source":
+            role = "source"
         see_through(Workplace(role, int(message["tmp_bytes"]), gpu, False), control, hello, message, fds)
 
 
@@ -431,8 +438,10 @@ def asked_role(control):
 def import_role(role):
     sys.path[:0] = LIBRARIES
     if role == "compile":
+        import from_source
         import recompile
         recompile.prepare()
+        from_source.prepare()
         return versions(role)
     import torch
     torch.set_num_threads(1)
