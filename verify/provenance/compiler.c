@@ -41,6 +41,7 @@ struct kgb_compiler {
 	pthread_cond_t changed; /* a seat is left, or an entry is no longer busy */
 	struct entry *entries;
 	size_t n_entries, n_bytes;
+	struct kgb_worker idle; /* it has made IR of kernel.py, and can make more */
 	int64_t n_recalled;
 	char undecided[KGB_RECOMPILE_WHY]; /* why a source has no code though it may be good; "" */
 };
@@ -74,6 +75,7 @@ struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kg
 
 	*compiler = (struct kgb_compiler){.zygote = zygote,
 					  .cache = cache,
+					  .idle = KGB_WORKER_INIT,
 					  .lock = PTHREAD_MUTEX_INITIALIZER,
 					  .changed = PTHREAD_COND_INITIALIZER};
 	return compiler;
@@ -89,6 +91,7 @@ void kgb_compiler_free(struct kgb_compiler *compiler)
 		kgb_recompiled_release(&entry->made);
 		kgb_free(entry);
 	}
+	kgb_worker_stop(&compiler->idle);
 	kgb_free(compiler);
 }
 
@@ -198,11 +201,39 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-/* Start a worker for this seat and have it compile. -1: a fault of ours. */
+/* One worker makes the IR of all images of a kernel.py, one after the other: text that takes it
+ * over gains no more than it would with the claims of its own choice. */
+static bool take_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
+		      struct kgb_worker *worker)
+{
+	pthread_mutex_lock(&compiler->lock);
+	const bool is_taken = kind == KGB_SOURCE_PYTHON && compiler->idle.end == KGB_WORKER_ALIVE;
+	if (is_taken) {
+		*worker = compiler->idle;
+		compiler->idle = (struct kgb_worker)KGB_WORKER_INIT;
+	}
+	pthread_mutex_unlock(&compiler->lock);
+	return is_taken;
+}
+
+static bool put_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
+		     const struct kgb_worker *worker)
+{
+	pthread_mutex_lock(&compiler->lock);
+	const bool is_put = kind == KGB_SOURCE_PYTHON && worker->end == KGB_WORKER_ALIVE &&
+			    compiler->idle.end != KGB_WORKER_ALIVE;
+	if (is_put)
+		compiler->idle = *worker;
+	pthread_mutex_unlock(&compiler->lock);
+	return is_put;
+}
+
+/* Have a worker for this seat compile. -1: a fault of ours. */
 static int compile_once(struct kgb_compiler_seat *seat, const struct kgb_triton_source *source,
 			struct kgb_worker *worker, struct entry *entry, struct kgb_err *err)
 {
-	if (kgb_recompile_start(worker, seat->compiler->zygote, source->kind, err) < 0)
+	if (!take_idle(seat->compiler, source->kind, worker) &&
+	    kgb_recompile_start(worker, seat->compiler->zygote, source->kind, err) < 0)
 		return -1;
 	if (!set_worker(seat, worker))
 		return kgb_fail(err, KGB_ERR_FAILED, "the runner has ended");
@@ -210,10 +241,12 @@ static int compile_once(struct kgb_compiler_seat *seat, const struct kgb_triton_
 				 entry->why, err);
 }
 
-static void end_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker)
+static void end_worker(struct kgb_compiler_seat *seat, enum kgb_source_kind kind,
+		       struct kgb_worker *worker)
 {
 	(void)set_worker(seat, NULL);
-	kgb_worker_stop(worker);
+	if (!put_idle(seat->compiler, kind, worker))
+		kgb_worker_stop(worker);
 }
 
 /* Fill the entry. A compiler that crashes is asked once more: hostile text crashes it again, a
@@ -227,7 +260,7 @@ static bool compile(struct kgb_compiler_seat *seat, const struct kgb_triton_sour
 	int rc = compile_once(seat, source, &worker, entry, &err);
 
 	if (rc == KGB_RECOMPILE_CRASHED) {
-		end_worker(seat, &worker);
+		end_worker(seat, source->kind, &worker);
 		rc = compile_once(seat, source, &worker, entry, &err);
 	}
 	if (rc < 0)
@@ -235,7 +268,7 @@ static bool compile(struct kgb_compiler_seat *seat, const struct kgb_triton_sour
 	if (rc == KGB_RECOMPILE_DONE && compiler->cache)
 		kgb_proof_keep(compiler->cache, &compiler->kept_bytes, source, worker.identity,
 			       &entry->made);
-	end_worker(seat, &worker);
+	end_worker(seat, source->kind, &worker);
 	return rc >= 0 && rc != KGB_RECOMPILE_UNDECIDED;
 }
 

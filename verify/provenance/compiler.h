@@ -45,7 +45,8 @@ void kgb_compiler_leave(struct kgb_compiler_seat *seat);
  * about it; `why` gives the cause in one line, or "". */
 bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY]);
 
-/** Compile for the judge itself, once for all lanes. DONE: *out is what was made; owned by the
+/** Compile for the judge itself, once for all lanes. All sources of kind PYTHON must be of one
+ * candidate: they share a worker. DONE: *out is what was made; owned by the
  * compiler. The others: `why` gives the cause in one line. */
 enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
 					 const struct kgb_triton_source *source,

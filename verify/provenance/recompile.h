@@ -3,7 +3,7 @@
  * One compilation: Triton IR and options in, machine code out; or the text of kernel.py and the
  * claims of an image in, Triton IR out. Done by a worker without GPU, network or torch
  * (verify/python/runner/recompile.py, verify/python/compiler/from_source.py); the text that it
- * parses may be hostile, so each source gets a worker that serves nothing else.
+ * parses may be hostile, so each IR gets a worker that serves nothing else, and each kernel.py.
  */
 #ifndef KGB_VERIFY_PROVENANCE_RECOMPILE_H
 #define KGB_VERIFY_PROVENANCE_RECOMPILE_H

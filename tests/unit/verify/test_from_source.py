@@ -430,6 +430,8 @@ tl.static_assert(x.dtype.element_ty.primitive_bitwidth == 32)
 w = tl.sum(v, axis=0) + v.max(axis=0) + tl.math.exp(v.sum()) + tl.extra.libdevice.rint(v.min())
 for j in tl.static_range(3):
     w += j
+sizes: tl.constexpr = tl.constexpr(4).value * tl.constexpr(2).value + (-tl.constexpr(8).value)
+tl.static_assert(sizes == 0 and tl.constexpr("a").value + f"{n}" != "a")
 for j in range(n):
     w += tl.where(j > 2, 1.0, float('inf'))
 tl.device_print('w', w)

@@ -56,6 +56,7 @@ OF_TYPES = {name for kind in (tl.dtype, tl.pointer_type, tl.block_type) for name
 OF_TYPES |= {"element_ty", "primitive_bitwidth", "itemsize", "name", "shape", "numel", "scalar", "address_space", "const",
              "int_bitwidth", "fp_mantissa_width", "int_signedness", "exponent_bias"}
 OF_TYPES -= {"to_ir", "mangle", "codegen_name", "SIGNEDNESS", "KIND"}
+PLAIN = (int, float, bool, str, tuple)
 OF_NUMBERS = {"bit_length", "bit_count", "is_integer"}
 # The front end's own, for operators; text cannot name them.
 OPERATORS = {"__%s%s__" % (reflected, name) for reflected in ("", "r")
@@ -93,10 +94,12 @@ def of_library(value):
 
 
 def is_method(fn):
-    """A method of a value of the language, or of a number."""
+    """A method of a value of the language or of a number, or an operator."""
     owner = getattr(fn, "__self__", None)
     if isinstance(fn, types.MethodType):
         return isinstance(owner, (tl.core.base_value, tl.dtype)) and is_home(fn.__func__)
+    if isinstance(fn, types.MethodWrapperType):
+        return type(owner) in PLAIN and fn.__name__ in OPERATORS
     return isinstance(fn, types.BuiltinFunctionType) and type(owner) in (int, float, bool) and fn.__name__ in OF_NUMBERS
 
 
