@@ -7,6 +7,7 @@
 #include "base/formats/json.h"
 #include "base/str.h"
 #include "verify/protocol/cpu_image.h"
+#include "verify/protocol/torch_move.h"
 #include "verify/provenance/elf64.h"
 #include "verify/provenance/fatbin.h"
 
@@ -313,7 +314,7 @@ enum kgb_owner kgb_provenance_owner(const struct kgb_image *image, const char *k
 			       ? KGB_OWNER_TORCH_MOVE
 			       : KGB_OWNER_LIBRARY;
 	case KGB_PROOF_MOVES:
-		return kgb_str_eq(kernel, "fill") || kgb_str_eq(kernel, "copy")
+		return kgb_str_eq(kernel, KGB_TORCH_FILL) || kgb_str_eq(kernel, KGB_TORCH_COPY)
 			       ? KGB_OWNER_TORCH_MOVE
 			       : KGB_OWNER_UNKNOWN;
 	case KGB_PROOF_NONE:
