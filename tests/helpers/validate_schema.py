@@ -108,6 +108,12 @@ class Validator:
             if isinstance(value, dict) and name in value:
                 self.check(schema, value[name], f"{path}.{name}")
 
+    def on_patternproperties(self, argument, value, path, _schema):
+        for pattern, schema in argument.items():
+            for name in value if isinstance(value, dict) else []:
+                if re.search(pattern, name):
+                    self.check(schema, value[name], f"{path}.{name}")
+
     def on_required(self, argument, value, path, _schema):
         for name in argument:
             if isinstance(value, dict) and name not in value:
@@ -119,8 +125,9 @@ class Validator:
 
     def on_additionalproperties(self, argument, value, path, schema):
         known = schema.get("properties", {})
+        patterns = schema.get("patternProperties", {})
         for name in value if isinstance(value, dict) else []:
-            if name in known:
+            if name in known or any(re.search(pattern, name) for pattern in patterns):
                 continue
             if argument is False:
                 self.fail(path, f"{name!r} is not in the schema")
