@@ -74,10 +74,12 @@ static void offer_methods(struct kgb_buf *out, const char *typed)
 		offer(out, names.items[i], before, last);
 }
 
-/* A series stands before its runs, which have its name. */
+/* A series stands before its runs, which have its name. Some options take a list of them. */
 static void offer_run_names(struct kgb_buf *out, const struct kgb_strv *names, const char *typed)
 {
 	KGB_AUTO(strv) struct kgb_strv series = KGB_STRV_INIT;
+	KGB_AUTO(free) char *before = NULL;
+	const char *last = last_of_list(typed, &before);
 	for (size_t i = 0; i < names->n; i++) {
 		const char *slash = strchr(names->items[i], '/');
 		KGB_AUTO(free)
@@ -85,9 +87,9 @@ static void offer_run_names(struct kgb_buf *out, const struct kgb_strv *names, c
 				 : NULL;
 		if (of && !kgb_strv_has(&series, of)) {
 			kgb_strv_add(&series, of);
-			offer(out, of, "", typed);
+			offer(out, of, before, last);
 		}
-		offer(out, names->items[i], "", typed);
+		offer(out, names->items[i], before, last);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "agent/store/journal.h"
 #include "agent/store/rundir.h"
+#include "agent/store/series.h"
 #include "agent/store/state.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -167,13 +168,12 @@ static void pick_words(struct picks *picks)
 
 /* ---- filters ---- */
 
-/** What a filter asks of an operator: a value of its spec, or something of a run. */
+/** What a filter asks of an operator: a value of its spec, or something of runs. */
 struct filter {
-	struct kgb_strv wanted;
+	struct kgb_strv wanted; /* values, or runs and series */
 	size_t offset; /* of the value in struct kgb_spec */
-	struct kgb_run_state run;
-	bool (*keeps)(const struct kgb_run_state *run,
-		      const char *name); /* NULL: the value decides */
+	KGB_VEC(struct kgb_run_state) runs;
+	bool (*keeps)(const struct filter *filter, const char *name); /* NULL: the value decides */
 };
 
 static const char *field_of(const struct filter *filter, const struct kgb_spec *spec)
@@ -191,15 +191,25 @@ static bool has_value(const struct filter *filter, const struct kgb_spec *spec)
 	return false;
 }
 
-static bool has_failed(const struct kgb_run_state *run, const char *name)
+/** A run has it, and it passed in none. */
+static bool has_failed(const struct filter *filter, const char *name)
 {
-	const struct kgb_op_state *op = kgb_run_state_op(run, name);
-	return op && (op->status != KGB_OP_PASSED || kgb_op_is_replaced(op));
+	bool is_in_one = false;
+	KGB_VEC_FOREACH(run, &filter->runs) {
+		const struct kgb_op_state *op = kgb_run_state_op(run, name);
+		if (op && op->status == KGB_OP_PASSED && !kgb_op_is_replaced(op))
+			return false;
+		is_in_one = is_in_one || op;
+	}
+	return is_in_one;
 }
 
-static bool is_not_in(const struct kgb_run_state *run, const char *name)
+static bool is_not_in(const struct filter *filter, const char *name)
 {
-	return !kgb_run_state_op(run, name);
+	KGB_VEC_FOREACH(run, &filter->runs)
+		if (kgb_run_state_op(run, name))
+			return false;
+	return true;
 }
 
 /** A value of no operator of the dataset is a typo. */
@@ -224,12 +234,33 @@ static int read_run(const struct picks *picks, struct filter *filter, const char
 		    struct kgb_err *err)
 {
 	KGB_AUTO(rundir) struct kgb_rundir dir = KGB_RUNDIR_INIT;
-	filter->run = (struct kgb_run_state)KGB_RUN_STATE_INIT;
+	KGB_VEC_ADD(&filter->runs, (struct kgb_run_state)KGB_RUN_STATE_INIT);
 	return kgb_rundir_open(&dir, picks->selection->runs_dir, name, KGB_RUNDIR_READ, err) < 0 ||
-			       kgb_journal_read(dir.fd, kgb_run_state_fold, &filter->run, NULL,
+			       kgb_journal_read(dir.fd, kgb_run_state_fold,
+						&filter->runs.items[filter->runs.n - 1], NULL,
 						err) < 0
 		       ? -1
 		       : 0;
+}
+
+/** The runs that are wanted; of a series all of its runs. */
+static int read_runs(const struct picks *picks, struct filter *filter, struct kgb_err *err)
+{
+	if (filter->wanted.n == 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "name a run, or several: RUN,RUN");
+	for (size_t i = 0; i < filter->wanted.n; i++) {
+		const char *word = filter->wanted.items[i];
+		KGB_AUTO(strv) struct kgb_strv runs = KGB_STRV_INIT;
+		KGB_AUTO(free) char *series = NULL;
+		if (kgb_series_find(picks->selection->runs_dir, word, &series, &runs, err) < 0)
+			return -1;
+		if (!series)
+			kgb_strv_add(&runs, word);
+		for (size_t k = 0; k < runs.n; k++)
+			if (read_run(picks, filter, runs.items[k], err) < 0)
+				return -1;
+	}
+	return 0;
 }
 
 /** The operators of the dataset that a filter of specs keeps. */
@@ -261,8 +292,7 @@ static int sift(struct picks *picks, const struct filter *filter, struct kgb_err
 		return -1;
 	for (size_t i = 0; i < picks->names->n; i++) {
 		const char *name = picks->names->items[i];
-		if (!(filter->keeps ? filter->keeps(&filter->run, name)
-				    : kgb_strv_has(&kept, name)))
+		if (!(filter->keeps ? filter->keeps(filter, name) : kgb_strv_has(&kept, name)))
 			continue;
 		kgb_strv_add(&names, name);
 		kgb_strv_add(&paths, picks->paths->items[i]);
@@ -280,7 +310,7 @@ static void apply_filters(struct picks *picks)
 	const struct {
 		const char *option, *value;
 		size_t offset;
-		bool (*keeps)(const struct kgb_run_state *run, const char *name);
+		bool (*keeps)(const struct filter *filter, const char *name);
 	} rows[] = {{"--source", selection->source, offsetof(struct kgb_spec, source), NULL},
 		    {"--category", selection->category, offsetof(struct kgb_spec, category), NULL},
 		    {"--failed-of", selection->failed_of, 0, has_failed},
@@ -293,14 +323,16 @@ static void apply_filters(struct picks *picks)
 		if (!rows[i].value)
 			continue;
 		kgb_strv_split(&filter.wanted, rows[i].value, ',');
-		if ((filter.keeps && read_run(picks, &filter, rows[i].value, &err) < 0) ||
+		if ((filter.keeps && read_runs(picks, &filter, &err) < 0) ||
 		    sift(picks, &filter, &err) < 0) {
 			kgb_ctx(&err, "%s", rows[i].option);
 			add_fault(picks, &err);
 		}
 		kgb_buf_addf(&story, ", %zu after %s %s", picks->names->n, rows[i].option,
 			     rows[i].value);
-		kgb_run_state_release(&filter.run);
+		KGB_VEC_FOREACH(run, &filter.runs)
+			kgb_run_state_release(run);
+		KGB_VEC_RELEASE(&filter.runs);
 		kgb_strv_release(&filter.wanted);
 	}
 	if (picks->names->n > 0 || picks->faults->list.n > 0)

@@ -17,10 +17,10 @@
 /** Borrows all texts. */
 struct kgb_selection {
 	const struct kgb_strv *words; /* none: all operators */
-	/* Filters; NULL: none. */
-	const char *source, *category; /* of the spec; several separated by commas, in any case */
-	const char *failed_of; /* a run: operators that have not passed there */
-	const char *not_in; /* a run: operators that it has not */
+	/* Filters, of each one value or several separated by commas; NULL: none. */
+	const char *source, *category; /* of the spec, in any case */
+	const char *failed_of; /* runs or series: operators that one has and none passed */
+	const char *not_in; /* runs or series: operators that none has */
 	const char *runs_dir; /* where runs are looked for */
 	/** Add to the error of an unknown name what else may have been meant; NULL: nothing.
 	 * \param position of the word. */

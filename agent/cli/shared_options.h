@@ -26,15 +26,16 @@
 	KGB_OPTION_OF_SETTING("dataset", 'd', "run.dataset", "NAME", \
 			      "which operators exist (KernelGenBench, KernelGenBench-aten, ...)")
 /** Of the commands that are about operators. */
-#define KGB_OPTIONS_OF_SELECTION                                                                  \
-	KGB_OPTION_OF_FLAG("source", 0, STR, source, "NAME",                                      \
-			   "only operators of these sources: aten, cublas, vllm"),                \
-		KGB_OPTION_OF_FLAG("category", 0, STR, category, "NAME",                          \
-				   "only operators of these categories, such as Reduce,Loss"),    \
-		KGB_OPTION_OF_FLAG("failed-of", 0, STR, failed_of, "RUN",                         \
-				   "only operators that RUN has and that have not passed there"), \
-		KGB_OPTION_OF_FLAG("not-in", 0, STR, not_in, "RUN",                               \
-				   "only operators that RUN does not have")
+#define KGB_OPTIONS_OF_SELECTION                                                               \
+	KGB_OPTION_OF_FLAG("source", 0, STR, source, "NAME",                                   \
+			   "only operators of these sources: aten, cublas, vllm"),             \
+		KGB_OPTION_OF_FLAG("category", 0, STR, category, "NAME",                       \
+				   "only operators of these categories, such as Reduce,Loss"), \
+		KGB_OPTION_OF_FLAG(                                                            \
+			"failed-of", 0, STR, failed_of, "RUN",                                 \
+			"only operators that one of these runs has and that passed in none"),  \
+		KGB_OPTION_OF_FLAG("not-in", 0, STR, not_in, "RUN",                            \
+				   "only operators that none of these runs has, such as RUN,RUN")
 #define KGB_OPTION_METHOD                                          \
 	KGB_OPTION_OF_SETTING("method", 'm', "run.method", "NAME", \
 			      "how kernels are produced; `list --methods` names them")

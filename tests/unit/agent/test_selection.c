@@ -3,6 +3,7 @@
 
 #include "agent/cli/selection.h"
 #include "agent/store/journal.h"
+#include "agent/store/rundir.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
@@ -16,7 +17,9 @@ struct row {
 	const char *faults;
 };
 
-/* The run `story` has add (passed), mm (timeout), silu (cheated) and sum (planned). */
+/* The run `story` has add (passed), mm (timeout), silu (cheated) and sum (planned); the runs of the
+ * series `both` are the same, and another one, which has mm (passed), sum (failed) and log10
+ * (planned) and is also the run `later`. */
 static const struct row rows[] = {
 	{"", .names = "210"},
 	{"all", .names = "210"},
@@ -52,9 +55,67 @@ static const struct row rows[] = {
 	{"add", .failed_of = "story",
 	 .faults = "no operator is left: 1 named, 0 after --failed-of story"},
 	{"", .failed_of = "stori", .faults = "--failed-of: there is no run 'stori'"},
+	/* of several runs: what none of them passed, what none of them has */
+	{"", .failed_of = "story,later", .names = "aten::log10 aten::silu aten::sum"},
+	{"", .failed_of = "later", .names = "aten::log10 aten::sum"},
+	{"", .failed_of = "both", .names = "aten::log10 aten::silu aten::sum"},
+	{"", .failed_of = "both/story-1,story", .names = "aten::mm aten::silu aten::sum"},
+	{"add mm log10 logit", .not_in = "later,story", .names = "aten::logit"},
+	{"add mm log10 logit", .not_in = "both", .names = "aten::logit"},
+	{"", .failed_of = "story,latter", .faults = "--failed-of: there is no run 'latter'"},
+	{"", .not_in = ",", .faults = "--not-in: name a run, or several: RUN,RUN"},
 	/* all faults at once, and no filter before the names are right */
 	{"ad @bad.txt", .source = "x", .faults = "unknown operator 'ad'|bad.txt:2: |bad.txt:4: "},
 };
+
+static const struct {
+	const char *type, *data;
+} later[] = {
+	{"run_started",
+	 "{\"run\":\"later\",\"dataset\":\"KernelGenBench\",\"method\":\"kernels\"}"},
+	{"planned", "{\"operators\":[{\"name\":\"aten::mm\",\"safe_name\":\"aten__mm\"},"
+		    "{\"name\":\"aten::sum\",\"safe_name\":\"aten__sum\"},"
+		    "{\"name\":\"aten::log10\",\"safe_name\":\"aten__log10\"}]}"},
+	{"kernel_adopted",
+	 "{\"operator\":\"aten::mm\",\"kernel_sha256\":\"00\",\"origin\":\"/k\"}"},
+	{"kernel_adopted",
+	 "{\"operator\":\"aten::sum\",\"kernel_sha256\":\"00\",\"origin\":\"/k\"}"},
+	{"verify_started",
+	 "{\"operator\":\"aten::mm\",\"kernel_sha256\":\"00\",\"device\":\"cpu\"}"},
+	{"verified",
+	 "{\"operator\":\"aten::mm\",\"verdict\":{\"status\":\"passed\",\"kernel_sha256\":\"00\"},"
+	 "\"path\":\"v.json\"}"},
+	{"verify_started",
+	 "{\"operator\":\"aten::sum\",\"kernel_sha256\":\"00\",\"device\":\"cpu\"}"},
+	{"verified",
+	 "{\"operator\":\"aten::sum\",\"verdict\":{\"status\":\"failed\",\"code\":\"verify.mismatch\","
+	 "\"kernel_sha256\":\"00\"},\"path\":\"v.json\"}"},
+};
+
+static void write_file(const struct scratch *scratch, const char *folder, const char *name,
+		       const struct kgb_buf *text)
+{
+	KGB_AUTO(free) char *path = kgb_path_join(folder, name);
+	assert_ok(kgb_fs_mkdirs(scratch->fd, folder, 0755, err));
+	assert_ok(kgb_fs_write_atomic(scratch->fd, path, text->ptr, text->len, 0644, false, err));
+}
+
+static void write_runs(const struct scratch *scratch)
+{
+	KGB_AUTO(run_state) struct kgb_run_state state = KGB_RUN_STATE_INIT;
+	KGB_AUTO(buf) struct kgb_buf of_story = KGB_BUF_INIT(0), of_later = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf series = KGB_BUF_INIT(0);
+	fold_story(&state, &of_story);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(later); i++)
+		add_line(&of_later, (int64_t)i + 1, "2026-11-22T08:00:00.000Z", later[i].type,
+			 later[i].data);
+	kgb_buf_adds(&series, "{\"schema\":\"kgb.series/1\",\"runs\":[\"story-1\",\"later-1\"]}\n");
+	write_file(scratch, "story", KGB_JOURNAL_NAME, &of_story);
+	write_file(scratch, "later", KGB_JOURNAL_NAME, &of_later);
+	write_file(scratch, "both", KGB_SERIES_NAME, &series);
+	write_file(scratch, "both/story-1", KGB_JOURNAL_NAME, &of_story);
+	write_file(scratch, "both/later-1", KGB_JOURNAL_NAME, &of_later);
+}
 
 static void write_files(const struct scratch *scratch)
 {
@@ -63,13 +124,6 @@ static void write_files(const struct scratch *scratch)
 		{"bad.txt", "mm\nad\n#\n@good.txt\n"},
 		{"empty.txt", "\n# nothing\n"},
 	};
-	struct kgb_run_state state;
-	KGB_AUTO(buf) struct kgb_buf journal = KGB_BUF_INIT(0);
-	fold_story(&state, &journal);
-	kgb_run_state_release(&state);
-	assert_ok(kgb_fs_mkdirs(scratch->fd, "story", 0755, err));
-	assert_ok(kgb_fs_write_atomic(scratch->fd, "story/" KGB_JOURNAL_NAME, journal.ptr,
-				      journal.len, 0644, false, err));
 	for (size_t i = 0; i < KGB_ARRAY_LEN(files); i++)
 		assert_ok(kgb_fs_write_atomic(scratch->fd, files[i][0], files[i][1],
 					      strlen(files[i][1]), 0644, false, err));
@@ -111,6 +165,7 @@ static void test_words_choose_and_filters_leave_out(void **state)
 	struct kgb_spec_index index = {0};
 	make_scratch(&scratch);
 	write_files(&scratch);
+	write_runs(&scratch);
 	assert_ok(kgb_spec_index_load(KGB_TEST_SOURCE_DIR, "KernelGenBench", &index, err));
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		KGB_AUTO(strv) struct kgb_strv bare = KGB_STRV_INIT, words = KGB_STRV_INIT;
