@@ -211,13 +211,15 @@ void kgb_table_markdown(const struct kgb_table *table, struct kgb_buf *out)
 
 static void add_csv(struct kgb_buf *out, const char *word)
 {
-	const bool is_formula = *word && strchr("=+-@\t\r", *word);
-	if (!is_formula && !strpbrk(word, ",\"\r\n")) {
-		kgb_buf_adds(out, word);
+	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
+	kgb_escape(&clean, word, strlen(word));
+	const bool is_formula = *clean.ptr && strchr("=+-@", *clean.ptr);
+	if (!is_formula && !strpbrk(clean.ptr, ",\"")) {
+		kgb_buf_add(out, clean.ptr, clean.len);
 		return;
 	}
 	kgb_buf_adds(out, is_formula ? "\"'" : "\"");
-	for (const char *at = word; *at; at++) {
+	for (const char *at = clean.ptr; *at; at++) {
 		if (*at == '"')
 			kgb_buf_addc(out, '"');
 		kgb_buf_addc(out, *at);

@@ -65,8 +65,9 @@ void kgb_table_text(const struct kgb_table *table, size_t width, struct kgb_buf 
 void kgb_markdown_add(struct kgb_buf *out, const char *text);
 /** Append it as Markdown, one table for each part. */
 void kgb_table_markdown(const struct kgb_table *table, struct kgb_buf *out);
-/** Append it as one table by RFC 4180: a line of keys, then the values; an unknown one is empty. A
- * word that a spreadsheet would take for a formula gets a ' before it. */
+/** Append it as one table by RFC 4180: a line of keys, then the values; an unknown one is empty.
+ * Characters that drive a terminal are escaped as in the other tables, line breaks too, so that
+ * each row is one line. A word that a spreadsheet would take for a formula gets a ' before it. */
 void kgb_table_csv(const struct kgb_table *table, struct kgb_buf *out);
 /** Write an array of objects with all columns; an unknown value is null. */
 void kgb_table_json(const struct kgb_table *table, struct kgb_jsonw *w);

@@ -152,6 +152,28 @@ assert rows[\"story\"][\"model\"] == \"OFFLINE\" and rows[\"story\"][\"operators
 "
 '
 
+# hostile COMMAND...: no form of what it prints has a control character; each shows one as text.
+hostile() {
+	for form in "" --csv --markdown; do
+		kgb-agent "$@" ${form:+"$form"} >out && test_grep "x1b" out && test_no_grep "[^ -~]" out || return 1
+	done
+}
+test_expect_success 'what drives a terminal in names of methods, models, groups and codes is shown, in text, CSV and Markdown' '
+	mkdir hostile && python3 - <<-"END" &&
+	import json, pathlib
+	evil = "evil\x1b]0;owned\x07\r\n\u202e"
+	for number, path in enumerate(sorted(pathlib.Path("runs").glob("n*/results.json"))):
+	    run = json.loads(path.read_text())
+	    run.update(method=evil + str(number), model="m\x1b[2J")
+	    for op in run["operators"].values():
+	        op.update(category="c\x9b2J", error_code=op["error_code"] and op["error_code"] + "\x1b[A", error="\x1b[31m")
+	    (pathlib.Path("hostile") / str(number)).mkdir()
+	    (pathlib.Path("hostile") / str(number) / "results.json").write_text(json.dumps(run))
+	END
+	hostile runs hostile && hostile analyze hostile --by category && hostile analyze hostile --failures --by code &&
+	hostile compare hostile/0 hostile/1 --by category && hostile leaderboard hostile
+'
+
 test_expect_success 'what cannot be read or understood is named' '
 	test_expect_code 2 kgb-agent analyze naive_cx 2>err && test_grep "there is no run .naive_cx." err &&
 	test_expect_code 2 kgb-agent analyze "zz*" 2>err && test_grep "no run matches" err &&

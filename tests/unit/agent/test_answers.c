@@ -494,7 +494,7 @@ static void test_a_table_in_four_forms(void **state)
 	kgb_table_csv(&table, &out);
 	assert_string_equal(out.ptr, "name,hidden,n,empty,share\n"
 				     "\"'=a|b,\"\"c\"\"\",x,1200,,0.5\n"
-				     ",\033[2J,7,,\n");
+				     ",\\x1b[2J,7,,\n");
 	kgb_buf_clear(&out);
 	struct kgb_jsonw w;
 	kgb_jsonw_init(&w, &out, 0);
@@ -503,6 +503,41 @@ static void test_a_table_in_four_forms(void **state)
 		out.ptr,
 		"[{\"name\":\"=a|b,\\\"c\\\"\",\"hidden\":\"x\",\"n\":1200,\"empty\":null,\"share\":0.5},"
 		"{\"name\":null,\"hidden\":\"\\u001b[2J\",\"n\":7,\"empty\":null,\"share\":null}]");
+}
+
+static void test_what_drives_a_terminal_is_shown_in_each_table(void **state)
+{
+	(void)state;
+	static const struct kgb_table_column columns[] = {{"a", "a", NULL}};
+	static const struct {
+		const char *word, *text, *markdown, *csv;
+	} rows[] = {
+		{"\033]0;x\007", "\\x1b]0;x\\x07", "\\\\x1b]0;x\\\\x07", "\\x1b]0;x\\x07"},
+		{"a\r\nb,c", "a\\r\\nb,c", "a\\\\r\\\\nb,c", "\"a\\r\\nb,c\""},
+		{"\t=1", "\\t=1", "\\\\t=1", "\\t=1"},
+		{"-\n\"", "-\\n\"", "-\\\\n\"", "\"'-\\n\"\"\""},
+		{"\xe2\x80\xae"
+		 "abc",
+		 "\\xe2\\x80\\xae"
+		 "abc",
+		 "\\\\xe2\\\\x80\\\\xae"
+		 "abc",
+		 "\\xe2\\x80\\xae"
+		 "abc"},
+		{"caf\xc3\xa9 \xff", "caf\xc3\xa9 \\xff", "caf\xc3\xa9 \\\\xff",
+		 "caf\xc3\xa9 \\xff"},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(table) struct kgb_table table = KGB_TABLE(columns);
+		KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0), wanted = KGB_BUF_INIT(0);
+		kgb_table_word(&table, rows[i].word);
+		kgb_table_text(&table, 80, &out);
+		kgb_table_markdown(&table, &out);
+		kgb_table_csv(&table, &out);
+		kgb_buf_addf(&wanted, "a\n%s\n| a |\n|---|\n| %s |\na\n%s\n", rows[i].text,
+			     rows[i].markdown, rows[i].csv);
+		assert_string_equal(out.ptr, wanted.ptr);
+	}
 }
 
 static void test_a_wide_row_has_its_first_column_cut(void **state)
@@ -541,6 +576,7 @@ int main(void)
 						remove_folder),
 		cmocka_unit_test(test_figures_count_what_has_not_ended),
 		cmocka_unit_test(test_a_table_in_four_forms),
+		cmocka_unit_test(test_what_drives_a_terminal_is_shown_in_each_table),
 		cmocka_unit_test(test_a_wide_row_has_its_first_column_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
