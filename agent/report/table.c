@@ -1,122 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <math.h>
 
 #include "agent/report/common.h"
 #include "agent/report/refine.h"
 #include "agent/report/results.h"
 #include "agent/report/samples.h"
-#include "agent/report/styled.h"
+#include "agent/report/tabular.h"
 #include "base/str.h"
 #include "base/time.h"
 
 #define DEFAULT_WIDTH 100
-#define GAP 2
 
-enum column {
-	COL_OPERATOR,
-	COL_STATUS,
-	COL_MODEL, /* only where kernels are not all of one live model */
-	COL_TESTS,
-	COL_SPEEDUP,
-	COL_ATTEMPTS,
-	COL_CHECKS,
-	COL_TOKENS,
-	COL_TIME,
-	N_COLUMNS
+static const struct kgb_table_column columns[] = {
+	{"operator", "operator", NULL}, {"status", "status", NULL},
+	{"model", "model", NULL},       {"tests", "tests", NULL},
+	{"speedup", "speedup", NULL},   {"attempts", "attempts", NULL},
+	{"checks", "checks", NULL},     {"tokens", "tokens in/out", NULL},
+	{"time", "time", NULL},
 };
-
-static const char *const titles[N_COLUMNS] = {"operator", "status",        "model",
-					      "tests",    "speedup",       "attempts",
-					      "checks",   "tokens in/out", "time"};
-/** What goes first when the terminal is narrow. */
-static const enum column dispensable[] = {COL_ATTEMPTS, COL_CHECKS,  COL_TOKENS, COL_TIME,
-					  COL_TESTS,    COL_SPEEDUP, COL_MODEL};
-
-struct row {
-	char cells[N_COLUMNS][96];
-	enum kgb_op_status status;
-};
-
-static void fill_row(const struct kgb_op_state *op, struct row *row)
-{
-	char prompt[32];
-	char output[32];
-	struct kgb_spent spent;
-	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
-	kgb_op_spent(op, &spent);
-	int64_t verify_ms = kgb_report__verify_ms(op);
-	row->status = op->status;
-	snprintf(row->cells[COL_OPERATOR], sizeof(row->cells[0]), "%s", op->name);
-	snprintf(row->cells[COL_STATUS], sizeof(row->cells[0]), "%s%s",
-		 kgb_op_status_name(op->status), kgb_op_is_replaced(op) ? ", replaced" : "");
-	const struct kgb_maker maker = kgb_op_maker(op);
-	snprintf(row->cells[COL_MODEL], sizeof(row->cells[0]), "%s",
-		 kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE
-		 : maker.model                ? maker.model
-					      : "");
-	if (v && v->total_tests >= 0)
-		snprintf(row->cells[COL_TESTS], sizeof(row->cells[0]), "%" PRId64 "/%" PRId64,
-			 v->passed_tests, v->total_tests);
-	if (v && v->speedup > 0)
-		kgb_report__interval(v, row->cells[COL_SPEEDUP], sizeof(row->cells[0]));
-	snprintf(row->cells[COL_ATTEMPTS], sizeof(row->cells[0]), "%zu", op->n_attempts);
-	snprintf(row->cells[COL_CHECKS], sizeof(row->cells[0]), "%zu", op->n_calls);
-	if (spent.gateway.output >= 0)
-		snprintf(row->cells[COL_TOKENS], sizeof(row->cells[0]), "%s/%s",
-			 kgb_report__count(kgb_report__prompt_tokens(&spent.gateway), prompt,
-					   sizeof(prompt)),
-			 kgb_report__count(spent.gateway.output, output, sizeof(output)));
-	kgb_duration_format(kgb_op_agent_ms(op) + (verify_ms > 0 ? verify_ms : 0),
-			    row->cells[COL_TIME], sizeof(row->cells[0]));
-	for (int i = 0; i < N_COLUMNS; i++)
-		if (!*row->cells[i])
-			snprintf(row->cells[i], sizeof(row->cells[0]), "-");
-}
-
-static size_t total_width(const size_t widths[N_COLUMNS])
-{
-	size_t sum = 0;
-	for (int i = 0; i < N_COLUMNS; i++)
-		sum += widths[i] > 0 ? widths[i] + GAP : 0;
-	return sum > 0 ? sum - GAP : 0;
-}
-
-/** Width of each column; 0 hides it. */
-static void measure(const struct row *rows, size_t n, bool one_model, size_t width,
-		    size_t out[N_COLUMNS])
-{
-	for (int c = 0; c < N_COLUMNS; c++) {
-		out[c] = strlen(titles[c]);
-		for (size_t i = 0; i < n; i++) {
-			size_t len = strlen(rows[i].cells[c]);
-			out[c] = len > out[c] ? len : out[c];
-		}
-	}
-	if (one_model)
-		out[COL_MODEL] = 0;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(dispensable) && total_width(out) > width; i++)
-		out[dispensable[i]] = 0;
-}
-
-static void add_row(struct kgb_buf *out, const char *const cells[N_COLUMNS],
-		    const size_t widths[N_COLUMNS], const char *status_color)
-{
-	size_t pending =
-		0; /* blanks owed before the next cell, so that lines do not end in blanks */
-	for (int c = 0; c < N_COLUMNS; c++) {
-		if (widths[c] == 0)
-			continue;
-		kgb_buf_addf(out, "%*s", (int)pending, "");
-		bool colored = c == COL_STATUS && *status_color;
-		if (colored)
-			kgb_buf_adds(out, status_color);
-		size_t used = kgb_report__cut(out, cells[c], widths[c]);
-		if (colored)
-			kgb_buf_adds(out, "\033[0m");
-		pending = widths[c] - used + GAP;
-	}
-	kgb_buf_addc(out, '\n');
-}
+static const char *const dispensable[] = {"attempts", "checks",  "tokens", "time",
+					  "tests",    "speedup", "model",  NULL};
 
 /** Whether a row that is quoted alone must name its model. */
 static bool marks_rows(const struct kgb_maker *maker)
@@ -124,23 +28,61 @@ static bool marks_rows(const struct kgb_maker *maker)
 	return kgb_maker_is_offline(maker) || kgb_str_eq(maker->gateway_mode, KGB_MIXED);
 }
 
+static void add_status(struct kgb_table *table, const struct kgb_op_state *op)
+{
+	KGB_AUTO(free)
+	char *status = kgb_xasprintf("%s%s", kgb_op_status_name(op->status),
+				     kgb_op_is_replaced(op) ? ", replaced" : "");
+	kgb_table_word(table, status);
+	kgb_table_style(table, kgb_style_of_status(op->status));
+}
+
+static void add_verdict(struct kgb_table *table, const struct kgb_op_state *op)
+{
+	char speedup[96];
+	const struct kgb_verdict_summary *v = &op->verdict;
+	const bool is_counted = op->has_verdict && v->total_tests >= 0;
+	const bool is_timed = op->has_verdict && v->speedup > 0;
+	kgb_table_number(table, is_counted ? (double)v->passed_tests : (double)NAN,
+			 "%" PRId64 "/%" PRId64, v->passed_tests, v->total_tests);
+	kgb_table_number(table, is_timed ? v->speedup : (double)NAN, "%s",
+			 kgb_report__interval(v, speedup, sizeof(speedup)));
+}
+
+static void add_cost(struct kgb_table *table, const struct kgb_op_state *op)
+{
+	char in[32], out[32];
+	struct kgb_spent spent;
+	const int64_t verify_ms = kgb_report__verify_ms(op);
+	kgb_op_spent(op, &spent);
+	const struct kgb_usage *usage = &spent.gateway;
+	kgb_table_count(table, op->n_attempts);
+	kgb_table_count(table, op->n_calls);
+	kgb_table_number(table, usage->output < 0 ? (double)NAN : (double)usage->output, "%s/%s",
+			 kgb_report__count(kgb_report__prompt_tokens(usage), in, sizeof(in)),
+			 kgb_report__count(usage->output, out, sizeof(out)));
+	kgb_table_seconds(table,
+			  (double)(kgb_op_agent_ms(op) + (verify_ms > 0 ? verify_ms : 0)) / 1000);
+}
+
 static void add_table(const struct kgb_run_state *state, size_t width, bool color,
 		      struct kgb_buf *out)
 {
-	KGB_AUTO(free) struct row *rows = kgb_xcalloc(state->n_ops, sizeof(*rows));
-	for (size_t i = 0; i < state->n_ops; i++)
-		fill_row(&state->ops[i], &rows[i]);
-	size_t widths[N_COLUMNS];
-	const struct kgb_maker maker = kgb_run_maker(state);
-	measure(rows, state->n_ops, !marks_rows(&maker), width, widths);
-	add_row(out, titles, widths, "");
+	KGB_AUTO(table) struct kgb_table table = KGB_TABLE(columns);
+	const struct kgb_maker run_maker = kgb_run_maker(state);
+	table.dispensable = dispensable;
+	table.color = color;
 	for (size_t i = 0; i < state->n_ops; i++) {
-		const char *cells[N_COLUMNS];
-		for (int c = 0; c < N_COLUMNS; c++)
-			cells[c] = rows[i].cells[c];
-		add_row(out, cells, widths,
-			color ? kgb_style_ansi(kgb_style_of_status(rows[i].status)) : "");
+		const struct kgb_op_state *op = &state->ops[i];
+		const struct kgb_maker maker = kgb_op_maker(op);
+		const char *model = kgb_maker_is_offline(&maker) ? KGB_MARK_OFFLINE : maker.model;
+		kgb_table_word(&table, op->name);
+		add_status(&table, op);
+		kgb_table_word(&table, marks_rows(&run_maker) ? model : NULL);
+		add_verdict(&table, op);
+		add_cost(&table, op);
 	}
+	kgb_table_text(&table, width, out);
 }
 
 /** Why each operator that did not pass did not, and where to look. */

@@ -33,6 +33,12 @@ void kgb_table_number(struct kgb_table *table, double value, const char *format,
 			    .number = value});
 }
 
+void kgb_table_style(struct kgb_table *table, enum kgb_style style)
+{
+	KGB_ASSERT(table->cells.n > 0);
+	table->cells.items[table->cells.n - 1].style = style;
+}
+
 size_t kgb_table_n_rows(const struct kgb_table *table)
 {
 	return table->cells.n / table->n_columns;
@@ -128,39 +134,70 @@ static void for_each_view(const struct kgb_table *table, size_t width,
 		write(&view, width, out);
 }
 
+static size_t width_of(const struct view *view)
+{
+	size_t total = 0;
+	for (size_t i = 0; i < view->n; i++)
+		total += view->widths[i] + (i > 0 ? GAP : 0);
+	return total;
+}
+
+/** Leave out a column of the table, if the view has it. */
+static void drop_column(struct view *view, const char *key)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < view->n; i++) {
+		if (kgb_str_eq(view->table->columns[view->columns[i]].key, key))
+			continue;
+		view->columns[n] = view->columns[i];
+		view->widths[n] = view->widths[i];
+		view->right[n++] = view->right[i];
+	}
+	view->n = n;
+}
+
+static void fit(struct view *view, size_t width)
+{
+	const char *const *key = view->table->dispensable;
+	for (; key && *key && width_of(view) > width; key++)
+		drop_column(view, *key);
+	const size_t total = width_of(view), over = total > width ? total - width : 0;
+	const size_t most = view->widths[0] > CUT_MIN ? view->widths[0] - CUT_MIN : 0;
+	view->widths[0] -= over < most ? over : most;
+}
+
 /** Blanks are owed until the next cell, so that no line ends in blanks. */
-static size_t add_padded(const struct view *view, size_t i, const char *text, size_t owed,
-			 struct kgb_buf *out)
+static size_t add_padded(const struct view *view, size_t i, const char *text, const char *ansi,
+			 size_t owed, struct kgb_buf *out)
 {
 	const size_t width = view->widths[i];
 	KGB_AUTO(buf) struct kgb_buf clean = KGB_BUF_INIT(0);
 	const size_t used = kgb_report__cut(&clean, text, width);
-	kgb_buf_addf(out, "%*s", (int)(owed + (view->right[i] ? width - used : 0)), "");
+	kgb_buf_addf(out, "%*s%s", (int)(owed + (view->right[i] ? width - used : 0)), "", ansi);
 	kgb_buf_add(out, clean.ptr, clean.len);
+	kgb_buf_adds(out, *ansi ? "\033[0m" : "");
 	return GAP + (view->right[i] ? 0 : width - used);
 }
 
 static void write_text(struct view *view, size_t width, struct kgb_buf *out)
 {
-	size_t total = 0, owed = 0;
-	for (size_t i = 0; i < view->n; i++)
-		total += view->widths[i] + (i > 0 ? GAP : 0);
-	if (width > 0 && total > width) {
-		const size_t most = view->widths[0] > CUT_MIN ? view->widths[0] - CUT_MIN : 0;
-		const size_t over = total - width;
-		view->widths[0] -= over < most ? over : most;
-	}
+	const struct kgb_table *table = view->table;
+	size_t owed = 0;
+	if (width > 0)
+		fit(view, width);
 	if (view->heading)
 		kgb_buf_addf(out, "%s\n", view->heading);
 	for (size_t i = 0; i < view->n; i++)
-		owed = add_padded(view, i, view->table->columns[view->columns[i]].title, owed, out);
+		owed = add_padded(view, i, table->columns[view->columns[i]].title, "", owed, out);
 	kgb_buf_addc(out, '\n');
-	for (size_t row = 0; row < kgb_table_n_rows(view->table); row++) {
+	for (size_t row = 0; row < kgb_table_n_rows(table); row++) {
 		owed = 0;
-		for (size_t i = 0; i < view->n; i++)
-			owed = add_padded(view, i,
-					  cell_at(view->table, row, view->columns[i])->text, owed,
+		for (size_t i = 0; i < view->n; i++) {
+			const struct kgb_table_cell *cell = cell_at(table, row, view->columns[i]);
+			owed = add_padded(view, i, cell->text,
+					  table->color ? kgb_style_ansi(cell->style) : "", owed,
 					  out);
+		}
 		kgb_buf_addc(out, '\n');
 	}
 }

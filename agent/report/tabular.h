@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/report/styled.h"
 #include "base/buf.h"
 #include "base/formats/jsonw.h"
 #include "base/mem.h"
@@ -25,11 +26,16 @@ struct kgb_table_cell {
 	const char *text; /* for people; in the table's arena */
 	const char *word; /* value, where it is no number; NULL: `number` is the value */
 	double number; /* NaN: unknown */
+	enum kgb_style style; /* on a terminal, where the table is in colour */
 };
 
 struct kgb_table {
 	const struct kgb_table_column *columns; /* borrowed */
 	size_t n_columns;
+	const char *const *dispensable; /* keys of columns that a narrow terminal does without, the
+					   first goes first; NULL ends the list; borrowed; NULL:
+					   none */
+	bool color; /* on a terminal that shows the styles of cells */
 	KGB_VEC(struct kgb_table_cell) cells; /* row by row */
 	struct kgb_arena arena;
 };
@@ -45,6 +51,9 @@ void kgb_table_word(struct kgb_table *table, const char *word);
 void kgb_table_number(struct kgb_table *table, double value, const char *format, ...)
 	KGB_PRINTF(3, 4);
 
+/** Give the last cell a style. */
+void kgb_table_style(struct kgb_table *table, enum kgb_style style);
+
 void kgb_table_count(struct kgb_table *table, size_t n);
 /** A share as percent, "-" for NaN. */
 void kgb_table_share(struct kgb_table *table, double share);
@@ -58,7 +67,8 @@ void kgb_table_seconds(struct kgb_table *table, double seconds);
 size_t kgb_table_n_rows(const struct kgb_table *table);
 
 /** Append the table for a terminal: columns of numbers flush right, one block for each part with
- * its heading. A row that is wider than `width` has its first column cut with "~". */
+ * its heading. Where rows are wider than `width` (0: unlimited), dispensable columns are left out,
+ * then the first column is cut with "~". */
 void kgb_table_text(const struct kgb_table *table, size_t width, struct kgb_buf *out);
 /** Append a text that stands in Markdown for itself: what Markdown and HTML take as their own is
  * escaped, line breaks too. */
