@@ -291,24 +291,6 @@ int kgb_runs_keep(struct kgb_runs *runs, const struct kgb_strv *patterns, struct
 	return 0;
 }
 
-void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels)
-{
-	for (size_t i = 0; i < runs->list.n; i++) {
-		const char *method = runs->list.items[i].method;
-		size_t n = 0, place = 0;
-		for (size_t k = 0; k < runs->list.n; k++) {
-			const bool same = kgb_str_eq(runs->list.items[k].method, method);
-			n += same;
-			place += same && k <= i;
-		}
-		method = method ? method : "run";
-		if (n > 1)
-			kgb_strv_addf(labels, "%s #%zu", method, place);
-		else
-			kgb_strv_add(labels, method);
-	}
-}
-
 const struct kgb_op_row *kgb_run_row_find(const struct kgb_run_row *run, const char *name,
 					  size_t likely)
 {

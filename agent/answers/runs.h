@@ -105,7 +105,13 @@ KGB_MUST_CHECK int kgb_runs_read(struct kgb_runs *runs, const char *path, struct
 KGB_MUST_CHECK int kgb_run_document(const char *path, struct kgb_buf *out, struct kgb_err *err);
 /** Append its samples.jsonl, likewise; nothing for a run that has none. */
 KGB_MUST_CHECK int kgb_run_samples(const char *path, struct kgb_buf *out, struct kgb_err *err);
-/** Add a label for each run: its method, with a number where several runs have it. */
+/** Whether they are repeats: the same method and model, and whether it was offline. */
+bool kgb_run_rows_are_repeats(const struct kgb_run_row *a, const struct kgb_run_row *b);
+/** Add a label for each run that no other of them has: its method, and where several have that, its
+ * model too; of repeats the word of the command line, where that is short and names no other one,
+ * else a number. */
+void kgb_run_rows_label(const struct kgb_run_row *const *rows, size_t n, struct kgb_strv *labels);
+/** The same for all runs. */
 void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels);
 /** The operator of that name; NULL: the run has none. \param likely its place in a run of the same
  * plan, where it is looked for first. */

@@ -8,20 +8,14 @@
 /** What makes runs repeats of each other. */
 enum sameness { SAME_MAKER, SAME_WORD, SAME_RUN };
 
-static bool are_equal(const char *a, const char *b)
-{
-	return a == b || kgb_str_eq(a, b);
-}
-
 static bool are_one_side(const struct kgb_run_row *a, const struct kgb_run_row *b,
 			 enum sameness same)
 {
 	switch (same) {
 	case SAME_MAKER:
-		return are_equal(a->method, b->method) && are_equal(a->model, b->model) &&
-		       a->is_offline == b->is_offline;
+		return kgb_run_rows_are_repeats(a, b);
 	case SAME_WORD:
-		return are_equal(a->word, b->word);
+		return a->word == b->word || kgb_str_eq(a->word, b->word);
 	case SAME_RUN:
 		return a == b;
 	}
@@ -106,29 +100,17 @@ static void count_tries(struct kgb_side *side)
 		side->max_tries = op->tries.n > side->max_tries ? op->tries.n : side->max_tries;
 }
 
-/* ---- labels ---- */
-
-/** The method; where several sides have it, with the model, the word or a number too. */
-static char *label(const struct kgb_sides *sides, size_t which, enum sameness same,
-		   struct kgb_arena *arena)
+/** Each side as its first run is told from the others' first runs. */
+static void add_labels(struct kgb_sides *sides)
 {
-	const struct kgb_run_row *run = sides->list.items[which].runs.items[0];
-	const char *method = run->method ? run->method : "run";
-	size_t n = 0, number = 0;
-	for (size_t i = 0; i < sides->list.n; i++) {
-		const bool has_it =
-			are_equal(sides->list.items[i].runs.items[0]->method, run->method);
-		n += has_it;
-		number += has_it && i <= which;
-	}
-	if (n < 2)
-		return kgb_arena_strdup(arena, method);
-	if (same == SAME_WORD)
-		return kgb_arena_strdup(arena, run->word);
-	if (same == SAME_RUN)
-		return kgb_arena_printf(arena, "%s #%zu", method, number);
-	return kgb_arena_printf(arena, "%s %s%s", method, run->model ? run->model : "-",
-				run->is_offline ? " " KGB_MARK_OFFLINE : "");
+	KGB_AUTO(strv) struct kgb_strv labels = KGB_STRV_INIT;
+	KGB_VEC(const struct kgb_run_row *) firsts = {0};
+	KGB_VEC_FOREACH(side, &sides->list)
+		KGB_VEC_ADD(&firsts, side->runs.items[0]);
+	kgb_run_rows_label(firsts.items, firsts.n, &labels);
+	for (size_t i = 0; i < labels.n; i++)
+		sides->list.items[i].label = kgb_arena_strdup(&sides->arena, labels.items[i]);
+	KGB_VEC_RELEASE(&firsts);
 }
 
 int kgb_sides_of(const struct kgb_runs *runs, enum kgb_sides_by by, struct kgb_sides *out,
@@ -145,10 +127,9 @@ int kgb_sides_of(const struct kgb_runs *runs, enum kgb_sides_by by, struct kgb_s
 		if (add_run(&out->list.items[i], run, &out->arena, err) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < out->list.n; i++) {
-		count_tries(&out->list.items[i]);
-		out->list.items[i].label = label(out, i, same, &out->arena);
-	}
+	KGB_VEC_FOREACH(side, &out->list)
+		count_tries(side);
+	add_labels(out);
 	return 0;
 }
 

@@ -25,7 +25,7 @@ struct kgb_side_op {
 };
 
 struct kgb_side {
-	const char *label; /* the method, and what sets it apart from others of that name */
+	const char *label; /* kgb_run_rows_label of the first runs of all sides */
 	KGB_VEC(const struct kgb_run_row *) runs;
 	KGB_VEC(struct kgb_side_op) ops; /* in the order of the plans, without replaced kernels */
 	size_t max_tries; /* of an operator */

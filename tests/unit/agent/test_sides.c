@@ -94,6 +94,11 @@ static const struct {
 	  {.method = "a", .word = "old"}},
 	 KGB_SIDES_BY_METHOD_OR_WORD,
 	 "0 1 0: old, new"},
+	{"one method, two words, of which one is the name of a run",
+	 {{.method = "a", .word = "old"},
+	  {.method = "a", .word = "a_KernelGenBench_20261121T080000Z_0a1b"}},
+	 KGB_SIDES_BY_METHOD_OR_WORD,
+	 "0 1: old, a #2"},
 	{"one method, one word",
 	 {{.method = "a", .word = "all"}, {.method = "a", .word = "all"}},
 	 KGB_SIDES_BY_METHOD_OR_WORD,
@@ -106,6 +111,13 @@ static const struct {
 	 {{.method = "a"}, {.method = "b"}, {.method = "a"}},
 	 KGB_SIDES_BY_RUN,
 	 "0 1 2: a #1, b, a #2"},
+	{"each run, of two models",
+	 {{.method = "a", .model = "m", .word = "x"},
+	  {.method = "a", .model = "n", .word = "x"},
+	  {.method = "a", .model = "m", .word = "y"},
+	  {.method = "a", .model = "m", .word = "x", .is_offline = true}},
+	 KGB_SIDES_BY_RUN,
+	 "0 1 2 3: a m #1, a n, y, a m OFFLINE"},
 };
 
 static void test_runs_are_sorted_into_sides(void **state)
