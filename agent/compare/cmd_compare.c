@@ -181,38 +181,6 @@ static void add_worth(const struct kgb_side *side, size_t which, struct kgb_strv
 	KGB_VEC_RELEASE(&values);
 }
 
-/** "B is better", "no difference larger than ...", or "cannot tell". */
-static void add_verdict(const struct kgb_versus *v, const struct kgb_measure *m, size_t side,
-			struct kgb_strv *notes)
-{
-	const bool is_ratio = m->kind == KGB_RATIO;
-	const char *what = is_ratio ? "common speedup" : "operators passed";
-	double size = 0;
-	const enum kgb_outcome outcome = kgb_versus_outcome(v, m, &size);
-	KGB_AUTO(free)
-	char *text = isinf(size) || (!is_ratio && size > 1) ? kgb_xstrdup("none")
-		     : is_ratio ? kgb_xasprintf("a factor of %.2f", size)
-				: kgb_xasprintf("%.1f points", 100 * size);
-	switch (outcome) {
-	case KGB_OUTCOME_NOTHING:
-		kgb_strv_addf(notes, "%c, %s: nothing to compare", letter_of(side), what);
-		break;
-	case KGB_OUTCOME_BETTER:
-	case KGB_OUTCOME_WORSE:
-		kgb_strv_addf(notes, "%c, %s: %s than A (p = %.2g)", letter_of(side), what,
-			      outcome == KGB_OUTCOME_BETTER ? "better" : "worse", v->p);
-		break;
-	case KGB_OUTCOME_ALIKE:
-		kgb_strv_addf(notes, "%c, %s: no difference from A larger than %s (p = %.2g)",
-			      letter_of(side), what, text, v->p);
-		break;
-	case KGB_OUTCOME_UNSURE:
-		kgb_strv_addf(notes, "%c, %s: cannot tell (p = %.2g; %zu operators show %s)",
-			      letter_of(side), what, v->p, v->d.n, text);
-		break;
-	}
-}
-
 /* ---- all comparisons ---- */
 
 /** Rows and words of the comparisons with the first side, in the order of the sides. */
@@ -234,7 +202,9 @@ static void add_comparisons(const struct kgb_sides *sides, const struct kgb_matc
 			kgb_side_add_runs(matches[i].a, &sheet->tables[0].table);
 			add_measure(&sheet->tables[0].table, measure, &results[m * n + i]);
 			if (measure == kgb_measure_correct || measure == kgb_measure_speedup)
-				add_verdict(&results[m * n + i], measure, i + 1, &sheet->notes);
+				kgb_versus_add_words(&results[m * n + i], measure,
+						     (const char[]){letter_of(i + 1), '\0'}, "A",
+						     &sheet->notes);
 		}
 		add_flips(&matches[i], i + 1, &sheet->tables[1].table);
 	}

@@ -178,3 +178,34 @@ enum kgb_outcome kgb_versus_outcome(const struct kgb_versus *versus,
 	*size_out = is_ratio ? exp(size) : size;
 	return bound <= small ? KGB_OUTCOME_ALIKE : KGB_OUTCOME_UNSURE;
 }
+
+void kgb_versus_add_words(const struct kgb_versus *v, const struct kgb_measure *m,
+			  const char *other, const char *first, struct kgb_strv *words)
+{
+	const bool is_ratio = m->kind == KGB_RATIO;
+	const char *what = is_ratio ? "common speedup" : "operators passed";
+	double size = 0;
+	const enum kgb_outcome outcome = kgb_versus_outcome(v, m, &size);
+	KGB_AUTO(free)
+	char *text = isinf(size) || (!is_ratio && size > 1) ? kgb_xstrdup("none")
+		     : is_ratio ? kgb_xasprintf("a factor of %.2f", size)
+				: kgb_xasprintf("%.1f points", 100 * size);
+	switch (outcome) {
+	case KGB_OUTCOME_NOTHING:
+		kgb_strv_addf(words, "%s, %s: nothing to compare", other, what);
+		break;
+	case KGB_OUTCOME_BETTER:
+	case KGB_OUTCOME_WORSE:
+		kgb_strv_addf(words, "%s, %s: %s than %s (p = %.2g)", other, what,
+			      outcome == KGB_OUTCOME_BETTER ? "better" : "worse", first, v->p);
+		break;
+	case KGB_OUTCOME_ALIKE:
+		kgb_strv_addf(words, "%s, %s: no difference from %s larger than %s (p = %.2g)",
+			      other, what, first, text, v->p);
+		break;
+	case KGB_OUTCOME_UNSURE:
+		kgb_strv_addf(words, "%s, %s: cannot tell (p = %.2g; %zu operators show %s)", other,
+			      what, v->p, v->d.n, text);
+		break;
+	}
+}

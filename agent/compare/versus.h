@@ -86,5 +86,9 @@ enum kgb_outcome {
  * that could have been found (of KGB_RATIO both as a factor); else NaN. */
 enum kgb_outcome kgb_versus_outcome(const struct kgb_versus *versus,
 				    const struct kgb_measure *measure, double *size_out);
+/** Add that as a sentence: "B, operators passed: better than A (p = 0.01)", with these names for
+ * the sides. \param measure kgb_measure_correct or kgb_measure_speedup */
+void kgb_versus_add_words(const struct kgb_versus *versus, const struct kgb_measure *measure,
+			  const char *other, const char *first, struct kgb_strv *words);
 
 #endif

@@ -7,7 +7,6 @@
 #include "agent/compare/unlike.h"
 #include "agent/compare/versus.h"
 #include "agent/report/common.h"
-#include "agent/statistics/power.h"
 
 /* ---- what must be read first ---- */
 
@@ -81,84 +80,38 @@ static void add_run(const struct kgb_collected_run *run, struct kgb_strv *senten
 	kgb_strv_add(sentences, text.ptr);
 }
 
-/* ---- how the others differ from the best ---- */
+/* ---- how methods differ ---- */
 
-static size_t n_correct(const struct kgb_run_row *run)
+/** What `compare` says of the same runs; where nothing was timed, nothing of speed. */
+static int add_comparisons(const struct kgb_runs *runs, struct kgb_strv *sentences,
+			   struct kgb_err *err)
 {
-	size_t n = 0;
-	KGB_VEC_FOREACH(op, &run->ops)
-		n += op->is_correct;
-	return n;
-}
-
-/** Operators that both have, and of which only one passed. */
-struct flips {
-	size_t n, only_best, only_other;
-};
-
-static struct flips count_flips(const struct kgb_run_row *best, const struct kgb_run_row *other)
-{
-	struct flips flips = {0};
-	for (size_t i = 0; i < best->ops.n; i++) {
-		const struct kgb_op_row *a = &best->ops.items[i];
-		const struct kgb_op_row *b = kgb_run_row_find(other, a->name, i);
-		if (!b || a->is_replaced || b->is_replaced)
-			continue;
-		flips.n++;
-		flips.only_best += a->is_correct && !b->is_correct;
-		flips.only_other += b->is_correct && !a->is_correct;
-	}
-	return flips;
-}
-
-/** The smallest difference, in points, that so many operators show in four of five runs. */
-static double detectable_points(const struct flips *f)
-{
-	const double n = (double)f->n;
-	const double discordance = fmax((double)(f->only_best + f->only_other), 1) / n;
-	return 100 * kgb_detectable(kgb_discordance_sd(discordance), n, KGB_POWER);
-}
-
-static void add_comparison(const struct kgb_collected_run *best,
-			   const struct kgb_collected_run *other, const struct flips *f, double p,
-			   const char *adjusted, struct kgb_strv *sentences)
-{
-	KGB_AUTO(free)
-	char *verdict =
-		p <= KGB_LEVEL ? kgb_xstrdup("a difference")
-			       : kgb_xasprintf("the test sees no difference, and so many operators "
-					       "show one of %.1f points in four of five runs",
-					       detectable_points(f));
-	if (f->n > 0)
-		kgb_strv_addf(sentences,
-			      "%s against %s: of %zu operators that both have, %zu were passed by "
-			      "%s alone and %zu by %s alone: %s (p = %.2g by McNemar's test%s).",
-			      best->label, other->label, f->n, f->only_best, best->label,
-			      f->only_other, other->label, verdict, p, adjusted);
-}
-
-static void add_comparisons(const struct kgb_collected *c, struct kgb_strv *sentences)
-{
-	KGB_AUTO(free) double *p = kgb_xcalloc(c->runs.n + 1, sizeof(*p));
-	KGB_AUTO(free) struct flips *flips = kgb_xcalloc(c->runs.n + 1, sizeof(*flips));
-	size_t best = 0, m = 0;
-	for (size_t r = 1; r < c->runs.n; r++)
-		if (n_correct(c->runs.items[r].row) > n_correct(c->runs.items[best].row))
-			best = r;
-	for (size_t r = 0; r < c->runs.n; r++) {
-		if (r == best)
-			continue;
-		flips[m] = count_flips(c->runs.items[best].row, c->runs.items[r].row);
-		p[m] = kgb_mcnemar(flips[m].only_best, flips[m].only_other);
-		m++;
-	}
-	kgb_holm(p, m);
-	for (size_t r = 0, k = 0; r < c->runs.n; r++)
-		if (r != best) {
-			add_comparison(&c->runs.items[best], &c->runs.items[r], &flips[k], p[k],
-				       m > 1 ? ", adjusted by Holm" : "", sentences);
-			k++;
-		}
+	const struct kgb_measure *const measures[] = {kgb_measure_correct, kgb_measure_speedup};
+	KGB_AUTO(sides) struct kgb_sides sides = {.arena = KGB_ARENA_INIT};
+	if (kgb_sides_of(runs, KGB_SIDES_BY_METHOD_OR_WORD, &sides, err) < 0)
+		return -1;
+	const size_t n = sides.list.n - 1;
+	const struct kgb_side *first = &sides.list.items[0];
+	KGB_AUTO(free) struct kgb_match *matches = kgb_xcalloc(n + 1, sizeof(*matches));
+	KGB_AUTO(free) struct kgb_versus *results = kgb_xcalloc(2 * n + 1, sizeof(*results));
+	if (n == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		kgb_match_init(&matches[i], first, &sides.list.items[i + 1], NULL, NULL);
+	for (size_t m = 0; m < KGB_ARRAY_LEN(measures); m++)
+		kgb_versus_all(matches, n, measures[m], &results[m * n]);
+	kgb_strv_addf(
+		sentences,
+		"Compared with %s on the operators that both have, as by `kgb-agent compare`%s:",
+		first->label, n > 1 ? ", adjusted for several comparisons" : "");
+	for (size_t i = 0; i < n; i++)
+		for (size_t m = 0; m < KGB_ARRAY_LEN(measures); m++)
+			if (m == 0 || results[m * n + i].d.n > 0)
+				kgb_versus_add_words(&results[m * n + i], measures[m],
+						     matches[i].b->label, first->label, sentences);
+	for (size_t i = 0; i < n; i++)
+		kgb_match_release(&matches[i]);
+	return 0;
 }
 
 int kgb_words(const struct kgb_runs *runs, const struct kgb_collected *c, struct kgb_strv *warnings,
@@ -168,6 +121,5 @@ int kgb_words(const struct kgb_runs *runs, const struct kgb_collected *c, struct
 		return -1;
 	KGB_VEC_FOREACH(run, &c->runs)
 		add_run(run, sentences);
-	add_comparisons(c, sentences);
-	return 0;
+	return add_comparisons(runs, sentences, err);
 }

@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 /** Add what must be read first (runs that are offline, or measure different things), then what each
- * run came to, then how the others differ from the run that passed most. */
+ * run came to, then how methods differ from the first one, in the words of `compare`. */
 KGB_MUST_CHECK int kgb_words(const struct kgb_runs *runs, const struct kgb_collected *collected,
 			     struct kgb_strv *warnings, struct kgb_strv *sentences,
 			     struct kgb_err *err);

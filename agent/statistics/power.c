@@ -7,11 +7,6 @@
 
 #define LEVEL 0.05
 
-double kgb_discordance_sd(double discordance)
-{
-	return sqrt(discordance);
-}
-
 double kgb_null_sd(const double *differences, size_t n, double step)
 {
 	double squares = 0;

@@ -13,13 +13,11 @@
 #define KGB_FEWEST_OPERATORS 6
 #define KGB_Z_95 1.9599639845400545 /* quantile 0.975 of the standard normal distribution */
 
-/** Standard deviation of "A passed minus B passed" over operators, when they disagree on this share
- * of them and there is no difference: sqrt(discordance). */
-double kgb_discordance_sd(double discordance);
-
-/** The same of n operators with several attempts each: the root mean square of the differences of
- * their pass rates, NaN ones left out. \param step what one attempt more that passes adds to an
- * operator's rate (1 / attempts): without any difference seen, one of that size may well be. */
+/** Standard deviation of the difference of pass rates of n operators when there is no difference:
+ * the root mean square of the differences, NaN ones left out. With one attempt each this is the
+ * root of the share of operators on which the methods disagree. \param step what one attempt more
+ * that passes adds to an operator's rate (1 / attempts): without any difference seen, one of that
+ * size may well be. */
 double kgb_null_sd(const double *differences, size_t n, double step);
 
 /** Variance of attempts at operators, split by a one-way analysis of variance with random operators
