@@ -180,7 +180,7 @@ static int prepare(struct replay *r, struct kgb_err *err)
 {
 	if (open_source(r, err) < 0)
 		return -1;
-	if (!r->recorded.maker.method || !r->recorded.dataset || !r->recorded.maker.model)
+	if (!r->recorded.dataset || !kgb_run_is_made(&r->recorded) || !r->recorded.maker.model)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to replay",
 				r->source.name);
 	if (kgb_method_load(r->cli->data_dir, r->recorded.maker.method, &r->method, err) < 0)

@@ -7,9 +7,6 @@
 #include "agent/run/run_series.h"
 #include "agent/run/run_stages.h"
 
-/* The name that a run of foreign kernels bears in place of a method's. */
-#define KERNELS_METHOD "kernels"
-
 /** Options that contradict each other. What costs money is never started by guessing. */
 static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 {
@@ -76,7 +73,7 @@ static int plan(struct kgb_run_plan *plan, bool earlier, struct kgb_err *err)
 		return -1;
 	if (earlier ? kgb_run_plan_earlier(plan, err) < 0 : kgb_run_plan_operators(plan, err) < 0)
 		return -1;
-	if (kernels && kgb_run_plan_kernels(plan, kernels, err) < 0)
+	if (kernels && kgb_run_plan_foreign(plan, kernels, err) < 0)
 		return kgb_ctx(err, "--kernels");
 	if (plan->generate && kgb_run_plan_generation(plan, err) < 0)
 		return -1;
@@ -109,7 +106,7 @@ static int run_operators(struct kgb_cli *cli)
 	}
 	const char *method = work.generate ? work.method.name
 			     : earlier     ? kgb_run_log_state(work.log)->maker.method
-					   : KERNELS_METHOD;
+					   : KGB_METHOD_KERNELS;
 	if (!cli->flags.dry_run)
 		return kgb_run_carry_out(&work, method, !earlier);
 	int exit_code = kgb_run_print_plan(&work, method);

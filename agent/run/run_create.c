@@ -50,8 +50,9 @@ static int append_start(struct kgb_run_plan *plan, const char *method, struct kg
 	struct kgb_event_run_started started = {
 		.run_name = plan->dir.name,
 		.dataset = dataset,
-		.maker = plan->generate ? kgb_run_plan_maker(plan)
-					: (struct kgb_maker){.method = method},
+		.maker = plan->generate || plan->cli->flags.kernels
+				 ? kgb_run_plan_maker(plan)
+				 : (struct kgb_maker){.method = method},
 		.cli_name = plan->has_method ? plan->method.cli : NULL,
 		.cli_version = plan->has_method ? plan->cli_version : NULL,
 		.isolation = kgb_isolation_level_name(plan->ladder.level),

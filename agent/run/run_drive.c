@@ -3,6 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "agent/report/common.h"
 #include "agent/report/terminal.h"
 #include "agent/run/run_samples.h"
 #include "agent/run/run_stages.h"
@@ -163,6 +164,10 @@ void kgb_run_announce_model(const struct kgb_run_plan *plan)
 		kgb_info(
 			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
 			plan->endpoint ? "gateway.mode says so" : "no API key is set");
+	const struct kgb_maker maker = kgb_run_plan_maker(plan);
+	if (plan->cli->flags.kernels && plan->from.name)
+		kgb_info("the kernels are those of run %s%s", plan->from.name,
+			 kgb_maker_is_offline(&maker) ? ", which is " KGB_MARK_OFFLINE : "");
 }
 
 int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new)

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "agent/cli/program_probe.h"
 #include "agent/doctor/checks.h"
 #include "agent/run/run_samples.h"
 #include "agent/run/run_specs.h"
+#include "agent/store/journal.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -29,6 +31,7 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 		kgb_method_release(&plan->method);
 	kgb_prices_free(plan->prices);
 	kgb_rundir_release(&plan->from);
+	kgb_run_state_release(&plan->origin);
 	if (plan->has_texts)
 		kgb_chat_texts_release(&plan->texts);
 	kgb_free(plan->start_dir);
@@ -40,6 +43,13 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan)
 {
 	bool live = plan->gateway_mode == KGB_GATEWAY_LIVE;
+	if (!plan->generate) {
+		const struct kgb_maker maker = kgb_run_maker(&plan->origin);
+		return (struct kgb_maker){.method = KGB_METHOD_KERNELS,
+					  .gateway_mode = maker.gateway_mode,
+					  .model = maker.model,
+					  .endpoint = maker.endpoint};
+	}
 	return (struct kgb_maker){.method = plan->method.name,
 				  .gateway_mode = kgb_gateway_mode_name(plan->gateway_mode),
 				  .model = plan->model,
@@ -339,6 +349,27 @@ int kgb_run_plan_kernels(struct kgb_run_plan *plan, const char *dir, struct kgb_
 	return 0;
 }
 
+int kgb_run_plan_foreign(struct kgb_run_plan *plan, const char *dir, struct kgb_err *err)
+{
+	static const char folder[] = "/kernels";
+	if (kgb_run_plan_kernels(plan, dir, err) < 0)
+		return -1;
+	KGB_AUTO(free) char *path = kgb_path_real(dir, err);
+	if (!path)
+		return -1;
+	if (!kgb_str_ends(path, folder))
+		return 0;
+	path[strlen(path) - strlen(folder)] = '\0';
+	KGB_AUTO(free) char *journal = kgb_path_join(path, KGB_JOURNAL_NAME);
+	if (!kgb_fs_exists(AT_FDCWD, journal))
+		return 0;
+	return kgb_rundir_open(&plan->from, "", path, KGB_RUNDIR_READ, err) < 0 ||
+			       kgb_journal_read(plan->from.fd, kgb_run_state_fold, &plan->origin,
+						NULL, err) < 0
+		       ? -1
+		       : 0;
+}
+
 /** --from-run fits the method, and that run has the kernels. */
 static int plan_start(struct kgb_run_plan *plan, struct kgb_err *err)
 {
@@ -566,7 +597,7 @@ int kgb_run_plan_rest(struct kgb_run_plan *plan, struct kgb_err *err)
 	    kgb_run_log_open(&plan->log, &plan->dir, err) < 0)
 		return -1;
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);
-	if (!state->dataset || !state->maker.gateway_mode)
+	if (!state->dataset || !kgb_run_is_made(state))
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "run '%s' has no agent's work to continue",
 				plan->dir.name);
 	flags->skip_verify = flags->skip_verify || state->skip_verify;

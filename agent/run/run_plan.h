@@ -30,7 +30,9 @@ struct kgb_run_plan {
 	bool has_method;
 	struct kgb_spec *specs; /* one per operator */
 	size_t n_specs;
-	struct kgb_rundir from; /* of --from-run */
+	struct kgb_rundir
+		from; /* whose kernels are used: of --from-run, or of --kernels RUN/kernels */
+	struct kgb_run_state origin; /* of --kernels RUN/kernels: what that run adds up to */
 	char *start_dir; /* owned; its kernels; NULL: none */
 	struct kgb_rundir dir;
 	struct kgb_run_log *log;
@@ -49,19 +51,25 @@ struct kgb_run_plan {
 	int judges; /* verifications at a time */
 	struct kgb_prices *prices; /* NULL: nothing is generated */
 };
-#define KGB_RUN_PLAN_INIT                                       \
-	{                                                       \
-		.from = KGB_RUNDIR_INIT, .dir = KGB_RUNDIR_INIT \
+#define KGB_RUN_PLAN_INIT                                                                     \
+	{                                                                                     \
+		.from = KGB_RUNDIR_INIT, .dir = KGB_RUNDIR_INIT, .origin = KGB_RUN_STATE_INIT \
 	}
-/** What writes the kernels of this plan. Borrows from it. */
+/** What writes the kernels of this plan, or has written those of --kernels, as far as is known.
+ * Borrows from it. */
 struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan);
 void kgb_run_plan_release(struct kgb_run_plan *plan);
 
 /** The operators that the user named, or all of the dataset. */
 KGB_MUST_CHECK int kgb_run_plan_operators(struct kgb_run_plan *plan, struct kgb_err *err);
-/** --kernels DIR: each operator has a kernel there; without operators on the command line, those
- * that have one are kept. */
+/** Each operator has a kernel in DIR; without operators on the command line, those that have one
+ * are kept. */
 KGB_MUST_CHECK int kgb_run_plan_kernels(struct kgb_run_plan *plan, const char *dir,
+					struct kgb_err *err);
+/** --kernels DIR: the same; where DIR is the folder `kernels` of a run, that run says who made
+ * them.
+ */
+KGB_MUST_CHECK int kgb_run_plan_foreign(struct kgb_run_plan *plan, const char *dir,
 					struct kgb_err *err);
 /** Append the kernel DIR/aten__add.py or DIR/add.py of an operator to *out. NOT_FOUND: there is
  * none. */

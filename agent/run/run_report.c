@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/report/common.h"
 #include "agent/report/results.h"
 #include "agent/report/terminal.h"
 #include "agent/run/run_stages.h"
@@ -27,7 +28,7 @@ static void print_how_to_continue(const struct kgb_run_plan *plan, bool broke_of
 	KGB_AUTO(free)
 	char *run = by_name ? kgb_series_run_name(plan->dir.path)
 			    : kgb_xasprintf("'%s'", plan->dir.path);
-	bool has_agent = kgb_run_log_state(plan->log)->maker.gateway_mode != NULL;
+	bool has_agent = kgb_run_is_made(kgb_run_log_state(plan->log));
 	KGB_AUTO(free)
 	char *resume = kgb_xasprintf("continue with: kgb-agent resume %s, or ", run);
 	kgb_info("%s %sverify what is there with: kgb-agent --skip-gen --run %s",
@@ -74,6 +75,7 @@ int kgb_run_report(struct kgb_run_plan *plan, const struct kgb_sched_outcome *ou
 static void plan_text(const struct kgb_run_plan *plan, const char *method, struct kgb_buf *out)
 {
 	const struct kgb_settings *s = &plan->cli->config.settings;
+	const struct kgb_maker maker = kgb_run_plan_maker(plan);
 	char timeout[32];
 	if (plan->generate)
 		kgb_buf_addf(out, "would generate and %sverify",
@@ -88,7 +90,8 @@ static void plan_text(const struct kgb_run_plan *plan, const char *method, struc
 			plan->model, kgb_gateway_mode_name(plan->gateway_mode), plan->at_a_time,
 			kgb_duration_format(s->limits.attempt_timeout, timeout, sizeof(timeout)));
 	else if (plan->cli->flags.kernels)
-		kgb_buf_addf(out, " in %s", plan->cli->flags.kernels);
+		kgb_buf_addf(out, " in %s%s", plan->cli->flags.kernels,
+			     kgb_maker_is_offline(&maker) ? ", made " KGB_MARK_OFFLINE : "");
 	else
 		kgb_buf_addf(out, " in run %s", plan->dir.name);
 	for (size_t i = 0; i < plan->devices.n; i++)

@@ -537,6 +537,7 @@ static int fold_kernel_adopted(struct folding *f)
 		return 0;
 	f->op->kernel_sha256 = text_of(f, "kernel_sha256");
 	f->op->made_sha256 = f->op->kernel_sha256;
+	f->op->adopted_from = f->state->maker;
 	f->op->code_generated = true;
 	set_status(f->op, KGB_OP_GENERATED, NULL, NULL);
 	return 0;
@@ -662,21 +663,6 @@ int kgb_run_state_fold(void *state, const struct kgb_journal_record *record, str
 	return kgb_run_state__fold(state, record, true, err);
 }
 
-static bool text_equal_or_missing(const char *a, const char *b)
-{
-	return !a || !b || kgb_str_eq(a, b);
-}
-
-bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b)
-{
-	return text_equal_or_missing(a->method, b->method) &&
-	       text_equal_or_missing(a->gateway_mode, b->gateway_mode) &&
-	       text_equal_or_missing(a->model, b->model) &&
-	       text_equal_or_missing(a->endpoint, b->endpoint) &&
-	       text_equal_or_missing(a->sampling, b->sampling) &&
-	       text_equal_or_missing(a->prompts, b->prompts);
-}
-
 struct kgb_maker kgb_run_maker(const struct kgb_run_state *state)
 {
 	for (size_t i = 0; i < state->n_ops; i++)
@@ -687,16 +673,17 @@ struct kgb_maker kgb_run_maker(const struct kgb_run_state *state)
 	return state->maker;
 }
 
+bool kgb_run_is_made(const struct kgb_run_state *state)
+{
+	const struct kgb_maker *maker = &state->maker;
+	return maker->gateway_mode && !kgb_str_eq(maker->method, KGB_METHOD_KERNELS);
+}
+
 struct kgb_maker kgb_op_maker(const struct kgb_op_state *op)
 {
 	const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(op);
 
-	return attempt ? attempt->maker : (struct kgb_maker){0};
-}
-
-bool kgb_maker_is_offline(const struct kgb_maker *maker)
-{
-	return kgb_str_eq(maker->gateway_mode, "offline");
+	return attempt ? attempt->maker : op->adopted_from;
 }
 
 const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_state *op)

@@ -13,6 +13,7 @@
 
 #include "agent/store/batch.h"
 #include "agent/store/journal.h"
+#include "agent/store/maker.h"
 #include "agent/store/sample.h"
 #include "base/mem.h"
 #include "methods/events.h"
@@ -38,16 +39,6 @@ enum kgb_op_status {
 const char *kgb_op_status_name(enum kgb_op_status status);
 /** PASSED .. INFRA_ERROR. */
 bool kgb_op_status_is_final(enum kgb_op_status status);
-
-/** What writes the kernels of a run or an attempt. Older journals lack the endpoint. */
-struct kgb_maker {
-	const char *method;
-	const char *gateway_mode; /* "live", "offline", "replay"; NULL: nothing was generated */
-	const char *model; /* as asked of the provider */
-	const char *endpoint; /* base URLs of the providers, separated by blanks; NULL: offline */
-	/* Of a bare model, NULL else: path and fields as asked for; texts with their SHA-256. */
-	const char *sampling, *prompts;
-};
 
 #define KGB_TIMING_NOTE_LEN 320
 
@@ -173,6 +164,7 @@ struct kgb_op_state {
 	const char
 		*kernel_sha256; /* of kernels/<safe_name>.py when it was last judged or written */
 	const char *made_sha256; /* of the kernel that an attempt left, or that was adopted; NULL */
+	struct kgb_maker adopted_from; /* of a kernel that was adopted, as far as known */
 	const char *device; /* where its last final verification is made: "cuda:0"; or NULL */
 	int64_t verify_started_ms; /* -1: never */
 	int64_t verified_ms; /* -1: not (yet) */
@@ -248,18 +240,17 @@ KGB_MUST_CHECK int kgb_run_state_fold(void *state, const struct kgb_journal_reco
 /** Wall time of all starts in milliseconds; of one that has not ended, up to its last record. */
 int64_t kgb_run_wall_ms(const struct kgb_run_state *state);
 
-/** Whether both describe the same model behind the same gateway mode and endpoint, asked in the
- * same way. A field that one of them lacks equals any. */
-bool kgb_maker_equal(const struct kgb_maker *a, const struct kgb_maker *b);
-#define KGB_MIXED "mixed"
 /** The maker of all attempts of the run; `.gateway_mode` is KGB_MIXED, and model and endpoint are
  * NULL, when they differ (resume --force). */
 struct kgb_maker kgb_run_maker(const struct kgb_run_state *state);
 
-/** Of its last attempt that left a kernel, else of its last; fields are NULL without attempts. */
+/** Whether a method makes its kernels; else they come from elsewhere (`--kernels`), and the maker,
+ * as far as known, is that of the run that made them. */
+bool kgb_run_is_made(const struct kgb_run_state *state);
+
+/** Of its last attempt that left a kernel, else of its last; without attempts of the kernel that
+ * was adopted. Fields are NULL where nothing is known. */
 struct kgb_maker kgb_op_maker(const struct kgb_op_state *op);
-/** Its model is the built-in script. */
-bool kgb_maker_is_offline(const struct kgb_maker *maker);
 
 /** The attempt that an operator's figures are of: the last that left a kernel, else the last; NULL
  * without attempts. The others are lost: infra and provider faults, kills. */

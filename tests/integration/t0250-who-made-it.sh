@@ -68,6 +68,7 @@ test_expect_success 'with --force the makers are mixed, and every place says so'
 	test_grep "^MIXED MODELS: 0 of 1 passed" table
 '
 test_expect_success 'a kernel that was changed by hand counts in no rate' '
+	cp -r killed offline &&
 	for file in killed/*/kernels/aten__add.py; do echo "# changed" >>"$file"; done &&
 	test_expect_code 1 kgb-agent --skip-gen --runs-dir killed >table 2>log &&
 	test_grep "passed, replaced" table && test_grep "aten__add.py was changed after the run had made it" table &&
@@ -81,5 +82,27 @@ test_expect_success '--kernels names a missing folder, and files that belong to 
 	test_expect_code 0 kgb-agent --kernels foreign --runs-dir judged >table 2>log &&
 	test_grep "foreign/aten__sillu.py. is not judged: unknown operator .aten__sillu.; did you mean" log &&
 	jq -e ".summary.passed == 1 and .operators[\"aten::add\"].kernel_source == \"adopted\" and .gateway == null" judged/*/results.json
+'
+# judged_again: the run of --kernels that is below `again`.
+judged_again() { test_expect_code 0 kgb-agent --kernels "$1" --runs-dir again >table 2>log || { cat log; false; }; }
+test_expect_success 'kernels of an offline run stay OFFLINE when another run judges them, in every command' '
+	run=$(echo offline/*) && judged_again "$run/kernels" &&
+	test_grep "the kernels are those of run $(basename "$run"), which is OFFLINE" log && test_grep "OFFLINE PASSED" log &&
+	test_grep "aten::add  *passed  *OFFLINE" table && test_grep "^OFFLINE: 1 of 1 passed" table &&
+	jq -e --arg from "$(basename "$run")" ".method == \"kernels\" and .gateway == \"offline\" and .endpoint == null and .model != null
+		and .from_run == \$from and .operators[\"aten::add\"].kernel_source == \"adopted\"" again/*/results.json &&
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/results.schema.json" again/*/results.json &&
+	for command in "runs ./again" "analyze ./again" "leaderboard ./again $run" "show add" "watch --once" "export junit -o -"; do
+		kgb-agent $command --runs-dir again >out && test_grep -i "offline" out || { echo "$command"; cat out; return 1; }
+	done &&
+	kgb-agent report ./again --json >out && jq -e ".runs[0].offline and (.warnings | length) == 1" out &&
+	kgb-agent compare "$run" ./again >out && test_grep "^B: OFFLINE, kernels_" out
+'
+test_expect_success 'they have no agent to go on with or to replay; kernels of such a run are OFFLINE too; copied ones are of nobody' '
+	test_expect_code 2 kgb-agent resume --runs-dir again 2>err && test_grep "has no agent.s work to continue" err &&
+	test_expect_code 2 kgb-agent replay --runs-dir again 2>err && test_grep "has no agent.s work to replay" err &&
+	mv again first && judged_again "$(echo first/*)/kernels" && jq -e ".gateway == \"offline\"" again/*/results.json &&
+	rm -r again && cp -r first/*/kernels kernels && judged_again kernels && jq -e ".gateway == null and .model == null" again/*/results.json &&
+	test_no_grep OFFLINE table && kgb-agent show add --runs-dir again >out && test_grep "^by: kernels, no model" out
 '
 test_done

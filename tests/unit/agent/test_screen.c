@@ -237,7 +237,7 @@ static void test_events_have_their_lines(void **state)
 		 true},
 		{0, "verify_started", "aten::add: final verification", false},
 		{2, "verified",
-		 "aten::silu: CHEATED cheat.l1.torch_compute: line 3 calls torch.add (100 ms)",
+		 "aten::silu: OFFLINE CHEATED cheat.l1.torch_compute: line 3 calls torch.add (100 ms)",
 		 true},
 		{1, "operator_ended", "aten::mm: timeout: agent.timeout: no kernel after 20 m",
 		 true},
@@ -265,21 +265,22 @@ static void test_events_have_columns_on_a_terminal(void **state)
 		{79, 1, "operator_ended",
 		 "1:00:05  aten::mm    timeout    agent.timeout: no kernel after 20 m\n"},
 		{79, 2, "verified",
-		 "1:00:05  aten::silu  CHEATED    cheat.l1.torch_compute: line 3 calls torch.add,\n"
-		 "                                which does the operator's work, and so does\n"
-		 "                                each of the nine lines after it (100 ms)\n"},
+		 "1:00:05  aten::silu  CHEATED    OFFLINE cheat.l1.torch_compute: line 3 calls\n"
+		 "                                torch.add, which does the operator's work, and\n"
+		 "                                so does each of the nine lines after it (99 ms)\n"},
 		{79, 0, "verify_started", "1:00:05  aten::add   final verification\n"},
 		{50, 2, "verified",
 		 "1:00:05  aten::silu  CHEATED\n"
-		 "  cheat.l1.torch_compute: line 3 calls torch.add,\n"
-		 "  which does the operator's work, and so does each\n"
-		 "  of the nine lines after it (100 ms)\n"},
+		 "  OFFLINE cheat.l1.torch_compute: line 3 calls\n"
+		 "  torch.add, which does the operator's work, and\n"
+		 "  so does each of the nine lines after it (99 ms)\n"},
 	};
 	(void)state;
 	KGB_AUTO(run_state) struct kgb_run_state run = KGB_RUN_STATE_INIT;
 	fold_story(&run, NULL);
 	run.ops[2].verdict.message =
 		"line 3 calls torch.add, which does the operator's work, and so does each of the nine lines after it";
+	run.ops[2].verdict.wall_ms = 99; /* so that three lines hold it */
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 		KGB_AUTO(styled) struct kgb_styled lines = KGB_STYLED(cases[i].columns);
