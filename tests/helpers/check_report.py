@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Opens pages of `kgb-agent report` in a headless Chromium and checks what they show and do.
 
-    check_report.py FOLDER --whole PAGE --cpu PAGE --hostile PAGE --structure FILE [--update]
+    check_report.py FOLDER --whole PAGE --cpu PAGE --crowd PAGE --hostile PAGE --structure FILE [--update]
 
 FOLDER holds the browser's profile and screenshots. --structure names what the page --whole must look like: marks of each plot, and
 where its screenshot has ink; --update writes that file.
@@ -57,11 +57,15 @@ def pixels(png):
     return rows
 
 
+def box_of(tab, section):
+    """Where a section is on the page: x, y, width, height."""
+    return tab.run(f"(() => {{ const b = document.getElementById('{section}').getBoundingClientRect();"
+                   " return [b.x, b.y + scrollY, b.width, b.height]; })()")
+
+
 def picture(tab, section):
     """A section as rows of characters: "#" where it has ink, "." where it is empty; and its background."""
-    box = tab.run(f"(() => {{ const b = document.getElementById('{section}').getBoundingClientRect();"
-                  " return [b.x, b.y + scrollY, b.width, b.height]; })()")
-    rows = pixels(tab.picture(*box, SCALE))
+    rows = pixels(tab.picture(*box_of(tab, section), SCALE))
     background = rows[0][0]
     blocks = []
     for y in range(0, len(rows), BLOCK):
@@ -196,6 +200,22 @@ def check_cpu(tab):
     check("OFFLINE" in tab.run("document.getElementById('warnings').textContent"), "warning")
 
 
+def check_crowd(tab, folder):
+    """However many agents work at once, the timeline fits a screen, has all of their bars, and names of rows do not overlap."""
+    for width in (1280, 400):
+        tab.size(width, 900)
+        tab.run("new Promise(done => setTimeout(done, 300))")
+        height = tab.run("document.querySelector('#timeline svg[class^=plot]').getBoundingClientRect().height")
+        check(300 < height < 800, "timeline of", height, "pixels")
+        bars = tab.run("[...document.querySelectorAll('#timeline g[aria-label=rect] rect')].map(bar => bar.getBoundingClientRect()).map(b => [b.width, b.height])")
+        wanted = len(document_of(tab)["runs"][0]["timeline"]["bars"])
+        check(len(bars) == wanted and all(h > 0 for _, h in bars), len(bars), "bars, not", wanted)
+        at = sorted(tab.run("[...document.querySelectorAll('#timeline g[aria-label=\"y-axis tick label\"] text')].map(t => t.getBoundingClientRect().y)"))
+        check(len(at) > 10 and all(b - a > 9 for a, b in zip(at, at[1:])), "names of rows", at)
+        pathlib.Path(folder, f"crowd-{width}.png").write_bytes(tab.picture(*box_of(tab, "timeline")))
+    tab.size(1280, 900)
+
+
 def check_hostile(tab):
     """Texts of agents are shown, and do nothing."""
     check(tab.run("document.title") == "kgb-agent report" and tab.run("window.owned === undefined"), "a script of an agent ran")
@@ -219,7 +239,7 @@ def check_hostile(tab):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    for name in ("--whole", "--cpu", "--hostile", "--structure"):
+    for name in ("--whole", "--cpu", "--crowd", "--hostile", "--structure"):
         parser.add_argument(name, required=True)
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
@@ -235,6 +255,8 @@ def main():
         check(tab.console == [], tab.console)
         open_page(tab, options.cpu)
         check_cpu(tab)
+        open_page(tab, options.crowd)
+        check_crowd(tab, options.folder)
         open_page(tab, options.hostile)
         check_hostile(tab)
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Writes results of runs that no model made, for tests of the commands that answer from runs.
 
-    make_runs.py DIR [--runs N] [--operators N] [--checks N] [--whole] [--named]
+    make_runs.py DIR [--runs N] [--operators N] [--checks N] [--whole] [--at-once N] [--named]
 
 Each run is a folder with results.json in the form of tests/fixtures/agent/results.json. Which operators pass, how fast they are
 and what they cost is a formula of run and operator: no chance, so that outputs can be compared. Odd runs pass more. With --whole
-they have four methods, and each operator has a kernel, times and a history of checks of its own. With --named the operators and
+they have four methods, and each operator has a kernel, times and a history of checks of its own; --at-once (8) agents work at
+a time, on eight devices. With --named the operators and
 their categories are those of the data set, and the method that works in rounds has three.
 """
 
@@ -115,15 +116,15 @@ def {name}(x):
 """
 
 
-def give_history(op, run, number):
-    """Eight agents at a time on eight GPUs; each check costs tokens, and kernels of right operators get faster."""
-    passed, slot = op["status"] == "passed", number % 8
-    begin = 5 + number // 8 * 660.0 + 20 * slot
+def give_history(op, run, number, at_once):
+    """Agents at a time on eight GPUs; each check costs tokens, and kernels of right operators get faster."""
+    passed, device = op["status"] == "passed", number % 8
+    begin = 5 + number // at_once * 660.0 + 160 / at_once * (number % at_once)
     spent = 280 + 40 * ((number * 5 + run) % 8)
     n_checks = 2 + (number * 3 + run) % 5
     tokens, dollars = op["tokens"]["gateway"]["total_tokens"], op["cost_usd"]
     template = op["verify_calls"][0]
-    op["attempts"][0].update(device=slot, start_time=time_at(begin), end_time=time_at(begin + spent), duration_seconds=spent)
+    op["attempts"][0].update(device=device, start_time=time_at(begin), end_time=time_at(begin + spent), duration_seconds=spent)
     op["verify_calls"] = []
     for i in range(n_checks):
         share, good = (i + 1) / n_checks, passed and i >= n_checks // 2
@@ -134,7 +135,7 @@ def give_history(op, run, number):
         call["spent"]["tokens"]["total_tokens"] = int(tokens * share)
         call["spent"]["cost_usd"] = round(dollars * share, 5)
         op["verify_calls"].append(call)
-    op["device"] = "cuda:%d" % slot
+    op["device"] = "cuda:%d" % device
     op["time"].update(start_time=time_at(begin), end_time=time_at(begin + spent + 31), agent_seconds=spent, verify_seconds=30)
     op["error"] = None if passed else "%d of 1024 elements are wrong" % (1 + number)
     op["failing_case"] = None if passed else "op%03d/float32/n=1024/standard" % number
@@ -156,6 +157,7 @@ def main():
     parser.add_argument("--operators", type=int, default=30)
     parser.add_argument("--checks", type=int, default=1)
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--at-once", type=int, default=8)
     parser.add_argument("--named", action="store_true")
     options = parser.parse_args()
     fixture = json.loads((ROOT / "tests/fixtures/agent/results.json").read_text())
@@ -173,9 +175,9 @@ def main():
         if options.whole:
             document["start_time"] = time_at(0)
             for i, op in enumerate(document["operators"].values()):
-                give_history(op, run, i)
+                give_history(op, run, i, options.at_once)
             write_kernels(folder, document["operators"], run)
-            document["summary"]["seconds"]["wall"] = 700.0 * (options.operators // 8 + 1)
+            document["summary"]["seconds"]["wall"] = 700.0 * (options.operators // options.at_once + 1)
         (folder / "results.json").write_text(json.dumps(document, indent=2) + "\n")
 
 

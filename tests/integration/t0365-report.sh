@@ -12,6 +12,7 @@ export helpers fixtures
 test_expect_success 'runs of four methods, a run on the CPU, a run of a hostile agent' '
 	python3 "$helpers/make_runs.py" runs --runs 4 --operators 24 --whole &&
 	python3 "$helpers/make_runs.py" cpu --runs 1 --operators 5 --whole &&
+	python3 "$helpers/make_runs.py" crowd --runs 1 --operators 210 --whole --at-once 210 &&
 	python3 "$helpers/make_runs.py" hostile --runs 1 --operators 6 --whole &&
 	python3 - <<-"END"
 	import glob, json, os, pathlib
@@ -43,7 +44,7 @@ test_expect_success 'runs of four methods, a run on the CPU, a run of a hostile 
 '
 
 test_expect_success 'a page is one file below 5 MB, and its document is valid' '
-	for page in runs cpu hostile; do
+	for page in runs cpu crowd hostile; do
 		kgb-agent report $page -o $page.html >out && test_grep "^$page.html: [14] runs*, [0-9]* operators, [0-9.]* MB; open it in a browser$" out &&
 		test "$(wc -c <$page.html)" -lt 5000000 &&
 		kgb-agent report $page --json >$page.json &&
@@ -89,7 +90,7 @@ test_expect_success 'its figures are those of analyze and of the runs' '
 
 test_expect_success 'in a browser: silent, each plot has marks, cells open, a search filters, hostile text does nothing' '
 	mkdir browser &&
-	python3 "$helpers/check_report.py" browser --whole runs.html --cpu cpu.html --hostile hostile.html \
+	python3 "$helpers/check_report.py" browser --whole runs.html --cpu cpu.html --crowd crowd.html --hostile hostile.html \
 		--structure "$fixtures/answers/report.json"
 '
 

@@ -203,22 +203,49 @@ function timelineBars(run) {
   return bars.map(([operator, what, from, to, row]) => ({ operator, what, from, to, row: rows[row], kind: WORK[what] }));
 }
 
+// Pixels of all rows of agents together, and of all rows of devices: many rows are thin.
+const MOST_HEIGHT = 360;
+
+/** Where each row is, from top to bottom: agents, then devices. */
+function placeRows(rows) {
+  const places = [];
+  for (const some of [rows.filter((row) => row.startsWith("agent")), rows.filter((row) => !row.startsWith("agent"))]) {
+    const height = Math.min(22, MOST_HEIGHT / some.length);
+    const inset = height > 6 ? 0.075 * height : 0;
+    const above = places.length > 0 ? places.at(-1).bottom + 8 : 0;
+    d3.sort(some, (row) => plain(row).replace(/\d+$/, (n) => n.padStart(6, "0"))).forEach((row, i) =>
+      places.push({ row, inset, top: above + i * height, middle: above + (i + 0.5) * height, bottom: above + (i + 1) * height }));
+  }
+  return places;
+}
+
+/** The rows that have room for their name: the first of each device before others. */
+function namedRows(places) {
+  const named = [];
+  for (const place of d3.sort(places, ({ row }) => / #\d+$/.test(row) && !row.endsWith(" #1")))
+    if (named.every((other) => Math.abs(other.middle - place.middle) >= 14)) named.push(place);
+  return named;
+}
+
 function drawTimeline(width, run) {
   const { rows } = report.runs[run].timeline;
   const bars = timelineBars(run);
   if (bars.length === 0) return null;
   const longest = d3.max(bars, (bar) => bar.to);
   const [unit, name] = longest > 3 * 3600 ? [3600, "hours"] : longest > 180 ? [60, "minutes"] : [1, "seconds"];
-  const agents = (row) => (row.startsWith("agent") ? 0 : 1);
-  const order = d3.sort(rows, agents, (row) => plain(row).replace(/\d+$/, (n) => n.padStart(6, "0")));
-  const rowHeight = Math.max(4, Math.min(22, 900 / rows.length));
-  const named = Math.ceil(14 / rowHeight);
+  const places = placeRows(rows);
+  const placeOf = new Map(places.map((place) => [place.row, place]));
+  const names = new Map(namedRows(places).map((place) => [place.middle, plain(place.row)]));
+  const height = places.at(-1).bottom;
   return Plot.plot({
-    width, style, height: 54 + rowHeight * rows.length, marginLeft: 7 * d3.max(rows, (row) => row.length) + 18, marginTop: 6, marginRight: 16, marginBottom: 44,
+    width, style, height: 50 + height, marginLeft: 7 * d3.max(rows, (row) => row.length) + 18, marginTop: 6, marginRight: 16, marginBottom: 44,
     color: { type: "ordinal", domain: Object.values(WORK), range: ["var(--agent)", "var(--check)", "var(--final)"], legend: true },
     x: { label: `${name} since the run began →`, grid: true },
-    y: { domain: order, label: null, ticks: order.filter((_, i) => i % named === 0), tickFormat: plain, padding: 0.15, round: false },
-    marks: [Plot.barX(bars, { x1: (bar) => bar.from / unit, x2: (bar) => bar.to / unit, y: "row", fill: "kind", tip: true, title: (bar) => `${plain(report.operators[bar.operator].name)}\n${bar.kind}, ${duration(bar.to - bar.from)}` })],
+    y: { domain: [height, 0], label: null, ticks: [...names.keys()], tickFormat: (middle) => names.get(middle) },
+    marks: [Plot.rect(bars.map((bar) => ({ ...bar, ...placeOf.get(bar.row) })), {
+      x1: (bar) => bar.from / unit, x2: (bar) => bar.to / unit, y1: (bar) => bar.top + bar.inset, y2: (bar) => bar.bottom - bar.inset,
+      fill: "kind", tip: true, title: (bar) => `${plain(report.operators[bar.operator].name)}\n${bar.kind}, ${duration(bar.to - bar.from)}`,
+    })],
   });
 }
 
