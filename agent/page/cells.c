@@ -61,7 +61,7 @@ static void write_kernel(struct kgb_jsonw *w, int run_fd, const cJSON *node,
 	size_t place = 0;
 	kgb_jsonw_put(w, "kernel_path: %s", path);
 	kgb_jsonw_key(w, "kernel");
-	if (!path) {
+	if (!path || !kernels) {
 		kgb_jsonw_null(w);
 	} else if (kgb_kernels_add(kernels, run_fd, path, &place, &err) < 0) {
 		kgb_jsonw_null(w);
@@ -72,7 +72,7 @@ static void write_kernel(struct kgb_jsonw *w, int run_fd, const cJSON *node,
 }
 
 static void write_cell(struct kgb_jsonw *w, const struct kgb_collected *c, size_t r, size_t i,
-		       int run_fd, struct kgb_kernels *kernels)
+		       bool with_history, int run_fd, struct kgb_kernels *kernels)
 {
 	const struct kgb_collected_run *run = &c->runs.items[r];
 	const struct kgb_op_row *op = &run->row->ops.items[i];
@@ -95,11 +95,11 @@ static void write_cell(struct kgb_jsonw *w, const struct kgb_collected *c, size_
 	write_text(w, "message", kgb_json_str(node, "error", NULL), share.message_bytes);
 	write_text(w, "failing_case", kgb_json_str(node, "failing_case", NULL), 200);
 	write_kernel(w, run_fd, node, kernels);
-	write_steps(w, &run->histories[i], share.n_steps);
+	write_steps(w, &run->histories[i], with_history ? share.n_steps : 0);
 	kgb_jsonw_object_end(w);
 }
 
-void kgb_cells_write(struct kgb_jsonw *w, const struct kgb_collected *c,
+void kgb_cells_write(struct kgb_jsonw *w, const struct kgb_collected *c, bool with_histories,
 		     struct kgb_kernels *kernels)
 {
 	kgb_jsonw_put(w, "cells: [");
@@ -109,7 +109,7 @@ void kgb_cells_write(struct kgb_jsonw *w, const struct kgb_collected *c,
 		/* Without its folder a run has no kernels, and each of its cells says so. */
 		(void)!kgb_fs_opendir(AT_FDCWD, c->runs.items[r].row->path, &run_fd, &ignored);
 		for (size_t i = 0; i < c->runs.items[r].row->ops.n; i++)
-			write_cell(w, c, r, i, run_fd, kernels);
+			write_cell(w, c, r, i, with_histories, run_fd, kernels);
 	}
 	kgb_jsonw_array_end(w);
 }

@@ -10,8 +10,10 @@
 #include "agent/page/kernels.h"
 #include "base/formats/jsonw.h"
 
-/** Write the member cells of the open object, and gather the kernels that they name by place. */
+/** Write the member cells of the open object, and gather the kernels that they name by place.
+ * \param with_histories else a history has its length only
+ * \param kernels NULL: they are left out */
 void kgb_cells_write(struct kgb_jsonw *w, const struct kgb_collected *collected,
-		     struct kgb_kernels *kernels);
+		     bool with_histories, struct kgb_kernels *kernels);
 
 #endif

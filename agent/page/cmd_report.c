@@ -13,7 +13,8 @@
 
 #define DEFAULT_NAME "report.html"
 
-static int write_page(const struct kgb_collected *c, const char *name, const struct kgb_buf *page)
+static int write_page(const struct kgb_collected *c, const char *name, const struct kgb_buf *page,
+		      const struct kgb_strv *left_out)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf line = KGB_BUF_INIT(0);
@@ -21,8 +22,11 @@ static int write_page(const struct kgb_collected *c, const char *name, const str
 		return kgb_cli_print(page, KGB_EXIT_OK);
 	if (kgb_fs_write_atomic(AT_FDCWD, name, page->ptr, page->len, 0644, false, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	kgb_buf_addf(&line, "%s: %zu run%s, %zu operators, %.1f MB; open it in a browser\n", name,
-		     c->runs.n, c->runs.n == 1 ? "" : "s", c->operators.n, (double)page->len / 1e6);
+	kgb_buf_addf(&line, "%s: %zu run%s, %zu operators, %.1f MB", name, c->runs.n,
+		     c->runs.n == 1 ? "" : "s", c->operators.n, (double)page->len / 1e6);
+	for (size_t i = 0; i < left_out->n; i++)
+		kgb_buf_addf(&line, "%s%s", i == 0 ? " without " : ", ", left_out->items[i]);
+	kgb_buf_adds(&line, "; open it in a browser\n");
 	return kgb_cli_print(&line, KGB_EXIT_OK);
 }
 
@@ -31,16 +35,19 @@ static int print(const struct kgb_cli *cli, const struct kgb_runs *runs,
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(buf) struct kgb_buf json = KGB_BUF_INIT(0), page = KGB_BUF_INIT(0);
+	KGB_AUTO(strv) struct kgb_strv left_out = KGB_STRV_INIT;
 	size_t frame = 0;
 	if (!cli->flags.json && kgb_page_size(&frame, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	if (kgb_report_document(runs, c, kgb_wall_ms(), KGB_PAGE_LIMIT - frame, &json, &err) < 0)
+	if (kgb_report_document(runs, c, kgb_wall_ms(), KGB_PAGE_LIMIT - frame, &json, &left_out,
+				&err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (cli->flags.json)
 		return kgb_cli_print(&json, KGB_EXIT_OK);
 	if (kgb_page_render(json.ptr, json.len, &page, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
-	return write_page(c, cli->flags.output ? cli->flags.output : DEFAULT_NAME, &page);
+	return write_page(c, cli->flags.output ? cli->flags.output : DEFAULT_NAME, &page,
+			  &left_out);
 }
 
 static int report(struct kgb_cli *cli)

@@ -11,6 +11,17 @@
 #include "agent/report/common.h"
 #include "base/time.h"
 
+/** What a page without enough room leaves out, in this order. */
+enum part { HISTORIES, TIMELINES, KERNELS, N_PARTS };
+static const struct {
+	const char *name, *note;
+} parts[N_PARTS] = {
+	[HISTORIES] = {"histories", "histories of kernels are left out: results.json of each run "
+				    "has them"},
+	[TIMELINES] = {"timelines", "timelines are left out: a report of fewer runs has them"},
+	[KERNELS] = {"kernels", "kernels are left out: each run has a folder of them"},
+};
+
 static void write_words(struct kgb_jsonw *w, const char *key, const struct kgb_strv *words)
 {
 	kgb_jsonw_key(w, key);
@@ -20,7 +31,7 @@ static void write_words(struct kgb_jsonw *w, const char *key, const struct kgb_s
 	kgb_jsonw_array_end(w);
 }
 
-static void write_run(struct kgb_jsonw *w, const struct kgb_collected_run *run)
+static void write_run(struct kgb_jsonw *w, const struct kgb_collected_run *run, bool with_timeline)
 {
 	const struct kgb_run_row *row = run->row;
 	kgb_jsonw_put(w,
@@ -30,7 +41,10 @@ static void write_run(struct kgb_jsonw *w, const struct kgb_collected_run *run)
 		      run->label, row->name, row->path, row->method, row->model, row->gateway,
 		      row->is_offline, row->dataset, row->platform,
 		      row->status ? row->status : "running", row->start_time, row->wall_seconds);
-	kgb_timeline_write(w, run);
+	if (with_timeline)
+		kgb_timeline_write(w, run);
+	else
+		kgb_jsonw_put(w, "rows: [], devices: [], bars: []");
 	kgb_jsonw_put(w, "}}");
 }
 
@@ -43,33 +57,85 @@ static void write_operators(struct kgb_jsonw *w, const struct kgb_collected *c)
 	kgb_jsonw_array_end(w);
 }
 
-int kgb_report_document(const struct kgb_runs *runs, const struct kgb_collected *c, int64_t now_ms,
-			size_t limit, struct kgb_buf *out, struct kgb_err *err)
+/** What the document says before its plots. */
+struct words {
+	const char *time;
+	struct kgb_strv warnings, sentences;
+};
+
+static void write_left_out(struct kgb_jsonw *w, const struct words *words, size_t n_left_out)
 {
-	KGB_AUTO(strv) struct kgb_strv warnings = KGB_STRV_INIT, sentences = KGB_STRV_INIT;
+	kgb_jsonw_put(w, "warnings: [");
+	for (size_t i = 0; i < words->warnings.n; i++)
+		kgb_jsonw_str(w, words->warnings.items[i]);
+	for (size_t i = 0; i < n_left_out; i++) {
+		KGB_AUTO(free)
+		char *note = kgb_xasprintf("To keep this page small, %s.", parts[i].note);
+		kgb_jsonw_str(w, note);
+	}
+	kgb_jsonw_put(w, "], left_out: [");
+	for (size_t i = 0; i < n_left_out; i++)
+		kgb_jsonw_str(w, parts[i].name);
+	kgb_jsonw_array_end(w);
+}
+
+/** All but the texts of kernels, which are gathered. The object stays open. */
+static void write_frame(struct kgb_jsonw *w, const struct words *words,
+			const struct kgb_collected *c, size_t n_left_out,
+			struct kgb_kernels *kernels)
+{
+	kgb_jsonw_put(w, "{schema: 'kgb.report/1', time: %s, kgb_version: %s", words->time,
+		      KGB_VERSION);
+	write_left_out(w, words, n_left_out);
+	write_words(w, "summary", &words->sentences);
+	kgb_jsonw_put(w, "runs: [");
+	KGB_VEC_FOREACH(run, &c->runs)
+		write_run(w, run, n_left_out <= TIMELINES);
+	kgb_jsonw_array_end(w);
+	write_operators(w, c);
+	kgb_series_write(w, c);
+	kgb_cells_write(w, c, n_left_out <= HISTORIES, n_left_out <= KERNELS ? kernels : NULL);
+}
+
+/** Append the document if it leaves enough of the limit for the texts of kernels. */
+static bool add_fitting(struct kgb_buf *out, const struct words *words,
+			const struct kgb_collected *c, size_t n_left_out, size_t limit)
+{
 	struct kgb_kernels kernels = {0};
 	struct kgb_jsonw w;
-	KGB_AUTO(buf) struct kgb_buf page = KGB_BUF_INIT(0);
-	const size_t before = out->len;
-	if (kgb_words(runs, c, &warnings, &sentences, err) < 0)
-		return -1;
-	kgb_jsonw_init(&w, out, 0);
-	kgb_jsonw_put(&w, "{schema: 'kgb.report/1', time: %s, kgb_version: %s",
-		      KGB_REPORT_TIME(now_ms), KGB_VERSION);
-	write_words(&w, "warnings", &warnings);
-	write_words(&w, "summary", &sentences);
-	kgb_jsonw_put(&w, "runs: [");
-	KGB_VEC_FOREACH(run, &c->runs)
-		write_run(&w, run);
-	kgb_jsonw_array_end(&w);
-	write_operators(&w, c);
-	kgb_series_write(&w, c);
-	kgb_cells_write(&w, c, &kernels);
-	kgb_embed_json(&page, out->ptr + before, out->len - before);
-	kgb_jsonw_key(&w, "kernels");
-	kgb_kernels_write(&kernels, limit > page.len ? limit - page.len : 0, &w);
-	kgb_jsonw_object_end(&w);
-	kgb_buf_addc(out, '\n');
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0), page = KGB_BUF_INIT(0);
+	kgb_jsonw_init(&w, &text, 0);
+	write_frame(&w, words, c, n_left_out, &kernels);
+	kgb_embed_json(&page, text.ptr, text.len);
+	const bool fits = page.len <= (n_left_out <= KERNELS ? limit - limit / 4 : limit);
+	if (fits) {
+		kgb_jsonw_key(&w, "kernels");
+		kgb_kernels_write(&kernels, limit - page.len, &w);
+		kgb_jsonw_object_end(&w);
+		kgb_buf_add(out, text.ptr, text.len);
+		kgb_buf_addc(out, '\n');
+	}
 	kgb_kernels_release(&kernels);
-	return 0;
+	return fits;
+}
+
+int kgb_report_document(const struct kgb_runs *runs, const struct kgb_collected *c, int64_t now_ms,
+			size_t limit, struct kgb_buf *out, struct kgb_strv *left_out,
+			struct kgb_err *err)
+{
+	struct words words = {.time = KGB_REPORT_TIME(now_ms)};
+	int rc = kgb_words(runs, c, &words.warnings, &words.sentences, err);
+	size_t n_left_out = 0;
+	while (rc == 0 && n_left_out <= N_PARTS && !add_fitting(out, &words, c, n_left_out, limit))
+		n_left_out++;
+	if (rc == 0 && n_left_out > N_PARTS)
+		rc = kgb_fail(err, KGB_ERR_LIMIT,
+			      "%zu runs with %zu operators are too many for one page: name fewer; "
+			      "analyze, compare and leaderboard take any number",
+			      c->runs.n, c->operators.n);
+	for (size_t i = 0; rc == 0 && i < n_left_out; i++)
+		kgb_strv_add(left_out, parts[i].name);
+	kgb_strv_release(&words.warnings);
+	kgb_strv_release(&words.sentences);
+	return rc;
 }

@@ -8,11 +8,14 @@
 #include "agent/page/collected.h"
 #include "base/buf.h"
 
-/** Append the document of runs that have been collected. Kernels are cut so that it takes about
- * `limit` bytes of a page at most: what else it has is never cut for that. \param now_ms when the
- * report is made */
+/** Append the document of runs that have been collected. It takes about `limit` bytes of a page at
+ * most: kernels are cut to what the rest leaves. Where that is less than a quarter, histories are
+ * left out, then timelines, then kernels, and the warnings say so. LIMIT: nothing helps.
+ * \param now_ms when the report is made
+ * \param left_out gets the names of what is left out */
 KGB_MUST_CHECK int kgb_report_document(const struct kgb_runs *runs,
 				       const struct kgb_collected *collected, int64_t now_ms,
-				       size_t limit, struct kgb_buf *out, struct kgb_err *err);
+				       size_t limit, struct kgb_buf *out, struct kgb_strv *left_out,
+				       struct kgb_err *err);
 
 #endif

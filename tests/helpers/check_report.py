@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Opens pages of `kgb-agent report` in a headless Chromium and checks what they show and do.
 
-    check_report.py FOLDER --whole PAGE --cpu PAGE --crowd PAGE --hostile PAGE --structure FILE [--update]
+    check_report.py FOLDER --whole PAGE --cpu PAGE --crowd PAGE --many PAGE --hostile PAGE --structure FILE [--update]
 
 FOLDER holds the browser's profile and screenshots. --structure names what the page --whole must look like: marks of each plot, and
 where its screenshot has ink; --update writes that file.
@@ -216,6 +216,31 @@ def check_crowd(tab, folder):
     tab.size(1280, 900)
 
 
+def check_many(tab):
+    """A page that leaves out histories says so where one looks for them, and names of many runs can be read."""
+    check("histories of kernels are left out" in tab.run("document.getElementById('warnings').textContent"), "note")
+    tab.run("openCell(report.cells[0])")
+    check("verdicts are left out" in tab.run("document.getElementById('cell').textContent"), "history")
+    check(tab.run("document.getElementById('history') === null"), "an empty table of verdicts")
+    tab.run("document.querySelector('.close').click()")
+    heights = tab.run("[...document.querySelectorAll('#fast .plot > svg:first-child text')].map(text => text.getBoundingClientRect().height)")
+    check(len(heights) == len(document_of(tab)["runs"]) and min(heights) > 10, "legend of runs", heights)
+    for width in (1280, 400):
+        tab.size(width, 900)
+        tab.run("new Promise(done => setTimeout(done, 300))")
+        gaps = tab.run("""(() => {
+            const names = [...document.querySelectorAll('.map g[aria-label="x-axis tick label"] text')].map(text => text.transform.baseVal.consolidate().matrix);
+            return names.slice(1).map((m, i) => Math.abs((m.e - names[i].e) * Math.sin(Math.atan2(m.b, m.a))));
+        })()""")
+        check(len(gaps) > 0 and min(gaps) > 9, "lines of names of runs", gaps)
+        over = tab.run("""(() => {
+            const cell = document.querySelector('.map g[aria-label=cell] rect').getBoundingClientRect().width;
+            return [...document.querySelectorAll('.map g[aria-label=text] text')].filter(text => text.getBoundingClientRect().width > cell).length;
+        })()""")
+        check(over == 0, over, "texts are wider than their cells")
+    tab.size(1280, 900)
+
+
 def check_hostile(tab):
     """Texts of agents are shown, and do nothing."""
     check(tab.run("document.title") == "kgb-agent report" and tab.run("window.owned === undefined"), "a script of an agent ran")
@@ -239,7 +264,7 @@ def check_hostile(tab):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    for name in ("--whole", "--cpu", "--crowd", "--hostile", "--structure"):
+    for name in ("--whole", "--cpu", "--crowd", "--many", "--hostile", "--structure"):
         parser.add_argument(name, required=True)
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
@@ -257,6 +282,8 @@ def main():
         check_cpu(tab)
         open_page(tab, options.crowd)
         check_crowd(tab, options.folder)
+        open_page(tab, options.many)
+        check_many(tab)
         open_page(tab, options.hostile)
         check_hostile(tab)
 

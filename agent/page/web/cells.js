@@ -28,9 +28,8 @@ const speedupScale = { type: "diverging-log", pivot: 1, domain: [1 / mostAway, m
 /** Whether a speedup has a colour so strong that its text must be white. */
 const isStrong = (speedup) => Math.log(speedup) > 0.6 * Math.log(mostAway) || Math.log(speedup) < -0.78 * Math.log(mostAway);
 
-function textOf(cell) {
-  return cell.correct && cell.speedup !== null ? cell.speedup.toFixed(2) : OUTCOMES[outcomeOf(cell)].slice(0, 1);
-}
+const letterOf = (cell) => OUTCOMES[outcomeOf(cell)].slice(0, 1);
+const textOf = (cell) => (cell.correct && cell.speedup !== null ? cell.speedup.toFixed(2) : letterOf(cell));
 
 function describe(cell) {
   const speed = cell.speedup === null ? "" : `, ${times(cell.speedup)}`;
@@ -66,19 +65,26 @@ function drawMap(width, operators, by) {
   const narrow = width < 560;
   const longest = d3.max(operators, (operator) => plain(operator.name).length);
   const left = Math.min(6.6 * longest + 12, 0.5 * width);
+  const right = narrow ? 12 : 140;
+  const full = Math.min(width, left + 130 * labels.length + right);
+  // Names of runs that are wider than their columns stand aslant, or upright; a column that is too narrow for numbers has letters.
+  const column = (full - left - right) / labels.length;
+  const longestRun = 6.6 * d3.max(labels, (label) => label.length);
+  const angle = longestRun < column ? 0 : column > 20 ? -40 : -90;
+  const above = { 0: 30, "-40": 0.65 * longestRun + 16, "-90": longestRun + 12 }[angle];
   const bySpeed = by === "speedup";
   const position = { x: (cell) => labels[cell.run], y: (cell) => place.get(cell.operator) };
   const plot = Plot.plot({
-    width: Math.min(width, left + 130 * labels.length + (narrow ? 12 : 140)), style: { ...style, fontSize: "11px" },
-    height: 16 * operators.length + 62, marginLeft: left, marginRight: narrow ? 12 : 140, marginTop: 30, marginBottom: 30, padding: 0.06,
-    x: { domain: labels, axis: "both", label: null, tickSize: 0 },
+    width: full, style: { ...style, fontSize: "11px" },
+    height: 16 * operators.length + above + 32, marginLeft: left, marginRight: right, marginTop: above, marginBottom: 30, padding: 0.06,
+    x: { domain: labels, axis: angle === 0 ? "both" : "top", tickRotate: angle, label: null, tickSize: 0 },
     y: { domain: d3.range(operators.length), type: "band" },
     color: bySpeed ? { ...speedupScale, unknown: "var(--is-none)" } : outcomeScale,
     marks: [
       Plot.axisY({ label: null, tickSize: 0, tickFormat: (i) => plain(operators[i].name) }),
       narrow ? null : Plot.axisY({ anchor: "right", label: null, tickSize: 0, tickFormat: (i) => (operators[i].category !== operators[i - 1]?.category ? plain(operators[i].category) : "") }),
       Plot.cell(cells, { ...position, fill: bySpeed ? "speedup" : (cell) => OUTCOMES[outcomeOf(cell)], title: describe }),
-      Plot.text(cells, { ...position, text: textOf, fill: (cell) => (bySpeed ? (cell.speedup === null ? "var(--on-none)" : isStrong(cell.speedup) ? "#fff" : "#111") : `var(--on-${outcomeOf(cell)})`), pointerEvents: "none" }),
+      Plot.text(cells, { ...position, text: column > 28 ? textOf : letterOf, fill: (cell) => (bySpeed ? (cell.speedup === null ? "var(--on-none)" : isStrong(cell.speedup) ? "#fff" : "#111") : `var(--on-${outcomeOf(cell)})`), pointerEvents: "none" }),
     ],
   });
   const map = element("div", { class: "map" }, Plot.legend({ color: bySpeed ? speedupScale : outcomeScale, width: Math.min(width, 480), style }), plot);
@@ -130,6 +136,8 @@ function figuresOf(cell) {
 
 function kernelOf(cell) {
   const path = `${report.runs[cell.run].path}/${cell.kernel_path}`;
+  if (cell.kernel === null && cell.kernel_path && report.left_out.includes("kernels"))
+    return [element("p", { class: "note" }, visible(`Left out to keep this page small; the kernel is ${path}.`))];
   if (cell.kernel === null)
     return [element("p", {}, visible(cell.kernel_missing ? `The kernel is not here: ${cell.kernel_missing}. It is ${path}.` : "There is no kernel."))];
   const kernel = report.kernels[cell.kernel];
@@ -154,8 +162,8 @@ function historyOf(cell) {
   if (cell.n_steps === 0) return element("p", {}, "No check and no verdict is recorded.");
   const left = cell.n_steps - cell.steps.length;
   return element("div", { class: "scrolled" },
-    left > 0 ? element("p", { class: "note" }, visible(`The first ${left} verdicts are left out; ${report.runs[cell.run].path}/results.json has them.`)) : null,
-    fillTable(element("table", { id: "history" }), STEPS, cell.steps));
+    left > 0 ? element("p", { class: "note" }, visible(`${cell.steps.length > 0 ? "The first" : "All"} ${left} verdicts are left out; ${report.runs[cell.run].path}/results.json has them.`)) : null,
+    cell.steps.length === 0 ? null : fillTable(element("table", { id: "history" }), STEPS, cell.steps));
 }
 
 function tabsOf(cell) {

@@ -21,7 +21,7 @@ function figure({ id, title, note, controls = {}, draw, empty, words, columns, r
       const text = plot ? (words ? words(values()) : "") : empty(values());
       said.textContent = text;
       said.hidden = !text;
-      host.replaceChildren(...(plot ? [legend && labels.length > 1 ? legend() : null, plot].filter(Boolean) : []));
+      host.replaceChildren(...(plot ? [legend && labels.length > 1 ? legend(host.clientWidth) : null, plot].filter(Boolean) : []));
       table.refresh();
     },
   };
@@ -100,7 +100,7 @@ figure({
   id: "timeline", title: "Timeline of a run",
   note: "Which agent worked when, and when each device judged a kernel. A row is one place of work; bars of an operator have its name.",
   controls: { run: select("Run", labels.map((label, i) => [i, label])) },
-  draw: (width, { run }) => drawTimeline(width, Number(run)), empty: () => "The run has no record of times.",
+  draw: (width, { run }) => drawTimeline(width, Number(run)), empty: () => (report.left_out.includes("timelines") ? "Timelines are left out to keep this page small: a report of fewer runs has them." : "The run has no record of times."),
   words: ({ run }) => deviceWords(Number(run)),
   columns: [["Row", (bar) => bar.row], ["Operator", (bar) => report.operators[bar.operator].name], ["Work", (bar) => bar.kind], ["From", (bar) => duration(bar.from), "number"], ["To", (bar) => duration(bar.to), "number"]],
   rows: ({ run }) => timelineBars(Number(run)),

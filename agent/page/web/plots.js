@@ -37,14 +37,19 @@ function logAxis(values, width, label, inset = 0) {
 }
 
 /** What stands for which run: its colour, and its symbol or the dash of its line. */
-function legendOfLines() {
-  const ends = d3.cumsum(labels, (label) => 7.4 * label.length + 58);
-  const rows = labels.map((label, run) => ({ label, run, at: ends[run] - 7.4 * label.length - 58 }));
+function legendOfLines(width) {
+  let at = 0, line = 0;
+  const items = labels.map((label, run) => {
+    const wide = 7.4 * label.length + 58;
+    if (at > 0 && at + wide > width) [at, line] = [0, line + 1];
+    at += wide;
+    return { label, run, at: at - wide, line };
+  });
   return Plot.plot({
-    width: ends.at(-1) + 8, height: 24, margin: 0, style, axis: null, x: { domain: [0, ends.at(-1) + 8] }, y: { domain: [0, 1] },
-    marks: rows.flatMap((row) => [
-      Plot.link([row], { x1: "at", x2: (d) => d.at + 34, y1: () => 0.5, y2: () => 0.5, stroke: colors[row.run], strokeDasharray: dash(row.run), strokeWidth: 2 }),
-      Plot.text([row], { x: (d) => d.at + 40, y: () => 0.5, text: "label", textAnchor: "start" }),
+    width, height: 24 * (line + 1), margin: 0, style, axis: null, x: { domain: [0, width] }, y: { domain: [line + 0.5, -0.5] },
+    marks: items.flatMap((item) => [
+      Plot.link([item], { x1: "at", x2: (d) => d.at + 34, y1: "line", y2: "line", stroke: colors[item.run], strokeDasharray: dash(item.run), strokeWidth: 2 }),
+      Plot.text([item], { x: (d) => d.at + 40, y: "line", text: "label", textAnchor: "start" }),
     ]),
   });
 }

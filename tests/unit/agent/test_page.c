@@ -209,6 +209,88 @@ static void test_a_sample_costs_what_came_before_it_too(void **state)
 		kgb_auto_json(&nodes[i]);
 }
 
+/* ---- what a document leaves out ---- */
+
+/** A run with the journal of tests/fixtures/agent/run and two kernels. */
+static void write_run(int dir_fd)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(buf) struct kgb_buf journal = KGB_BUF_INIT(0), kernel = KGB_BUF_INIT(0);
+	const char *const files[] = {"kernels/aten__add.py", "kernels/aten__silu.py"};
+	assert_ok(kgb_fs_read(AT_FDCWD,
+			      KGB_TEST_SOURCE_DIR "/tests/fixtures/agent/run/journal.jsonl",
+			      1 << 20, &journal, &err),
+		  err);
+	assert_ok(kgb_fs_write_atomic(dir_fd, "journal.jsonl", journal.ptr, journal.len, 0644,
+				      false, &err),
+		  err);
+	assert_ok(kgb_fs_mkdirs(dir_fd, "kernels", 0755, &err), err);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(files); i++) {
+		while (kernel.len < 3000 * (i + 1))
+			kgb_buf_addf(&kernel, "x = %zu\n", kernel.len);
+		assert_ok(kgb_fs_write_atomic(dir_fd, files[i], kernel.ptr, kernel.len, 0644, false,
+					      &err),
+			  err);
+	}
+}
+
+/** Check a document against what it says that it leaves out. */
+static void check_document(const struct kgb_buf *text, const struct kgb_strv *left_out)
+{
+	static const char *const names[] = {"histories", "timelines", "kernels"};
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(json) cJSON *document = NULL;
+	size_t n_steps = 0, n_bars = 0, n_kernels = 0, n_notes = 0;
+	const cJSON *node = NULL;
+	assert_ok(kgb_json_parse(text->ptr, text->len, &document, &err), err);
+	cJSON_ArrayForEach(node, kgb_json_get(document, "cells"))
+		n_steps += (size_t)cJSON_GetArraySize(kgb_json_get(node, "steps"));
+	cJSON_ArrayForEach(node, kgb_json_get(document, "runs"))
+		n_bars += (size_t)cJSON_GetArraySize(kgb_json_get(node, "timeline.bars"));
+	n_kernels = (size_t)cJSON_GetArraySize(kgb_json_get(document, "kernels"));
+	cJSON_ArrayForEach(node, kgb_json_get(document, "warnings"))
+		n_notes += kgb_str_starts(node->valuestring, "To keep this page small, ");
+	assert_int_equal(n_steps, left_out->n > 0 ? 0 : 4);
+	assert_int_equal(n_bars, left_out->n > 1 ? 0 : 6);
+	assert_int_equal(n_kernels, left_out->n > 2 ? 0 : 2);
+	assert_int_equal(n_notes, left_out->n);
+	assert_int_equal(cJSON_GetArraySize(kgb_json_get(document, "left_out")), left_out->n);
+	for (size_t i = 0; i < left_out->n; i++)
+		assert_string_equal(left_out->items[i], names[i]);
+}
+
+static void test_a_document_keeps_its_limit_and_says_what_it_left_out(void **state)
+{
+	struct tmpdir *dir = *state;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(runs) struct kgb_runs runs = {.details = KGB_DETAIL_STEPS};
+	KGB_AUTO(strv) struct kgb_strv labels = KGB_STRV_INIT;
+	KGB_AUTO(collected) struct kgb_collected collected = {0};
+	size_t n_before = 0, seen[4] = {0};
+	write_run(dir->fd);
+	assert_ok(kgb_runs_read(&runs, dir->path, &err), err);
+	kgb_runs_label(&runs, &labels);
+	assert_ok(kgb_collect(&runs, &labels, &collected, &err), err);
+	for (size_t limit = 40000; limit > 1000; limit -= 100) {
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0), page = KGB_BUF_INIT(0);
+		KGB_AUTO(strv) struct kgb_strv left_out = KGB_STRV_INIT;
+		if (kgb_report_document(&runs, &collected, 1, limit, &text, &left_out, &err) < 0) {
+			assert_int_equal(err.kind, KGB_ERR_LIMIT);
+			assert_int_equal(text.len, 0);
+			break;
+		}
+		kgb_embed_json(&page, text.ptr, text.len);
+		assert_true(page.len <= limit + 10); /* the ends of the array and the object */
+		assert_true(left_out.n >= n_before);
+		check_document(&text, &left_out);
+		n_before = left_out.n;
+		seen[left_out.n]++;
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(seen); i++)
+		assert_true(seen[i] > 0);
+	assert_int_equal(err.kind, KGB_ERR_LIMIT);
+}
+
 static void test_numbers_are_cut_to_five_digits(void **state)
 {
 	static const double cases[][2] = {
@@ -234,6 +316,9 @@ int main(void)
 						remove_folder),
 		cmocka_unit_test(test_a_kernel_costs_what_was_spent_when_it_was_seen),
 		cmocka_unit_test(test_a_sample_costs_what_came_before_it_too),
+		cmocka_unit_test_setup_teardown(
+			test_a_document_keeps_its_limit_and_says_what_it_left_out, tmpdir_setup,
+			remove_folder),
 		cmocka_unit_test(test_numbers_are_cut_to_five_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
