@@ -92,6 +92,12 @@ int kgb_versions_keep_verdict(struct kgb_versions *versions, const struct kgb_jo
 	return 0;
 }
 
+static void on_job_moved(void *payload, int queued, int judging)
+{
+	const struct kgb_attempt_facts *facts = ((struct kgb_versions *)payload)->facts;
+	kgb_run_log_move_job(facts->env->log, facts->spec->name, queued, judging);
+}
+
 static void on_job_done(void *payload, const struct kgb_job_result *result)
 {
 	struct kgb_versions *versions = payload;
@@ -122,6 +128,7 @@ int kgb_versions_submit(struct kgb_versions *versions, const char *kernel, size_
 		.kernel_path = path,
 		.device = kgb_broker_device(facts->env->broker, facts->device),
 		.timed = facts->env->method->verify_timing && facts->device->number >= 0,
+		.moved = on_job_moved,
 		.done = on_job_done,
 		.payload = versions,
 	};

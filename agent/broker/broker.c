@@ -40,6 +40,8 @@ struct kgb_job {
 	int n_tries; /* judges that were started */
 	int n_delays; /* starts that the machine refused for now */
 	bool started, cancelled, timed_out, reaped;
+	bool judging; /* as `moved` was told last */
+	kgb_job_moved_fn moved;
 	kgb_job_done_fn done;
 	void *payload;
 	uv_process_t process;
@@ -119,6 +121,15 @@ static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_resul
 	return !kgb_status_is_decided(kgb_status_find(status)) && job->n_tries < TRIES_MAX;
 }
 
+/** Report that a judge works on the job now, or that it waits. */
+static void set_judging(struct kgb_job *job, bool judging)
+{
+	if (job->judging == judging)
+		return;
+	job->judging = judging;
+	job->moved(job->payload, judging ? -1 : 1, judging ? 1 : -1);
+}
+
 /** To the head of the queue, as if nothing had been tried. */
 static void requeue(struct kgb_job *job)
 {
@@ -135,6 +146,7 @@ static void requeue(struct kgb_job *job)
 	uv_timer_init(broker->loop, &job->timer);
 	job->next = broker->queue;
 	broker->queue = job;
+	set_judging(job, false);
 }
 
 static void free_job(struct kgb_job *job)
@@ -185,6 +197,7 @@ static bool finish_job(struct kgb_job *job)
 		requeue(job);
 		return true;
 	}
+	job->moved(job->payload, job->judging ? 0 : -1, job->judging ? -1 : 0);
 	job->done(job->payload, &result);
 	free_job(job);
 	return false;
@@ -330,6 +343,7 @@ static int spawn_judge(struct kgb_job *job)
 		  job->zygotes->state == ZYGOTES_READY ? "" : ", without warm workers");
 	uv_timer_start(&job->timer, on_job_timer,
 		       (uint64_t)(broker->request.timeout_ms + broker->slack_ms), 0);
+	set_judging(job, true);
 	return 0;
 }
 
@@ -408,6 +422,7 @@ struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_jo
 		.final = spec->final,
 		.timed = spec->timed,
 		.rank = spec->rank,
+		.moved = spec->moved,
 		.done = spec->done,
 		.payload = spec->payload,
 		.verdict_fd = -1,
@@ -421,6 +436,7 @@ struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_jo
 		at = &(*at)->next;
 	job->next = *at;
 	*at = job;
+	job->moved(job->payload, 1, 0);
 	kick(broker);
 	return job;
 }

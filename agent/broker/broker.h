@@ -53,6 +53,9 @@ struct kgb_job_result {
 	bool cancelled;
 };
 typedef void (*kgb_job_done_fn)(void *payload, const struct kgb_job_result *result);
+/** A job was queued, a judge began with it, it went back to the queue, or it ended: by how many
+ * more jobs wait for a judge, and by how many more a judge works on; each is -1, 0 or 1. */
+typedef void (*kgb_job_moved_fn)(void *payload, int queued, int judging);
 
 /** The device for the next job of an operator whose own device is `own`: the one with the fewest
  * jobs, `own` among equals, and always `own` where devices are not shared. */
@@ -66,8 +69,9 @@ struct kgb_job_spec {
 	bool final; /* false: a check that the agent asked for */
 	bool timed; /* else it is about correctness only */
 	int64_t rank; /* lower ones go first; equal ones in order of arrival */
+	kgb_job_moved_fn moved; /* called also from inside submit; before `done` the last time */
 	kgb_job_done_fn done;
-	void *payload;
+	void *payload; /* of both */
 };
 
 /** Starts the zygotes at once; jobs may be submitted at once too and wait for them. Strings but

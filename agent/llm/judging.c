@@ -81,6 +81,12 @@ static void on_judged(void *payload, const struct kgb_job_result *result)
 	kgb_llm__end_work(work);
 }
 
+static void on_job_moved(void *payload, int queued, int judging)
+{
+	const struct kgb_attempt_facts *facts = &((struct kgb_llm_work *)payload)->attempt->facts;
+	kgb_run_log_move_job(facts->env->log, facts->spec->name, queued, judging);
+}
+
 static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *tree)
 {
 	for (int i = 0; i < attempt->n_work; i++)
@@ -104,6 +110,7 @@ static struct kgb_job *submit(struct kgb_llm_work *work, bool is_check)
 							.timed = !is_check,
 							/* A chain waits for its check. */
 							.rank = is_check ? 0 : work->number,
+							.moved = on_job_moved,
 							.done = is_check ? on_checked : on_judged,
 							.payload = work});
 }

@@ -67,10 +67,10 @@ static void write_op(struct kgb_jsonw *w, const struct kgb_run_state *state,
 	/* Up to the last record while an attempt runs. */
 	kgb_jsonw_put(w,
 		      "duration_seconds: %g, code_generated: %hhd, error: %s, error_code: %s, "
-		      "device: %s, doing: %s",
+		      "device: %s, doing: %s, judge: {queued: %d, running: %d}",
 		      kgb_report__seconds(last ? kgb_report__agent_ms(state, op) : -1),
 		      op->code_generated, op->error_message, op->error_code, op->device,
-		      *op->doing ? op->doing : NULL);
+		      *op->doing ? op->doing : NULL, op->n_queued, op->n_judging);
 	kgb_verdict_summary__write_speedup(w, op->has_verdict ? &op->verdict : NULL);
 	write_last_check(w, op);
 	write_rounds(w, last);

@@ -213,6 +213,12 @@ static void on_verified(void *payload, const struct kgb_job_result *result)
 	pump(sched);
 }
 
+static void on_job_moved(void *payload, int queued, int judging)
+{
+	const struct item *item = payload;
+	kgb_run_log_move_job(item->run->env.log, item->spec->name, queued, judging);
+}
+
 static void verify(struct item *item)
 {
 	struct sched *sched = item->sched;
@@ -244,6 +250,7 @@ static void verify(struct item *item)
 							     .device = device,
 							     .final = true,
 							     .timed = true,
+							     .moved = on_job_moved,
 							     .done = on_verified,
 							     .payload = item,
 						     });

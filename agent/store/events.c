@@ -72,6 +72,17 @@ void kgb_run_log_set_doing(struct kgb_run_log *log, const char *operator, const 
 	call_listeners(log, op, "doing");
 }
 
+void kgb_run_log_move_job(struct kgb_run_log *log, const char *operator, int queued, int judging)
+{
+	struct kgb_op_state *op = kgb_run_state_op(&log->state, operator);
+	if (!op)
+		return;
+	op->n_queued += queued;
+	op->n_judging += judging;
+	KGB_ASSERT(op->n_queued >= 0 && op->n_judging >= 0);
+	call_listeners(log, op, "job");
+}
+
 /** One event under construction: the data object of its record. */
 struct draft {
 	const char *type;

@@ -28,6 +28,9 @@ const struct kgb_run_state *kgb_run_log_state(const struct kgb_run_log *log);
 /** What the agent of an operator does now; any text. Listeners get it as an event of type "doing",
  * when it is another than before; it is not journalled. */
 void kgb_run_log_set_doing(struct kgb_run_log *log, const char *operator, const char * text);
+/** So many more verifications of kernels of an operator wait for a judge, and so many more does a
+ * judge work on. Listeners get it as an event of type "job"; it is not journalled. */
+void kgb_run_log_move_job(struct kgb_run_log *log, const char *operator, int queued, int judging);
 /** Several listeners: progress file, status block. */
 void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payload);
 

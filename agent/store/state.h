@@ -175,6 +175,9 @@ struct kgb_op_state {
 	const char *error_message;
 	int64_t changed_ms; /* time of the last event that concerned it */
 	char doing[96]; /* by its agent now, as the CLI's last event; "" in a replay */
+	/* Verifications of its kernels that wait for a judge now, and that a judge works on: checks,
+	 * rounds, samples, the final one. 0 in a replay. */
+	int n_queued, n_judging;
 };
 
 enum kgb_run_end {

@@ -71,14 +71,28 @@ struct expectation {
 	bool cancelled;
 	bool timed;
 	size_t device;
+	int n_queued, n_judging; /* as the broker reports */
+	int n_moves;
 	bool done;
 	struct kgb_job *job;
 };
+
+/** A job is at one place, and at none once it has ended. */
+static void on_moved(void *payload, int queued, int judging)
+{
+	struct expectation *e = payload;
+	assert_false(e->done);
+	e->n_queued += queued;
+	e->n_judging += judging;
+	e->n_moves++;
+	assert_true(e->n_queued >= 0 && e->n_judging >= 0 && e->n_queued + e->n_judging <= 1);
+}
 
 static void on_done(void *payload, const struct kgb_job_result *result)
 {
 	struct expectation *e = payload;
 	assert_false(e->done);
+	assert_int_equal(e->n_queued + e->n_judging, 0);
 	e->done = true;
 	assert_int_equal(result->cancelled, e->cancelled);
 	if (e->error) {
@@ -148,6 +162,7 @@ static void submit(struct fixture *fixture, struct expectation *e)
 					   .kernel_path = "/dev/null",
 					   .device = &fixture->devices->items[e->device],
 					   .timed = e->timed,
+					   .moved = on_moved,
 					   .done = on_done,
 					   .payload = e,
 				   });
@@ -195,6 +210,9 @@ static void test_every_way_a_judge_can_end_has_its_message(void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
 		submit(&fixture, &cases[i]);
 	run_until_done(&fixture, KGB_ARRAY_LEN(cases));
+	/* None of them decides, so each is tried again: queued, judged, queued, judged, ended. */
+	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)
+		assert_int_equal(cases[i].n_moves, 5);
 	finish(&fixture);
 	unsetenv("ANTHROPIC_API_KEY");
 }
@@ -235,6 +253,8 @@ static void test_cancelled_jobs_end_whether_queued_or_running(void **state)
 	submit(&fixture, &hang);
 	submit(&fixture, &queued);
 	run_briefly(&fixture);
+	assert_int_equal(hang.n_judging, 1);
+	assert_int_equal(queued.n_queued, 1);
 	int64_t before = kgb_mono_ms();
 	kgb_job_cancel(queued.job);
 	kgb_job_cancel(hang.job);

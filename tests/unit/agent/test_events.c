@@ -547,6 +547,28 @@ static void test_what_an_agent_does_is_told_once_and_ends_with_its_attempt(void 
 	close_run(&f);
 }
 
+static void test_verifications_that_wait_and_go_on_are_counted_and_not_journalled(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	start_attempt(&f, "aten::add", 1);
+	const int n_before = f.n_told;
+	kgb_run_log_move_job(f.log, "aten::add", 1, 0);
+	kgb_run_log_move_job(f.log, "aten::add", 1, 0);
+	kgb_run_log_move_job(f.log, "aten::nosuch", 1, 0);
+	kgb_run_log_move_job(f.log, "aten::add", -1, 1);
+	assert_int_equal(f.n_told, n_before + 3);
+	assert_string_equal(f.last_type, "job");
+	assert_int_equal(op_of(&f, "aten::add")->n_queued, 1);
+	assert_int_equal(op_of(&f, "aten::add")->n_judging, 1);
+	kgb_run_log_move_job(f.log, "aten::add", -1, 0);
+	kgb_run_log_move_job(f.log, "aten::add", 0, -1);
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -562,6 +584,8 @@ int main(void)
 		cmocka_unit_test(test_the_story_adds_up),
 		cmocka_unit_test(test_a_verdict_is_summarised),
 		cmocka_unit_test(test_what_an_agent_does_is_told_once_and_ends_with_its_attempt),
+		cmocka_unit_test(
+			test_verifications_that_wait_and_go_on_are_counted_and_not_journalled),
 		cmocka_unit_test(test_timings_are_the_verdicts_own),
 		cmocka_unit_test(test_only_a_judges_own_words_are_a_verdict),
 		cmocka_unit_test(test_an_operator_ends_as_its_verdict_says),

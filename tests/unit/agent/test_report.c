@@ -267,6 +267,11 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	kgb_run_log_set_doing(log, "aten::other", "busy");
 	run_for(&loop, 250);
 	assert_true(progress_says(dir.fd, "\"doing\": \"busy\""));
+	kgb_run_log_move_job(log, "aten::add", 1, 0);
+	kgb_run_log_move_job(log, "aten::add", -1, 1);
+	run_for(&loop, 250);
+	assert_true(progress_says(dir.fd, "\"running\": 1\n"));
+	kgb_run_log_move_job(log, "aten::add", 0, -1);
 	assert_ok(kgb_event_run_finished(log, KGB_RUN_FAILED, 4, "disk full", err));
 	assert_ok(kgb_progress_close(progress, err));
 	assert_true(progress_says(dir.fd, "\"status\": \"failed\""));
