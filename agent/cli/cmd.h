@@ -82,6 +82,9 @@ extern const struct kgb_syntax kgb_cli_syntax;
 /** Take a word that says what to do off the front of the positionals; false: another one is there.
  */
 bool kgb_cli_take_action(struct kgb_cli *cli, const char *action);
+/** How the user names the run or series at `path` in a command: by its name only where runs are
+ * looked for, else by its path in quotes; malloc'ed. */
+char *kgb_cli_run_word(const struct kgb_cli *cli, const char *path);
 /** Print err and return kgb_err_exit. */
 int kgb_cli_fail(const struct kgb_err *err, int invalid);
 /** Whether the disk is full, or the user's share of it. */

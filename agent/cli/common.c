@@ -6,6 +6,7 @@
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/selection.h"
+#include "agent/store/series.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/fs.h"
@@ -19,6 +20,13 @@ bool kgb_cli_take_action(struct kgb_cli *cli, const char *action)
 	words->n--;
 	memmove(&words->items[0], &words->items[1], (words->n + 1) * sizeof(words->items[0]));
 	return true;
+}
+
+char *kgb_cli_run_word(const struct kgb_cli *cli, const char *path)
+{
+	return kgb_str_eq(kgb_config_origin(&cli->config, "paths.runs"), "default")
+		       ? kgb_series_run_name(path)
+		       : kgb_xasprintf("'%s'", path);
 }
 
 int kgb_cli_fail(const struct kgb_err *err, int invalid)

@@ -9,12 +9,13 @@
 
 #include "agent/cli/cmd.h"
 #include "agent/cli/shared_options.h"
-#include "agent/follow/followed_run.h"
+#include "agent/follow/followed.h"
 #include "agent/follow/full_screen.h"
 #include "agent/report/progress.h"
 #include "agent/report/terminal.h"
 #include "agent/screen/block.h"
 #include "agent/screen/event_line.h"
+#include "agent/store/series.h"
 #include "base/formats/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -42,15 +43,13 @@ static void catch_signals(void)
 		sigaction(signos[i], &action, NULL);
 }
 
-static void lay(const struct kgb_followed_run *run, size_t rows, struct kgb_styled *out)
+static void lay(const struct kgb_followed *followed, size_t rows, struct kgb_styled *out)
 {
 	struct kgb_forecast forecast;
-	const struct kgb_block_view view = {.rows = rows,
-					    .now_ms = kgb_wall_ms(),
-					    .forecast = &forecast,
-					    .is_cut_off = kgb_followed_run_is_cut_off(run)};
-	kgb_forecast(&run->state, view.now_ms, &forecast);
-	kgb_block_lay(&run->state, &view, out);
+	const struct kgb_block_view view = {
+		.rows = rows, .now_ms = kgb_wall_ms(), .forecast = &forecast};
+	kgb_forecast(&followed->shown, view.now_ms, &forecast);
+	kgb_block_lay(&followed->shown, &view, out);
 }
 
 /** -1: stdout takes no more, which is no fault where a reader has gone. */
@@ -64,31 +63,39 @@ static int print(const struct kgb_buf *text, int *exit_code)
 }
 
 /** On a terminal as much as it shows at once, elsewhere all. */
-static int print_block(const struct kgb_followed_run *run, int *exit_code)
+static int print_block(const struct kgb_followed *followed, int *exit_code)
 {
 	size_t rows = 0, columns = 0;
 	kgb_terminal_size(STDOUT_FILENO, &rows, &columns);
 	KGB_AUTO(styled)
 	struct kgb_styled block = KGB_STYLED(columns > 0 ? columns : DEFAULT_COLUMNS);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	lay(run, rows > 1 ? rows - 1 : SIZE_MAX, &block);
+	lay(followed, rows > 1 ? rows - 1 : SIZE_MAX, &block);
 	kgb_styled_print_all(&block,
 			     kgb_terminal_is_capable(STDOUT_FILENO) && kgb_terminal_allows_color(),
 			     &text);
 	return print(&text, exit_code);
 }
 
-/** Its own exit status; of a run that lives 0. */
-static int status_of(const struct kgb_followed_run *run)
+/** That of the run, or the worst of the series; 0 while a process works on them. */
+static int status_of(const struct kgb_cli *cli, const struct kgb_followed *followed)
 {
-	if (run->is_held)
-		return KGB_EXIT_OK;
-	if (!kgb_followed_run_is_cut_off(run))
-		return run->state.exit_code;
-	kgb_warn(
-		"run '%s' was cut off: it has no end, and no process works on it; continue with: kgb-agent resume %s",
-		run->dir.name, run->dir.name);
-	return EXIT_CUT_OFF;
+	int exit_code = KGB_EXIT_OK;
+	if (kgb_followed_is_held(followed))
+		return exit_code;
+	if (kgb_followed_is_cut_off(followed)) {
+		const char *what = followed->shown.name ? "series" : "run";
+		KGB_AUTO(free) char *name = kgb_series_run_name(followed->path);
+		KGB_AUTO(free) char *word = kgb_cli_run_word(cli, followed->path);
+		kgb_warn(
+			"%s '%s' was cut off: it has no end, and no process works on it; continue with: kgb-agent resume %s",
+			what, name, word);
+		return EXIT_CUT_OFF;
+	}
+	for (size_t i = 0; i < followed->n; i++)
+		if (followed->runs[i].state.exit_code > exit_code)
+			exit_code = followed->runs[i].state.exit_code;
+	return exit_code;
 }
 
 /* ---- one document ---- */
@@ -101,43 +108,57 @@ static void put_remaining(struct kgb_jsonw *w, const char *key, const struct kgb
 		      r->high * scale);
 }
 
-static int print_json(const struct kgb_followed_run *run)
+static void put_run(struct kgb_jsonw *w, const struct kgb_followed_run *run)
+{
+	KGB_AUTO(buf) struct kgb_buf progress = KGB_BUF_INIT(0);
+	kgb_progress_render(&run->state, &progress);
+	kgb_jsonw_put(w, "{run: %s, path: %s, is_held: %hhd, is_cut_off: %hhd, progress:",
+		      run->dir.name, run->dir.path, run->is_held, kgb_followed_run_is_cut_off(run));
+	kgb_jsonw_raw(w, progress.ptr);
+	kgb_jsonw_object_end(w);
+}
+
+static int print_json(const struct kgb_cli *cli, const struct kgb_followed *followed)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	KGB_AUTO(buf) struct kgb_buf progress = KGB_BUF_INIT(0);
 	struct kgb_forecast forecast;
 	struct kgb_jsonw w;
-	kgb_forecast(&run->state, kgb_wall_ms(), &forecast);
-	kgb_progress_render(&run->state, &progress);
+	kgb_forecast(&followed->shown, kgb_wall_ms(), &forecast);
 	kgb_jsonw_init(&w, &text, 2);
-	kgb_jsonw_put(&w, "{schema: 'kgb.watch/1', path: %s, is_held: %hhd, is_cut_off: %hhd",
-		      run->dir.path, run->is_held, kgb_followed_run_is_cut_off(run));
+	kgb_jsonw_put(
+		&w, "{schema: 'kgb.watch/1', path: %s, status: %s, is_held: %hhd, is_cut_off: %hhd",
+		followed->path, kgb_shown_status(&followed->shown), kgb_followed_is_held(followed),
+		kgb_followed_is_cut_off(followed));
 	put_remaining(&w, "seconds_left", &forecast.ms, 1e-3);
 	kgb_jsonw_put(&w, "cost_usd: %g", forecast.usd_spent);
 	put_remaining(&w, "cost_usd_in_all", &forecast.usd, 1);
-	kgb_jsonw_put(&w, "progress:");
-	kgb_jsonw_raw(&w, progress.ptr);
-	kgb_jsonw_object_end(&w);
+	kgb_jsonw_put(&w, "runs: [");
+	for (size_t i = 0; i < followed->n; i++)
+		put_run(&w, &followed->runs[i]);
+	kgb_jsonw_put(&w, "]}");
 	kgb_buf_addc(&text, '\n');
-	return kgb_cli_print(&text, status_of(run));
+	return kgb_cli_print(&text, status_of(cli, followed));
 }
 
 /* ---- plain lines ---- */
 
 struct plain {
+	bool is_series; /* a line begins with the label of its run */
 	int exit_code;
 	bool is_over; /* stdout takes no more */
 };
 
-static void on_event(void *payload, const struct kgb_run_state *state,
+static void on_event(void *payload, const struct kgb_followed_run *run,
 		     const struct kgb_op_state *op, const char *type)
 {
 	struct plain *plain = payload;
 	struct kgb_event_line line;
 	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	if (plain->is_over || !kgb_event_line_make(state, op, type, &line))
+	if (plain->is_over || !kgb_event_line_make(&run->state, op, type, &line))
 		return;
+	if (plain->is_series)
+		kgb_buf_addf(&raw, "%s ", run->dir.name);
 	kgb_event_line_print(&line, &raw);
 	kgb_event_line_release(&line);
 	kgb_escape(&text, raw.ptr, raw.len);
@@ -153,47 +174,50 @@ static bool wait_or_lose_reader(void)
 }
 
 /** The block, a line for each event from now on, and the block at the end. */
-static int follow_plainly(struct kgb_followed_run *run)
+static int follow_plainly(const struct kgb_cli *cli, struct kgb_followed *followed)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct plain plain = {0};
-	plain.is_over = print_block(run, &plain.exit_code) < 0;
-	const bool has_news = run->is_held;
-	while (run->is_held && !plain.is_over && !signal_seen) {
+	struct plain plain = {.is_series = followed->shown.name != NULL};
+	plain.is_over = print_block(followed, &plain.exit_code) < 0;
+	const bool has_news = kgb_followed_is_held(followed);
+	while (kgb_followed_is_held(followed) && !plain.is_over && !signal_seen) {
 		plain.is_over = wait_or_lose_reader();
-		if (kgb_followed_run_read(run, on_event, &plain, &err) < 0)
+		if (kgb_followed_read(followed, on_event, &plain, &err) < 0)
 			return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	}
-	if (plain.is_over || (has_news && !signal_seen && print_block(run, &plain.exit_code) < 0))
+	if (plain.is_over ||
+	    (has_news && !signal_seen && print_block(followed, &plain.exit_code) < 0))
 		return plain.exit_code;
-	return signal_seen ? 128 + (int)signal_seen : status_of(run);
+	return signal_seen ? 128 + (int)signal_seen : status_of(cli, followed);
 }
 
 /* ---- the whole terminal ---- */
 
-static void draw(const struct kgb_followed_run *run)
+static void draw(const struct kgb_followed *followed)
 {
 	size_t rows = 0, columns = 0;
 	kgb_full_screen_size(&rows, &columns);
 	KGB_AUTO(styled) struct kgb_styled block = KGB_STYLED(columns);
-	lay(run, rows > 1 ? rows - 1 : 1, &block);
-	kgb_full_screen_draw(&block, rows > 1 ? "q leaves; the run goes on" : "");
+	lay(followed, rows > 1 ? rows - 1 : 1, &block);
+	kgb_full_screen_draw(&block, rows == 1              ? ""
+				     : followed->shown.name ? "q leaves; the series goes on"
+							    : "q leaves; the run goes on");
 }
 
-/** Until the run ends or the user leaves: whether the user did. */
-static int follow_on_screen(struct kgb_followed_run *run, bool *left, struct kgb_err *err)
+/** Until nothing works on the runs or the user leaves: whether the user did. */
+static int follow_on_screen(struct kgb_followed *followed, bool *left, struct kgb_err *err)
 {
 	enum kgb_full_screen_wake wake = KGB_FULL_SCREEN_SIZE;
 	int64_t drawn_second = 0, n_drawn = 0;
-	while (run->is_held && wake != KGB_FULL_SCREEN_LEAVE && !signal_seen) {
+	while (kgb_followed_is_held(followed) && wake != KGB_FULL_SCREEN_LEAVE && !signal_seen) {
 		const int64_t second = kgb_wall_ms() / 1000;
-		if (wake == KGB_FULL_SCREEN_SIZE || second != drawn_second ||
-		    run->read.n_records != n_drawn)
-			draw(run);
+		const int64_t n_records = kgb_followed_n_records(followed);
+		if (wake == KGB_FULL_SCREEN_SIZE || second != drawn_second || n_records != n_drawn)
+			draw(followed);
 		drawn_second = second;
-		n_drawn = run->read.n_records;
+		n_drawn = n_records;
 		wake = kgb_full_screen_wait(POLL_MS);
-		if (kgb_followed_run_read(run, NULL, NULL, err) < 0)
+		if (kgb_followed_read(followed, NULL, NULL, err) < 0)
 			return -1;
 	}
 	*left = wake == KGB_FULL_SCREEN_LEAVE;
@@ -201,7 +225,8 @@ static int follow_on_screen(struct kgb_followed_run *run, bool *left, struct kgb
 }
 
 /** The terminal keeps what was seen last. */
-static int leave_screen(struct kgb_followed_run *run, int rc, bool left, const struct kgb_err *err)
+static int leave_screen(const struct kgb_cli *cli, struct kgb_followed *followed, int rc, bool left,
+			const struct kgb_err *err)
 {
 	int exit_code = KGB_EXIT_OK;
 	kgb_full_screen_close();
@@ -209,38 +234,42 @@ static int leave_screen(struct kgb_followed_run *run, int rc, bool left, const s
 		return kgb_cli_fail(err, KGB_EXIT_USAGE);
 	if (signal_seen == SIGHUP)
 		return 128 + SIGHUP; /* the terminal is gone */
-	if (print_block(run, &exit_code) < 0)
+	if (print_block(followed, &exit_code) < 0)
 		return exit_code;
 	if (signal_seen)
 		return 128 + (int)signal_seen;
-	return left ? KGB_EXIT_OK : status_of(run);
+	return left ? KGB_EXIT_OK : status_of(cli, followed);
+}
+
+static int follow(const struct kgb_cli *cli, struct kgb_followed *followed)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	bool left = false;
+	catch_signals();
+	if (!kgb_full_screen_open())
+		return follow_plainly(cli, followed);
+	const int rc = follow_on_screen(followed, &left, &err);
+	return leave_screen(cli, followed, rc, left, &err);
 }
 
 static int watch(struct kgb_cli *cli)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_followed_run run;
+	struct kgb_followed followed;
 	const char *name = cli->operators.n > 0 ? cli->operators.items[0] : NULL;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&cli->config);
-	bool left = false;
 	int exit_code = KGB_EXIT_OK;
-	if (kgb_followed_run_open(&run, runs, name, &err) < 0)
+	if (kgb_followed_open(&followed, runs, name, &err) < 0)
 		return kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	if (cli->flags.json) {
-		exit_code = print_json(&run);
-	} else if (cli->flags.once || !run.is_held) {
-		if (print_block(&run, &exit_code) == 0)
-			exit_code = status_of(&run);
+		exit_code = print_json(cli, &followed);
+	} else if (cli->flags.once || !kgb_followed_is_held(&followed)) {
+		if (print_block(&followed, &exit_code) == 0)
+			exit_code = status_of(cli, &followed);
 	} else {
-		catch_signals();
-		if (kgb_full_screen_open()) {
-			const int rc = follow_on_screen(&run, &left, &err);
-			exit_code = leave_screen(&run, rc, left, &err);
-		} else {
-			exit_code = follow_plainly(&run);
-		}
+		exit_code = follow(cli, &followed);
 	}
-	kgb_followed_run_release(&run);
+	kgb_followed_release(&followed);
 	return exit_code;
 }
 
@@ -251,23 +280,25 @@ static const struct kgb_opt options[] = {
 };
 
 static const char help[] =
-	"Follows a run from another terminal until it ends: a bar, the time that is left and the cost, each with its range, the\n"
-	"operators that did not pass, and those that are worked on. The run is not disturbed; q or Ctrl-C leaves it alone.\n"
-	"Without a terminal, or with TERM=dumb, each event is a line. Without RUN: the latest.\n"
+	"Follows a run or a series from another terminal until it ends: a bar, the time that is left and the cost, each with its\n"
+	"range, the runs of a series, the operators that did not pass, and those that are worked on. Nothing is disturbed; q or\n"
+	"Ctrl-C leaves the run alone. Without a terminal, or with TERM=dumb, each event is a line. Without RUN: the latest,\n"
+	"with its series.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent watch\n"
 	"  kgb-agent watch runs/normal_cc_KernelGenBench_20261121T080000Z_0a1b --once\n"
+	"  kgb-agent watch series_KernelGenBench_20261121T080000Z_0a1b\n"
 	"  ssh -t machine kgb-agent watch --runs-dir /data/runs\n"
 	"\n"
-	"exit status: of the run when it ends; 0 when you leave, or --once shows a run that goes on; 137 when its process ended\n"
-	"without a word (kill -9, loss of power); 130 after Ctrl-C; 2 usage\n";
+	"exit status: of the run when it ends (of a series the worst); 0 when you leave, or --once shows a run that goes on; 137\n"
+	"when its process ended without a word (kill -9, loss of power); 130 after Ctrl-C; 2 usage, or the run was removed\n";
 
 const struct kgb_command kgb_watch_command = {
 	.usage = {.name = "watch",
 		  .positional = "[RUN]",
 		  .max_positional = 1,
-		  .summary = "Follow a run from another terminal",
+		  .summary = "Follow a run or series from another terminal",
 		  .help = help,
 		  .options = options},
 	.one = "run",

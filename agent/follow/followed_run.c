@@ -1,30 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/follow/followed_run.h"
 
+#include <limits.h>
+
 #include "agent/report/progress.h"
 #include "base/formats/json.h"
 #include "base/limits.h"
 #include "base/system/fs.h"
 
 struct reading {
-	struct kgb_run_state *state;
-	kgb_run_log_fn fn;
+	struct kgb_followed_run *run;
+	kgb_followed_fn fn;
 	void *payload;
 };
 
 static int on_record(void *payload, const struct kgb_journal_record *record, struct kgb_err *err)
 {
 	const struct reading *reading = payload;
-	if (kgb_run_state_fold(reading->state, record, err) < 0)
+	struct kgb_followed_run *run = reading->run;
+	if (kgb_run_state_fold(&run->state, record, err) < 0)
 		return -1;
 	const char *name = kgb_json_str(record->data, "operator", NULL);
-	const struct kgb_op_state *op = name ? kgb_run_state_op(reading->state, name) : NULL;
+	const struct kgb_op_state *op = name ? kgb_run_state_op(&run->state, name) : NULL;
 	if (reading->fn)
-		reading->fn(reading->payload, reading->state, op, record->type);
+		reading->fn(reading->payload, run, op, record->type);
 	return 0;
 }
 
-/** What the agents do now is in progress.json alone. Without the file it is not known. */
+/** What becomes of an operator now. What is no count is none. */
+static void read_present(const cJSON *node, struct kgb_op_state *op)
+{
+	snprintf(op->doing, sizeof(op->doing), "%s", kgb_json_str(node, "doing", ""));
+	const int64_t n_queued = kgb_json_i64(node, "judge.queued", 0);
+	const int64_t n_judging = kgb_json_i64(node, "judge.running", 0);
+	op->n_queued = n_queued > 0 && n_queued <= INT_MAX ? (int)n_queued : 0;
+	op->n_judging = n_judging > 0 && n_judging <= INT_MAX ? (int)n_judging : 0;
+}
+
+/** What the agents and the judges do now is in progress.json alone. Without the file it is not
+ * known. */
 static void read_doing(struct kgb_followed_run *run)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -42,20 +56,23 @@ static void read_doing(struct kgb_followed_run *run)
 		return;
 	cJSON_ArrayForEach(node, kgb_json_get(progress, "operators")) {
 		struct kgb_op_state *op = kgb_run_state_op(&run->state, node->string);
-		if (op && op->status == KGB_OP_RUNNING)
-			snprintf(op->doing, sizeof(op->doing), "%s",
-				 kgb_json_str(node, "doing", ""));
+		if (op)
+			read_present(node, op);
 	}
 }
 
-int kgb_followed_run_read(struct kgb_followed_run *run, kgb_run_log_fn fn, void *payload,
+int kgb_followed_run_read(struct kgb_followed_run *run, kgb_followed_fn fn, void *payload,
 			  struct kgb_err *err)
 {
-	struct reading reading = {&run->state, fn, payload};
+	struct reading reading = {run, fn, payload};
 	/* Asked first: a process that has let go of the run writes no more. */
 	run->is_held = kgb_rundir_is_held(&run->dir);
 	if (kgb_journal_read_on(run->dir.fd, on_record, &reading, &run->read, err) < 0)
-		return kgb_ctx(err, "run '%s'", run->dir.name);
+		return err->kind == KGB_ERR_NOT_FOUND
+			       ? kgb_fail(err, KGB_ERR_NOT_FOUND,
+					  "run '%s' is gone: '%s' was removed", run->dir.name,
+					  run->dir.path)
+			       : kgb_ctx(err, "run '%s'", run->dir.name);
 	if (run->is_held)
 		read_doing(run);
 	return 0;

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "agent/store/events.h"
+#include "agent/store/journal.h"
 #include "agent/store/rundir.h"
+#include "agent/store/state.h"
 
 struct kgb_followed_run {
 	struct kgb_rundir dir;
@@ -20,12 +21,16 @@ struct kgb_followed_run {
 	struct timespec doing_read; /* when the progress.json that was read last was written */
 };
 
+/** Called after each event of a run, with the operator that it concerned (NULL: the run). */
+typedef void (*kgb_followed_fn)(void *payload, const struct kgb_followed_run *run,
+				const struct kgb_op_state *op, const char *type);
+
 /** Open a run as kgb_rundir_open does and read it as far as it goes. */
 KGB_MUST_CHECK int kgb_followed_run_open(struct kgb_followed_run *out, const char *runs_dir,
 					 const char *name, struct kgb_err *err);
-/** Read what was added. When is_held is false afterwards, that is all there will be. \param fn
- * Called after each event; NULL: nothing is called. */
-KGB_MUST_CHECK int kgb_followed_run_read(struct kgb_followed_run *run, kgb_run_log_fn fn,
+/** Read what was added. When is_held is false afterwards, that is all there will be. NOT_FOUND when
+ * the folder of the run was removed. \param fn NULL: nothing is called. */
+KGB_MUST_CHECK int kgb_followed_run_read(struct kgb_followed_run *run, kgb_followed_fn fn,
 					 void *payload, struct kgb_err *err);
 /** It has no end, and no process works on it: it was killed, or its machine went down. */
 bool kgb_followed_run_is_cut_off(const struct kgb_followed_run *run);

@@ -277,13 +277,16 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.env.iterations = s->run.iterations,
 		.env.max_attempts = 1,
 	};
+	const struct kgb_display_run shown = {.log = r->log};
 	const struct kgb_sched_spec spec = {
 		.runs = &run,
 		.n_runs = 1,
 		.devices = &r->devices,
 		.device_count = r->n_specs < MAX_AT_A_TIME ? (int)r->n_specs : MAX_AT_A_TIME,
 		.max_questions = (int)s->model.concurrency,
-		.status_style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO,
+		.display = {.runs = &shown,
+			    .n_runs = 1,
+			    .style = r->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO},
 		.gateway = {.mode = KGB_GATEWAY_REPLAY},
 	};
 	int rc = kgb_sched_drive(&spec, outcome, err);

@@ -108,14 +108,11 @@ static void fill_shared(const struct kgb_run_plans *plans, struct kgb_sched_spec
 {
 	const struct kgb_run_plan *first = plans->items[0];
 	const struct kgb_settings *s = &first->cli->config.settings;
-	const bool is_quiet = first->cli->flags.quiet;
 	spec->devices = &first->devices;
 	spec->device_count = first->judges;
 	spec->max_judges = first->judges;
 	spec->max_questions = (int)s->model.concurrency;
-	spec->status_style = is_quiet       ? KGB_DISPLAY_QUIET
-			     : plans->n > 1 ? KGB_DISPLAY_PLAIN
-					    : KGB_DISPLAY_AUTO;
+	spec->display.style = first->cli->flags.quiet ? KGB_DISPLAY_QUIET : KGB_DISPLAY_AUTO;
 	spec->gateway = (struct kgb_gateway_spec){
 		.mode = first->gateway_mode,
 		.allow_provider_tools = s->gateway.provider_tools,
@@ -131,13 +128,13 @@ static void fill_shared(const struct kgb_run_plans *plans, struct kgb_sched_spec
 	fill_accounts(plans, &spec->gateway.accounts);
 }
 
-int kgb_run_drive(const struct kgb_run_plans *plans, struct kgb_sched_outcome *outcomes,
-		  struct kgb_err *err)
+int kgb_run_drive(const struct kgb_run_plans *plans, const struct kgb_display_spec *shown,
+		  struct kgb_sched_outcome *outcomes, struct kgb_err *err)
 {
 	const struct kgb_run_plan *first = plans->items[0];
 	struct part *parts = kgb_xcalloc(plans->n, sizeof(*parts));
 	struct kgb_sched_run *runs = kgb_xcalloc(plans->n, sizeof(*runs));
-	struct kgb_sched_spec spec = {.runs = runs, .n_runs = plans->n};
+	struct kgb_sched_spec spec = {.runs = runs, .n_runs = plans->n, .display = *shown};
 	struct kgb_arena arena = {0};
 	for (size_t i = 0; i < plans->n; i++)
 		fill_run(plans->items[i], &parts[i], &runs[i]);
@@ -180,9 +177,11 @@ int kgb_run_carry_out(struct kgb_run_plan *plan, const char *method, bool is_new
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	} else {
 		struct kgb_run_plans alone = {.items = &plan, .n = 1};
+		const struct kgb_display_run run = {.log = plan->log};
+		const struct kgb_display_spec shown = {.runs = &run, .n_runs = 1};
 		kgb_run_announce_model(plan);
 		kgb_info("run %s", plan->dir.path);
-		exit_code = kgb_run_drive(&alone, &outcome, &err) < 0 && !outcome.fatal
+		exit_code = kgb_run_drive(&alone, &shown, &outcome, &err) < 0 && !outcome.fatal
 				    ? kgb_cli_fail(&err, KGB_EXIT_INTERNAL)
 				    : kgb_run_report(plan, &outcome);
 	}

@@ -6,7 +6,6 @@
 #include "agent/report/results.h"
 #include "agent/report/terminal.h"
 #include "agent/run/run_stages.h"
-#include "agent/store/series.h"
 #include "base/formats/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -23,11 +22,7 @@ static void add_table(const char *run_path, const struct kgb_run_state *state, s
 
 static void print_how_to_continue(const struct kgb_run_plan *plan, bool broke_off)
 {
-	/* By its name a run is found only where runs are looked for. */
-	bool by_name = kgb_str_eq(kgb_config_origin(&plan->cli->config, "paths.runs"), "default");
-	KGB_AUTO(free)
-	char *run = by_name ? kgb_series_run_name(plan->dir.path)
-			    : kgb_xasprintf("'%s'", plan->dir.path);
+	KGB_AUTO(free) char *run = kgb_cli_run_word(plan->cli, plan->dir.path);
 	bool has_agent = kgb_run_is_made(kgb_run_log_state(plan->log));
 	KGB_AUTO(free)
 	char *resume = kgb_xasprintf("continue with: kgb-agent resume %s, or ", run);

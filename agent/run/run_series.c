@@ -379,15 +379,6 @@ static int print_table(const struct series *series, const struct kgb_table *tabl
 	return kgb_cli_print(&text, exit_code);
 }
 
-/** How the user names the series: by its name only where runs are looked for. */
-static char *name_of(const struct series *series)
-{
-	const char *slash = strrchr(series->path, '/');
-	return kgb_str_eq(kgb_config_origin(&series->cli->config, "paths.runs"), "default") && slash
-		       ? kgb_xstrdup(slash + 1)
-		       : kgb_xasprintf("'%s'", series->path);
-}
-
 /** What became of a run; one without anything to do has nothing. */
 static const struct kgb_sched_outcome *outcome_of(const struct series *series,
 						  const struct kgb_sched_outcome *outcomes,
@@ -405,7 +396,7 @@ static const struct kgb_sched_outcome *outcome_of(const struct series *series,
 static int report(const struct series *series, const struct kgb_sched_outcome *outcomes)
 {
 	struct kgb_table table = KGB_TABLE(columns);
-	KGB_AUTO(free) char *name = name_of(series);
+	KGB_AUTO(free) char *name = kgb_cli_run_word(series->cli, series->path);
 	const char *reported = NULL;
 	int exit_code = 0, signo = 0;
 	bool broke_off = false;
@@ -436,12 +427,18 @@ static int drive(const struct series *series)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_sched_outcome *outcomes = kgb_xcalloc(series->plans.n + 1, sizeof(*outcomes));
+	KGB_VEC(struct kgb_display_run) runs = {0};
 	int exit_code = 0;
-	if (series->plans.n > 0 && kgb_run_drive(&series->plans, outcomes, &err) < 0 &&
+	KGB_VEC_FOREACH(member, &series->members)
+		KGB_VEC_ADD(&runs, (struct kgb_display_run){(*member)->plan.log, (*member)->label});
+	const struct kgb_display_spec shown = {
+		.runs = runs.items, .n_runs = runs.n, .series = strrchr(series->path, '/') + 1};
+	if (series->plans.n > 0 && kgb_run_drive(&series->plans, &shown, outcomes, &err) < 0 &&
 	    !outcomes[0].fatal)
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_INTERNAL);
 	else
 		exit_code = report(series, outcomes);
+	KGB_VEC_RELEASE(&runs);
 	kgb_free(outcomes);
 	return exit_code;
 }
@@ -526,6 +523,8 @@ int kgb_run_series_resume(struct kgb_cli *cli, const char *path, const struct kg
 	if (reopen(&series, runs, &err) < 0) {
 		exit_code = kgb_cli_fail(&err, KGB_EXIT_USAGE);
 	} else {
+		if (series.plans.n > 0)
+			kgb_run_announce_model(series.plans.items[0]);
 		if (series.plans.n == 0)
 			kgb_info("series %s is complete already", path);
 		else

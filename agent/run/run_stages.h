@@ -22,8 +22,10 @@ struct kgb_run_plans {
 	size_t n, cap;
 };
 /** Let the scheduler do the work of these runs, one at least, whose operators take turns. The first
- * has the settings that they share. \param outcomes one for each. */
+ * has the settings that they share. \param shown The runs that the terminal shows; the style is
+ * chosen here. \param outcomes one for each plan. */
 KGB_MUST_CHECK int kgb_run_drive(const struct kgb_run_plans *plans,
+				 const struct kgb_display_spec *shown,
 				 struct kgb_sched_outcome *outcomes, struct kgb_err *err);
 /** Say when the model is the built-in script. */
 void kgb_run_announce_model(const struct kgb_run_plan *plan);

@@ -43,7 +43,6 @@ struct run {
 	struct kgb_attempt_env env;
 	struct kgb_budget budget; /* of the run */
 	struct kgb_progress *progress;
-	struct kgb_display *status;
 	struct kgb_breaker breaker;
 	bool halted; /* no attempt begins; what runs goes on to its end */
 	struct kgb_sched_outcome outcome;
@@ -74,6 +73,7 @@ struct sched {
 	struct slots slots; /* that runs share */
 	int n_generating, n_verifying;
 	struct kgb_processes processes;
+	struct kgb_display *display; /* of all runs */
 	int64_t started_ms; /* monotonic */
 	int64_t delayed_until_ms; /* monotonic; no attempt starts before */
 	struct kgb_gateway *gateway;
@@ -476,8 +476,6 @@ static void finish_run(struct run *run)
 		outcome->fatal = true;
 		outcome->err = err;
 	}
-	if (run->status)
-		kgb_display_close(run->status);
 	if (run->progress && kgb_progress_close(run->progress, &err) < 0 && !outcome->fatal) {
 		outcome->fatal = true;
 		outcome->err = err;
@@ -494,6 +492,7 @@ static void on_part_closed(void *payload)
 		uv_close((uv_handle_t *)&sched->signals[i], NULL);
 	for (size_t i = 0; i < sched->spec->n_runs; i++)
 		finish_run(&sched->runs[i]);
+	kgb_display_close(sched->display);
 }
 
 static void on_pump_closed(uv_handle_t *handle)
@@ -653,15 +652,12 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 {
 	for (size_t i = 0; i < sched->spec->n_runs; i++) {
 		struct run *run = &sched->runs[i];
-		const struct kgb_display_spec display = {.log = run->env.log,
-							 .label = run->spec->label,
-							 .style = sched->spec->status_style};
 		if (kgb_progress_start(&run->progress, &sched->loop, run->env.log, run->env.dir->fd,
-				       err) < 0 ||
-		    kgb_display_start(&run->status, &sched->loop, &display, err) < 0)
+				       err) < 0)
 			return -1;
 	}
-	if (start_shared(sched, err) < 0)
+	if (kgb_display_start(&sched->display, &sched->loop, &sched->spec->display, err) < 0 ||
+	    start_shared(sched, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sched->spec->n_runs; i++)
 		fill_env(&sched->runs[i]);

@@ -26,7 +26,7 @@ struct kgb_sched_item {
 
 /** One of the runs. */
 struct kgb_sched_run {
-	const char *label; /* before its lines; NULL: it is the only one */
+	const char *label; /* before its messages; NULL: it is the only one */
 	struct kgb_attempt_env env; /* its members before `loop` */
 	const struct kgb_sched_item *items;
 	size_t n_items;
@@ -47,7 +47,7 @@ struct kgb_sched_spec {
 	int device_count; /* operators at a time */
 	int max_judges; /* verifications at a time */
 	int max_questions; /* to a bare model at a time */
-	enum kgb_display_style status_style;
+	struct kgb_display_spec display; /* also of runs that have nothing left to do */
 	struct kgb_gateway_spec gateway; /* used when something is generated */
 	struct kgb_judge_request judge_request; /* what all verifications have in common */
 };

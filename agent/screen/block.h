@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The block that shows how a run stands: a bar, what is left and spent, the operators that did not
- * pass, those that are worked on. The run's own terminal and `kgb-agent watch` draw the same lines.
+ * The block that shows how runs stand: a bar over all of them, what is left and spent, a line for
+ * each run of a series, the operators that did not pass, those that are worked on. The terminal of
+ * the runs and `kgb-agent watch` draw the same lines.
  */
 #ifndef KGB_AGENT_SCREEN_BLOCK_H
 #define KGB_AGENT_SCREEN_BLOCK_H
 
 #include "agent/report/styled.h"
 #include "agent/screen/forecast.h"
-#include "agent/store/state.h"
+#include "agent/screen/shown.h"
 
 struct kgb_block_view {
 	size_t rows; /* lines at most; the block always has one */
 	int64_t now_ms; /* wall clock */
 	const struct kgb_forecast *forecast;
-	bool is_cut_off; /* the run has no end, and no process works on it */
 };
 
 /** Lay it out in lines of out->width columns. What does not fit is counted: "+N more". */
-void kgb_block_lay(const struct kgb_run_state *state, const struct kgb_block_view *view,
+void kgb_block_lay(const struct kgb_shown *shown, const struct kgb_block_view *view,
 		   struct kgb_styled *out);
 
-/** Columns for the operators' names: as many as the longest of the plan needs, within reason. */
-size_t kgb_block_names(const struct kgb_run_state *state, size_t width);
+/** Columns before an operator's line. */
+struct kgb_block_columns {
+	size_t label; /* 0: there is one run */
+	size_t name;
+};
+/** As many as the longest label and name of the plans need, within reason. */
+struct kgb_block_columns kgb_block_columns(const struct kgb_shown *shown, size_t width);
+/** Add the label of a run as a cell, if there is one, and a gap; of a label that is too long the
+ * end stays, where the number of the repetition is. */
+void kgb_block_add_label(const char *label, size_t columns, struct kgb_styled *out);
 
 /** "0:07", "12:05", "1:02:03": fixed enough not to jump about; returns out. */
 #define KGB_CLOCK_LEN 32

@@ -15,10 +15,17 @@
 /* A forecast of a thousand operators takes 50 ms, in which the loop does nothing else. */
 #define FORECAST_MS 5000
 
+/** What listens to the log of one run. */
+struct listener {
+	struct kgb_display *display;
+	const char *label; /* borrowed; NULL: none */
+};
+
 struct kgb_display {
 	uv_timer_t timer;
-	struct kgb_run_log *log; /* borrowed */
-	const char *label; /* borrowed; NULL: none */
+	struct listener *listeners; /* owned; one for each run */
+	struct kgb_shown_run *runs; /* owned */
+	struct kgb_shown shown; /* of these runs */
 	enum kgb_display_style style;
 	bool dirty;
 	bool closing;
@@ -95,11 +102,10 @@ static void add_lines(const struct kgb_display *display, const struct kgb_styled
 static void draw(struct kgb_display *display, const struct kgb_styled *above)
 {
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
-	const struct kgb_run_state *state = kgb_run_log_state(display->log);
 	const int64_t now_ms = kgb_wall_ms();
 	update_screen(display);
 	if (now_ms >= display->forecast_ms + FORECAST_MS) {
-		kgb_forecast(state, now_ms, &display->forecast);
+		kgb_forecast(&display->shown, now_ms, &display->forecast);
 		display->forecast_ms = now_ms;
 	}
 	/* The last column is left free: terminals differ in where the cursor is after it. */
@@ -107,7 +113,7 @@ static void draw(struct kgb_display *display, const struct kgb_styled *above)
 	const size_t rows = display->rows - display->rows / 4;
 	const struct kgb_block_view view = {
 		.rows = rows > 1 ? rows - 1 : 1, .now_ms = now_ms, .forecast = &display->forecast};
-	kgb_block_lay(state, &view, &block);
+	kgb_block_lay(&display->shown, &view, &block);
 	add_rewind(display, &out);
 	if (above)
 		add_lines(display, above, &out);
@@ -140,28 +146,29 @@ static void on_log_after(void *payload)
 		draw(display, NULL);
 }
 
-static void print_plain(const struct kgb_display *display, const struct kgb_event_line *line)
+static void print_plain(const struct kgb_event_line *line, const char *label)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	kgb_event_line_print(line, &text);
-	kgb_info("%s%s%s", display->label ? display->label : "", display->label ? " " : "",
-		 text.ptr);
+	kgb_info("%s%s%s", label ? label : "", label ? " " : "", text.ptr);
 }
 
-static void print_in_columns(struct kgb_display *display, const struct kgb_run_state *state,
-			     const struct kgb_event_line *line)
+static void print_in_columns(const struct listener *listener, const struct kgb_event_line *line,
+			     int64_t elapsed_ms)
 {
+	struct kgb_display *display = listener->display;
 	update_screen(display);
 	KGB_AUTO(styled) struct kgb_styled lines = KGB_STYLED(display->columns - 1);
-	kgb_event_line_lay(line, state->updated_ms - state->started_ms,
-			   kgb_block_names(state, lines.width), &lines);
+	kgb_event_line_lay(line, elapsed_ms, listener->label,
+			   kgb_block_columns(&display->shown, lines.width), &lines);
 	draw(display, &lines);
 }
 
 static void on_event(void *payload, const struct kgb_run_state *state,
 		     const struct kgb_op_state *op, const char *type)
 {
-	struct kgb_display *display = payload;
+	const struct listener *listener = payload;
+	struct kgb_display *display = listener->display;
 	if (display->closing)
 		return;
 	display->dirty = true;
@@ -170,18 +177,32 @@ static void on_event(void *payload, const struct kgb_run_state *state,
 		return;
 	const bool wanted = line.is_end || !display->is_terse;
 	if (wanted && display->style == KGB_DISPLAY_PLAIN)
-		print_plain(display, &line);
+		print_plain(&line, listener->label);
 	else if (wanted)
-		print_in_columns(display, state, &line);
+		print_in_columns(listener, &line,
+				 state->updated_ms - kgb_shown_started_ms(&display->shown));
 	kgb_event_line_release(&line);
+}
+
+static void add_runs(struct kgb_display *display, const struct kgb_display_spec *spec)
+{
+	display->listeners = kgb_xcalloc(spec->n_runs, sizeof(*display->listeners));
+	display->runs = kgb_xcalloc(spec->n_runs, sizeof(*display->runs));
+	for (size_t i = 0; i < spec->n_runs; i++) {
+		const struct kgb_display_run *run = &spec->runs[i];
+		display->listeners[i] = (struct listener){display, run->label};
+		display->runs[i] = (struct kgb_shown_run){.state = kgb_run_log_state(run->log),
+							  .label = run->label};
+		if (display->style != KGB_DISPLAY_QUIET)
+			kgb_run_log_listen(run->log, on_event, &display->listeners[i]);
+	}
+	display->shown = (struct kgb_shown){spec->series, display->runs, spec->n_runs};
 }
 
 int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 		      const struct kgb_display_spec *spec, struct kgb_err *err)
 {
 	struct kgb_display *display = kgb_xcalloc(1, sizeof(*display));
-	display->log = spec->log;
-	display->label = spec->label;
 	display->style = resolve_style(spec->style);
 	display->is_terse =
 		kgb_terminal_is_capable(STDERR_FILENO) && !kgb_log_enabled(KGB_LOG_VERBOSE);
@@ -200,8 +221,7 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 	}
 	/* The block shows a run, it does not keep one alive. */
 	uv_unref((uv_handle_t *)&display->timer);
-	if (display->style != KGB_DISPLAY_QUIET)
-		kgb_run_log_listen(spec->log, on_event, display);
+	add_runs(display, spec);
 	*out = display;
 	return 0;
 }
@@ -210,6 +230,8 @@ static void on_closed(uv_handle_t *handle)
 {
 	struct kgb_display *display = handle->data;
 	KGB_VEC_RELEASE(&display->drawn);
+	kgb_free(display->listeners);
+	kgb_free(display->runs);
 	kgb_free(display);
 }
 

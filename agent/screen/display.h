@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a run looks like while it lives, on stderr. On a terminal: a line in columns for what ended
- * or failed (with -v for every event), and below them a block that shows how the run stands,
+ * What runs look like while they live, on stderr. On a terminal: a line in columns for what ended
+ * or failed (with -v for every event), and below them a block that shows how the runs stand,
  * redrawn in place at most ten times a second. Elsewhere: one plain line for each event. Colours
  * only on a terminal, never with NO_COLOR or TERM=dumb, and never without words.
  */
@@ -19,15 +19,21 @@ enum kgb_display_style {
 	KGB_DISPLAY_QUIET, /* nothing */
 };
 
+struct kgb_display_run {
+	struct kgb_run_log *log;
+	const char *label; /* before each of its lines; NULL: it is the only one */
+};
+
+/** Texts and logs are borrowed until the display is closed. */
 struct kgb_display_spec {
-	struct kgb_run_log *log; /* borrowed */
-	const char *label; /* before each plain line, where several runs are shown; borrowed; NULL:
-			      none */
+	const struct kgb_display_run *runs; /* one at least; copied */
+	size_t n_runs;
+	const char *series; /* its name; NULL: it is one run */
 	enum kgb_display_style style;
 };
 
 struct kgb_display;
-/** Listens to the log and hooks base/log. */
+/** Listens to the logs and hooks base/log. */
 KGB_MUST_CHECK int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 				     const struct kgb_display_spec *spec, struct kgb_err *err);
 /** Erases the block, unhooks the log and closes; freed by the loop's next turn. */

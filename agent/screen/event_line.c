@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "agent/report/common.h"
-#include "agent/screen/block.h"
 #include "agent/store/chains.h"
 #include "base/formats/json.h"
 #include "base/mem.h"
@@ -273,14 +272,15 @@ void kgb_event_line_print(const struct kgb_event_line *line, struct kgb_buf *out
 		kgb_buf_addf(out, "%s%s", line->after_event, line->figures.ptr);
 }
 
-void kgb_event_line_lay(const struct kgb_event_line *line, int64_t elapsed_ms, size_t names,
-			struct kgb_styled *out)
+void kgb_event_line_lay(const struct kgb_event_line *line, int64_t elapsed_ms, const char *label,
+			struct kgb_block_columns columns, struct kgb_styled *out)
 {
 	char clock[KGB_CLOCK_LEN];
 	kgb_styled_line(out);
 	kgb_styled_addf(out, KGB_STYLE_FAINT, "%*s  ", KGB_CLOCK_COLUMNS,
 			kgb_clock_format(elapsed_ms, clock));
-	kgb_styled_cell(out, KGB_STYLE_PLAIN, line->subject, names);
+	kgb_block_add_label(label, columns.label, out);
+	kgb_styled_cell(out, KGB_STYLE_PLAIN, line->subject, columns.name);
 	kgb_styled_add(out, KGB_STYLE_PLAIN, "  ");
 	kgb_styled_add(out, line->style, line->event.ptr);
 	if (line->figures.len == 0)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "agent/report/styled.h"
+#include "agent/screen/block.h"
 #include "agent/store/state.h"
 #include "base/buf.h"
 
@@ -29,10 +30,10 @@ bool kgb_event_line_make(const struct kgb_run_state *state, const struct kgb_op_
 			 const char *type, struct kgb_event_line *out);
 /** Append it without a line end. */
 void kgb_event_line_print(const struct kgb_event_line *line, struct kgb_buf *out);
-/** Lay it out in columns: the time since the start, operator, event, figures in at most three
- * lines. \param names Columns of the operators' names. */
-void kgb_event_line_lay(const struct kgb_event_line *line, int64_t elapsed_ms, size_t names,
-			struct kgb_styled *out);
+/** Lay it out in columns: the time since the start, the run's label if it has one, operator, event,
+ * figures in at most three lines. */
+void kgb_event_line_lay(const struct kgb_event_line *line, int64_t elapsed_ms, const char *label,
+			struct kgb_block_columns columns, struct kgb_styled *out);
 void kgb_event_line_release(struct kgb_event_line *line);
 void kgb_auto_event_line(struct kgb_event_line *line);
 

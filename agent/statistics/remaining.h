@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What is left of work that consists of many pieces alike, some of them under way: time, or money.
+ * What is left of work that consists of many pieces, some of them under way: time, or money.
  */
 #ifndef KGB_AGENT_STATISTICS_REMAINING_H
 #define KGB_AGENT_STATISTICS_REMAINING_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Fewer ended pieces show no spread: nothing is foretold of them. */
+/** Fewer ended pieces of a kind show no spread: nothing is foretold of them. */
 #define KGB_REMAINING_LEAST 3
 
 /** What one piece of work has taken so far, in any unit. */
@@ -17,22 +17,34 @@ struct kgb_piece {
 	bool ended; /* else it is under way and takes more than that */
 };
 
-/** NaN: fewer than KGB_REMAINING_LEAST pieces have ended. */
+/** Pieces that are alike: some of them foretell the others. */
+struct kgb_work {
+	const struct kgb_piece *pieces; /* ended or under way; borrowed */
+	size_t n;
+	size_t n_waiting;
+	size_t n_places; /* of its own, for so many pieces at the same time; 0: it shares places */
+	double limit; /* where a piece is ended that has not ended before; 0: none is known */
+};
+
+/** NaN: of a kind of which something is left, fewer than KGB_REMAINING_LEAST pieces have ended. */
 struct kgb_remaining {
 	double median, low,
 		high; /* of all work that is left; quantiles 5 % and 95 %, which hold the
 			 truth in about four of five simulated runs (docs/statistics.md) */
 };
 
-/** What the pieces under way and `n_waiting` others take from now on, by 200 simulations. Each
- * draws the known pieces with replacement (Efron 1981, censored pairs stay together), estimates
- * from them how much a piece takes (Kaplan and Meier 1958, so that long pieces under way count),
- * and draws from that estimate: a piece under way given what it has taken, a waiting one afresh.
- * Beyond the largest known amount the rest is exponential, with all amounts by the number of ends
- * as its mean. \param at_a_time Pieces that are worked on at the same time: the result is the time
- * until the last one ends, when each free place takes the next piece. 0: the result is the sum. The
- * simulations are the same for the same input. */
-struct kgb_remaining kgb_remaining(const struct kgb_piece *pieces, size_t n, size_t n_waiting,
-				   size_t at_a_time);
+/** When the last piece ends, from now on, where each free place takes the next piece that waits;
+ * kinds that share places take turns. By up to 200 simulations, of which each
+ * - draws the known pieces of a kind with replacement (Efron 1981, censored pairs stay together);
+ * - estimates from them how much a piece takes: as Kaplan and Meier (1958) do up to the longest
+ *   piece that has ended, so that long pieces under way count, and beyond it by the most likely
+ *   log-normal distribution, up to the limit;
+ * - draws from that estimate: a piece under way given what it has taken, a waiting one afresh.
+ * They are the same for the same input. \param n_shared Places that kinds without places of their
+ * own share; one at least when there are such kinds. */
+struct kgb_remaining kgb_remaining_time(const struct kgb_work *kinds, size_t n_kinds,
+					size_t n_shared);
+/** The same for what all pieces take together from now on. */
+struct kgb_remaining kgb_remaining_sum(const struct kgb_work *kinds, size_t n_kinds);
 
 #endif

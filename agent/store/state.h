@@ -175,9 +175,7 @@ struct kgb_op_state {
 	const char *error_message;
 	int64_t changed_ms; /* time of the last event that concerned it */
 	char doing[96]; /* by its agent now, as the CLI's last event; "" in a replay */
-	/* Verifications of its kernels that wait for a judge now, and that a judge works on: checks,
-	 * rounds, samples, the final one. 0 in a replay. */
-	int n_queued, n_judging;
+	int n_queued, n_judging; /* verifications of its kernels now, of all kinds; not replayed */
 };
 
 enum kgb_run_end {
@@ -275,8 +273,7 @@ int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt);
 /** What budgets count for all its attempts; requests that were open when kgb-agent died count as
  * what had been reserved for them. */
 void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos);
-/** Milliseconds of all ended attempts; of a bare model, which waits for verdicts, of its answers.
- */
+/** Milliseconds of all ended attempts; of a bare model, that waits for verdicts, of its answers. */
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
 
 /** Geometric mean of the speedups of operators that passed, and how many have one; 0: none. */

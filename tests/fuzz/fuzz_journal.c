@@ -17,15 +17,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** The block keeps to its rows and columns, whatever the journal holds. */
-static void draw_block(const struct kgb_run_state *state)
+/** The block of one run, or of a series of two, keeps to its rows and columns, whatever the journal
+ * holds. */
+static void draw_block(const struct kgb_run_state *state, size_t n_runs)
 {
 	KGB_AUTO(styled) struct kgb_styled block = KGB_STYLED(60);
 	struct kgb_forecast forecast;
 	const struct kgb_block_view view = {
 		.rows = 12, .now_ms = 1800000000000, .forecast = &forecast};
-	kgb_forecast(state, view.now_ms, &forecast);
-	kgb_block_lay(state, &view, &block);
+	const struct kgb_shown_run runs[] = {{.state = state, .label = "a-1"},
+					     {.state = state, .label = "b-1", .is_cut_off = true}};
+	const struct kgb_shown shown = {
+		.name = n_runs > 1 ? "series" : NULL, .runs = runs, .n = n_runs};
+	kgb_forecast(&shown, view.now_ms, &forecast);
+	kgb_block_lay(&shown, &view, &block);
 	KGB_ASSERT(block.columns.n <= view.rows);
 	KGB_VEC_FOREACH(columns, &block.columns)
 		KGB_ASSERT(*columns <= block.width);
@@ -45,7 +50,8 @@ static void read_all(const char *text, size_t len)
 	kgb_progress_render(&state, &out);
 	kgb_results_render(&state, 0, &out);
 	kgb_results_table(&state, "/run", 60, false, &out);
-	draw_block(&state);
+	draw_block(&state, 1);
+	draw_block(&state, 2);
 	struct kgb_run_counts counts;
 	kgb_run_state_count(&state, &counts);
 	KGB_ASSERT(counts.completed + counts.failed + counts.running + counts.pending ==

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='watch: a run followed from another terminal, which tmux plays'
+test_description='watch: a run or a series followed from another terminal, which tmux plays'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch tmux
@@ -55,8 +55,8 @@ test_expect_success 'JSON has what the block shows' '
 	python3 -c "
 import json
 document = json.load(open(\"out.json\"))
-assert document[\"progress\"] == json.load(open(\"$fixtures/progress.json\"))
-assert (document[\"is_held\"], document[\"is_cut_off\"]) == (False, False)
+assert [run[\"progress\"] for run in document[\"runs\"]] == [json.load(open(\"$fixtures/progress.json\"))]
+assert (document[\"status\"], document[\"is_held\"], document[\"is_cut_off\"]) == (\"interrupted\", False, False)
 "
 '
 
@@ -136,5 +136,97 @@ test_expect_success 'when the run ends, watch ends with its status: on a termina
 	test_grep "^completed [0-9:]*  OFFLINE" out &&
 	test_grep "^aten::mm: attempt 1 ended after .*, no kernel" out &&
 	test_wait_for 20 shows last "^completed [0-9:]*  OFFLINE"
+'
+
+# ---- verifications ----
+
+mkdir checks
+find "$KGB_TEST_SOURCE_DIR/tests/honest/aten__add" -name '*.py' | sort | head -n 1 | xargs -I{} cp {} checks/kernel.py
+printf '#!/bin/sh\ncp "$(dirname "$0")/kernel.py" . && kgb-verify\n' >checks/run && chmod +x checks/run
+test_expect_success 'a check of the agent and the final verification show when a judge works on them' '
+	{ code=0 && KGB_COMMAND_BIN=$TRASH/checks kgb-agent add -m command --runs-dir checked >out 2>err || code=$?; echo "$code" >checked.status; } &
+	test_background="$test_background $!"
+	for _ in $(seq 2000); do
+		test ! -s checked.status || break
+		kgb-agent watch --runs-dir checked --once >>seen 2>/dev/null || true
+		sleep 0.1
+	done
+	test_equal 0 "$(cat checked.status)" status
+	test_grep "^ aten::add  running      [0-9:]*  judging" seen && test_grep "^ aten::add  verifying    [0-9:]*  judging" seen &&
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/progress.schema.json" checked/*/progress.json &&
+	python3 -c "
+import glob, json
+document = json.load(open(glob.glob(\"checked/*/progress.json\")[0]))
+assert document[\"operators\"][\"aten::add\"][\"judge\"] == {\"queued\": 0, \"running\": 0}
+"
+'
+
+# ---- a series ----
+
+series_pid() { sed -n 's/^process \([0-9]*\) .*/\1/p' many/series_*/command-1/lock; }
+# rows NAME: what two terminals show alike of a series: counts, runs and operators without their times.
+rows() { sed -n -e "/^x 2 not/p" -e "/^ command-/{s/ [0-9]*:[0-9]*$//;p;}" "$1" | cut -c1-78; }
+test_expect_success 'a series on a terminal: a line for each run, and labels before operators' '
+	open series 80 24 "KGB_COMMAND_BIN=$TRASH/agent kgb-agent add,mm,silu -m command --repeat 2 --skip-verify --device-count 6 --runs-dir many" &&
+	test_wait_for 30 shows series "^x 2 not passed  > 4 running  (2 failed)$" &&
+	test_grep "^running [0-9:]*  OFFLINE  series_KernelGenBench_[^ ]*  2 runs$" series &&
+	test_grep "^\[x*>*\] 2/6  33 %$" series &&
+	test_grep "^ command-1  running      1/3  0 generated  1 not passed  .0.00$" series &&
+	test_grep "^ command-2  aten::add   failed       agent.no_kernel: " series &&
+	test_grep "^ command-2  aten::silu  running      [0-9:]*$" series &&
+	test_grep "^   *[0-9:]*  command-1  aten::add   attempt 1  ended after .*agent.ok" series &&
+	test_no_grep "kgb-agent: " series
+'
+test_expect_success 'watch shows the block of the series, by its name and as the latest run; a run of it alone has no labels' '
+	name=$(basename many/series_*) &&
+	open watch 80 24 "kgb-agent watch --runs-dir many" &&
+	test_wait_for 20 shows watch "^q leaves; the series goes on$" &&
+	rows series >of_series && rows watch >of_watch && diff of_series of_watch && test "$(wc -l <of_watch)" -eq 9 &&
+	kgb-agent watch "$name" --runs-dir many --once >out && rows out | diff of_watch - &&
+	kgb-agent watch "many/$name" --once >out && rows out | diff of_watch - &&
+	kgb-agent watch "$name/command-2" --runs-dir many --once >out &&
+	test_grep "^running [0-9:]*  OFFLINE  command-2$" out && test_grep "^ aten::silu  running " out && test "$(wc -l <out)" -eq 7
+'
+test_expect_success 'the block of a series follows the size of its terminal' '
+	terminals resize-window -t watch -x 40 -y 8 &&
+	test_wait_for 20 shows watch "^ +[0-9] more running$" && test "$(sed -n 1p watch | cut -c1-2)" = "[x" && test_no_grep ".\{41\}" watch &&
+	terminals resize-window -t watch -x 40 -y 16 &&
+	test_wait_for 20 shows watch "^ comma~-2  aten::add " && test_no_grep ".\{41\}" watch &&
+	terminals resize-window -t watch -x 120 -y 30 &&
+	test_wait_for 20 shows watch "^\[x*>\{70,\}\] 2/6  33 %$" && test "$(grep -c "^ command-[12]  aten::.* running" watch)" -eq 4
+'
+test_expect_success 'JSON of a series has its runs, and plain lines begin with the label' '
+	kgb-agent watch --runs-dir many --json >out.json &&
+	python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/watch.schema.json" out.json &&
+	python3 -c "
+import json
+document = json.load(open(\"out.json\"))
+assert [(run[\"run\"], run[\"progress\"][\"summary\"][\"running\"]) for run in document[\"runs\"]] == [(\"command-1\", 2), (\"command-2\", 2)]
+assert (document[\"status\"], document[\"is_held\"]) == (\"running\", True)
+"
+'
+test_expect_success 'after kill -9 of the series, watch names the command that continues all of it' '
+	kill -KILL "$(series_pid)" && ended watch 137 &&
+	test_wait_for 20 shows watch "many/series_Kernel" && test_grep "^cut off [0-9:]*  OFFLINE  series_" watch &&
+	test_grep "^ command-2  cut off      1/3  0 generated  1 not passed  .0.00$" watch &&
+	terminals kill-session -t series
+'
+test_expect_success 'a series that goes on is watched with its earlier runs, to its end and status' '
+	open resumed 80 24 "KGB_COMMAND_BIN=$TRASH/short kgb-agent resume --runs-dir many --device-count 1" &&
+	test_wait_for 30 shows resumed "^ command-[12]  aten::mm    running " &&
+	test_grep "^ command-1  running      [12]/3  0 generated  [12] not passed  .0.00$" resumed &&
+	test_expect_code 1 kgb-agent watch --runs-dir many >out 2>err &&
+	test_grep "^command-2 aten::silu: attempt 2 ended after .*, no kernel" out &&
+	test_grep "^completed [0-9:]*  OFFLINE  series_.*  2 runs$" out &&
+	test_grep "^ command-2  completed    3/3  0 generated  3 not passed  .0.00$" out && ended resumed 1
+'
+
+# ---- runs that are removed ----
+
+test_expect_success 'when the folder of a run is removed, watch ends and says so' '
+	cp -r hostile hold && rm -rf hold/run && python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/hold_run.py" hold/run & holder=$! &&
+	test_wait_for 20 test -s hold/run/journal.jsonl &&
+	open gone 80 12 "kgb-agent watch --runs-dir hold" && test_wait_for 20 shows gone "^q leaves" &&
+	rm -rf hold/run && ended gone 2 && test_wait_for 20 shows gone "run .run. is gone" && kill "$holder"
 '
 test_done

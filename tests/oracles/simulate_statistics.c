@@ -204,30 +204,40 @@ static bool method_alarm(void)
 	return kgb_attribute_to_methods(outcomes, 176, 5, NULL, 0).p <= 0.05;
 }
 
-/** A run of n operators in six slots, seen when 10 % to 70 % of its mean time is over: whether the
- * range holds its true end. \param draw How long one operator takes. */
-static bool end_in_range(size_t n, double mean, double (*draw)(void))
+/** A run whose end is foretold. */
+struct ended_run {
+	size_t n, n_slots;
+	double mean; /* of the time of an operator */
+	double (*draw)(void); /* how long one takes, unless it meets the limit */
+	double limit; /* 0: none */
+};
+
+/** A run, seen when 10 % to 70 % of its mean time is over: whether the range holds its true end. */
+static bool end_in_range(const struct ended_run *run)
 {
 	struct kgb_piece pieces[N_OPS];
-	double free_at[6] = {0}, end = 0;
-	const double now = mean * (double)n / 6 * (0.1 + 0.6 * kgb_rng_uniform(&rng));
-	size_t n_begun = 0;
-	for (size_t i = 0; i < n; i++) {
+	double free_at[N_OPS] = {0}, end = 0;
+	const double now = run->mean * (double)run->n / (double)run->n_slots *
+			   (0.1 + 0.6 * kgb_rng_uniform(&rng));
+	struct kgb_work work = {.pieces = pieces, .limit = run->limit};
+	for (size_t i = 0; i < run->n; i++) {
 		size_t slot = 0;
-		for (size_t k = 1; k < KGB_ARRAY_LEN(free_at); k++)
+		for (size_t k = 1; k < run->n_slots; k++)
 			slot = free_at[k] < free_at[slot] ? k : slot;
-		const double begun = free_at[slot];
-		free_at[slot] += draw();
+		const double begun = free_at[slot], takes = run->draw();
+		free_at[slot] += run->limit > 0 ? fmin(takes, run->limit) : takes;
 		end = fmax(end, free_at[slot]);
 		if (begun <= now)
-			pieces[n_begun++] = (struct kgb_piece){fmin(free_at[slot], now) - begun,
-							       free_at[slot] <= now};
+			pieces[work.n++] = (struct kgb_piece){fmin(free_at[slot], now) - begun,
+							      free_at[slot] <= now};
 	}
-	const struct kgb_remaining left = kgb_remaining(pieces, n_begun, n - n_begun, 6);
+	work.n_waiting = run->n - work.n;
+	const struct kgb_remaining left = kgb_remaining_time(&work, 1, run->n_slots);
 	/* Seen too early, or after its end: another run. */
 	if (isnan(left.median) || end <= now)
-		return end_in_range(n, mean, draw);
-	return holds(left.low, left.high, end - now);
+		return end_in_range(run);
+	/* A range of one value, the limit, holds it but for rounding. */
+	return holds(left.low - 1e-9 * end, left.high + 1e-9 * end, end - now);
 }
 
 static double log_normal(double sigma)
@@ -253,22 +263,48 @@ static double of_two_kinds(void)
 
 static bool end_of_alike(void)
 {
-	return end_in_range(80, exp(0.08), alike);
+	return end_in_range(&(struct ended_run){80, 6, exp(0.08), alike, 0});
 }
 
 static bool end_of_unlike(void)
 {
-	return end_in_range(80, exp(0.32), unlike);
+	return end_in_range(&(struct ended_run){80, 6, exp(0.32), unlike, 0});
 }
 
 static bool end_of_two_kinds(void)
 {
-	return end_in_range(80, 5.3, of_two_kinds);
+	return end_in_range(&(struct ended_run){80, 6, 5.3, of_two_kinds, 0});
 }
 
 static bool end_of_few(void)
 {
-	return end_in_range(20, exp(0.32), unlike);
+	return end_in_range(&(struct ended_run){20, 6, exp(0.32), unlike, 0});
+}
+
+static bool end_of_alike_at_once(void)
+{
+	return end_in_range(&(struct ended_run){80, 80, exp(0.08), alike, 0});
+}
+
+static bool end_of_unlike_at_once(void)
+{
+	return end_in_range(&(struct ended_run){80, 80, exp(0.32), unlike, 0});
+}
+
+static bool end_of_unlike_in_many_slots(void)
+{
+	return end_in_range(&(struct ended_run){80, 32, exp(0.32), unlike, 0});
+}
+
+/* The limit ends one of five. */
+static bool end_at_a_limit_at_once(void)
+{
+	return end_in_range(&(struct ended_run){80, 80, 1, unlike, 2});
+}
+
+static bool end_at_a_limit(void)
+{
+	return end_in_range(&(struct ended_run){80, 6, 1, unlike, 2});
 }
 
 /* Bounds are 4 standard errors of 1,000 runs about what is aimed at: 95 % is +- 2.8 points. A
@@ -306,6 +342,12 @@ static const struct {
 	{"the same, operators that differ much", "80", end_of_unlike, 0.75, 0.9},
 	{"the same, 70 % easy and 30 % ten times as long", "80", end_of_two_kinds, 0.75, 0.95},
 	{"the same, 20 operators that differ much", "80", end_of_few, 0.7, 0.9},
+	{"the same, 80 that differ much, 32 at a time", "80", end_of_unlike_in_many_slots, 0.7,
+	 0.98},
+	{"the same, 80 that differ little, all at once", "80", end_of_alike_at_once, 0.7, 0.98},
+	{"the same, 80 that differ much, all at once", "80", end_of_unlike_at_once, 0.7, 0.98},
+	{"the same, with a time limit that ends one of five", "80", end_at_a_limit_at_once, 0.7, 1},
+	{"the same, 6 at a time", "80", end_at_a_limit, 0.7, 0.98},
 };
 
 int main(void)
