@@ -403,6 +403,30 @@ static void test_the_seed_draws_order_and_masked_lanes(void **state)
 	assert_memory_equal(randoms[0], randoms[2], sizeof(randoms[0]));
 }
 
+static void test_a_buffer_may_begin_between_its_elements(void **state)
+{
+	KGB_AUTO(free)
+	char *text = module_text("%a: !tt.ptr<i64>", "%p = tt.get_program_id x : i32\n"
+						     "%q = tt.addptr %a, %p : !tt.ptr<i64>, i32\n"
+						     "%v = arith.extsi %p : i32 to i64\n"
+						     "tt.store %q, %v : !tt.ptr<i64>");
+	struct kgb_machine_program *program = parse_module(text);
+	struct arrays arrays = {.launch = {.grid = {N}, .finds_races = true}};
+	_Alignas(8) char memory[8 + 8 * N];
+	struct kgb_machine_fault fault;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	add_array(&arrays, memory + 4, sizeof(memory) - 4);
+	arrays.buffers[0].address += 4;
+	arrays.arguments[0].bits += 8;
+	if (run_arrays(&arrays, program, &fault, &err) < 0) /* no two of them share an element */
+		fail_msg("%s", err.msg);
+	for (int64_t i = 0; i < N; i++)
+		assert_memory_equal(memory + 8 + 8 * i, &i, 8);
+	kgb_machine_program_free(program);
+}
+
 static void test_launches_that_do_not_fit_are_refused(void **state)
 {
 	KGB_AUTO(free) char *text = module_text(SIGNATURE, "");
@@ -507,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
+		cmocka_unit_test(test_a_buffer_may_begin_between_its_elements),
 		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),
 		cmocka_unit_test(test_the_seed_draws_order_and_masked_lanes),
 		cmocka_unit_test(test_launches_that_do_not_fit_are_refused),
