@@ -165,6 +165,6 @@ void kgb_cpu_convert(enum kgb_dtype to_dtype, void *to, enum kgb_dtype from_dtyp
 			memcpy(to, made, n * to_size);
 		else if (to_dtype == KGB_DTYPE_BOOL) /* true where either part is not 0 */
 			for (size_t i = 0; i < n; i++)
-				((char *)to)[i] |= made[i];
+				((bool *)to)[i] |= made[i] != 0;
 	}
 }

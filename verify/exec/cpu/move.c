@@ -150,6 +150,7 @@ int kgb_cpu_torch_move(const struct kgb_cpu_memory *memory, const struct kgb_tor
 	}
 	if (kgb_torch_move_elements(move) == 0)
 		return 0;
+	KGB_ASSERT(places[0] && (places[1] || !move->is_copy));
 	simplify(&simple);
 	move_all(&simple, places[0], move->is_copy ? places[1] : NULL);
 	return 0;

@@ -92,7 +92,8 @@ static int check_ops(struct kgb_cpu_plan *plan, uint64_t *value, struct kgb_err 
 {
 	const struct kgb_window *window = plan->sent.window;
 
-	plan->programs = kgb_xcalloc(plan->sent.record.n_images + 1, sizeof(*plan->programs));
+	plan->programs =
+		kgb_xcalloc(plan->sent.record.n_images + 1, sizeof(struct kgb_machine_program *));
 	for (size_t i = 0; i < window->n_ops; i++) {
 		const struct kgb_op *op = &window->ops[i];
 		if (op->kind != KGB_OP_LAUNCH || check_launch(plan, &op->launch, err) == 0)
