@@ -261,6 +261,7 @@ JUDGE = ["kgb-judge", "kgb-launch", "_kgbrun"]
 INTEGRATION = {"t0320-provenance": ["provenance_driver", *JUDGE], "t0310-interpreter": JUDGE,
                "t0215-judge-trouble": ["kgb-agent", "kgb-verify", "kgb-confine", *JUDGE],
                "t0235-walls": ["kgb-agent", "kgb-launch", "kgb-confine", "kgb-verify"]}
+UNIT = {"test_gpu_health": ["test_gpu_health", "fake_nvml"], "test_torch_move": ["torch_move_library"]}
 
 
 def targets_of(test):
@@ -268,7 +269,7 @@ def targets_of(test):
     if kind == "unit":
         if (ROOT / "tests/unit/verify" / (name + ".py")).is_file():
             return []
-        return [name, "fake_nvml"] if name == "test_gpu_health" else [name]
+        return UNIT.get(name, [name])
     if kind == "fuzz":
         return ["fuzz_" + name]
     if kind == "gpu":

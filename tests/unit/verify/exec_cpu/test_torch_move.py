@@ -97,9 +97,10 @@ class Moves(unittest.TestCase):
         dst_view(sizes).copy_(src_view(sizes))
         mine = move("copy", [*dst_words, *src_words, len(sizes), *sizes, *dst[2], *src[2]], mine)
         view = side(mine, *dst)[1](sizes)
-        self.assertEqual(plain(view), plain(dst_view(sizes)))
+        # The differences that assertEqual would print take minutes to find.
+        self.assertTrue(plain(view) == plain(dst_view(sizes)), "other elements than torch's")
         view.copy_(dst_view(sizes))  # NaN: one may be another
-        self.assertEqual(mine, theirs, "something else was written")
+        self.assertTrue(mine == theirs, "something else was written")
 
     def test_every_type_becomes_every_other_as_in_torch(self):
         for source in DTYPES:
@@ -113,7 +114,7 @@ class Moves(unittest.TestCase):
 
     def test_strides_of_any_kind(self):
         draws = random.Random(5)
-        for _ in range(400):
+        for _ in range(200):
             source, target = draws.choice(DTYPES), draws.choice(DTYPES)
             sizes = [draws.choice([1, 2, 3, 5, 17]) for _ in range(draws.randrange(5))]
             dst_strides, step = [0] * len(sizes), draws.choice([1, 1, 2])
@@ -141,7 +142,7 @@ class Moves(unittest.TestCase):
                     mine = move("fill", head, memory)
                     if 0 not in sizes:
                         self.bits(side(memory, 64, dtype, strides)[1](sizes), value)
-                    self.assertEqual(mine, memory)
+                    self.assertTrue(mine == memory, "other bytes than torch's")
 
     @staticmethod
     def bits(view, value):
