@@ -293,6 +293,28 @@ class Attacks(unittest.TestCase):
                 self.assertTrue(type(result) is tuple or result.startswith("refused: "), result)
                 self.assertEqual("a constant expression makes" in result, name in TOO_LARGE, result)
 
+    def test_no_attribute_of_a_value_reaches_python(self):
+        """Everything without underscores that dir() lists for what a kernel can hold, read and called."""
+        values = {
+            "tl.load(x)": tl.tensor, "x": tl.tensor, "tl.float32": tl.dtype, "x.dtype": tl.pointer_type, "tl.zeros([4], tl.int32).type": tl.block_type,
+            "tl.constexpr(1)": tl.constexpr, "tl.constexpr(1).value": int, "'text'": str, "1.5": float, "True": bool, "(1, x)": tl.tuple,
+            "tl.load": tl.load, "tl.sum": tl.sum, "triton.cdiv": triton.cdiv, "k": from_source.hardened.FromText, "tl.range(3)": tl.range,
+            "tl.tensor": tl.tensor, "tl.extra.libdevice": tl.extra.libdevice}
+        cases = []
+        for expression, kind in values.items():
+            for name in (name for name in dir(kind) if not name.startswith("__")):
+                for form in ("%s.%s", "%s.%s(x, 'a')"):
+                    cases.append(kernel("y: tl.constexpr = " + form % (expression, name) + "\ntl.store(x, 0)"))
+        results = tried_all([(text, claims_of(text)) for text in cases], cpu_s=10 * CPU_S)
+        self.assertEqual(len(results), len(cases), results[-1:])
+        for text, (result, events) in zip(cases, results):
+            self.assertEqual(events, [], text)
+            self.assertTrue(type(result) is tuple or result.startswith("refused: "), (text, result))
+            if type(result) is tuple:
+                attribute = text.splitlines()[5].rpartition(".")[2]
+                self.assertFalse(attribute.startswith("_") or attribute in ("handle", "fn", "to_ir"), text)
+        self.assertGreater(len(cases), 500)
+
 
 class HostileClaims(unittest.TestCase):
     TEXT = kernel("tl.store(x, V)")
