@@ -489,6 +489,9 @@ tl.debug_barrier()"""))
         self.assertIn("noinline = true", result[0])
         self.assertEqual(result[1]["name"], "k_fp32")
 
+    def test_a_helper_may_have_private_names(self):
+        self.made(HEAD + "@triton.jit\ndef _f(_a, _b):\n    return _a + _b\n@triton.jit\ndef k(x):\n    tl.store(x, _f(1.0, _b=2.0))\n")
+
     def test_inline_assembly_is_counted(self):
         text = kernel("tl.store(x, tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [tl.load(x)], tl.float32, True, 1))")
         self.assertEqual(tried(text)[0][1]["asm"], 1)
