@@ -233,17 +233,18 @@ test_expect_success 'each round is shown the last answer and its check, and noth
 	jq -e ".summary.samples | has(\"pass_at_k\") == false and .missing == 0 and .answered == 6 and .refine_at_r[\"1\"].correct.value == 1
 		and (.refine_at_r | keys == [\"1\", \"2\", \"3\"])" "$run/results.json"
 '
-# valid FILE: it is a results.json by the schema.
-valid() { python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/results.schema.json" "$1"; }
+# valid FILE: it is a results.json by the schema. valid FILE progress: a progress.json.
+valid() { python3 "$KGB_TEST_SOURCE_DIR/tests/helpers/validate_schema.py" "$KGB_TEST_SOURCE_DIR/docs/schemas/${2:-results}.schema.json" "$1"; }
 test_expect_success 'results.json of samples and of rounds is that of its schema, and a wrong figure by k or round is refused' '
 	valid "$(run_dir alike)/results.json"
 	valid "$(run_dir rounds)/results.json"
+	valid "$(run_dir rounds)/progress.json" progress
 	jq ".summary.samples.refine_at_r |= with_entries(.key = \"r\" + .key)" "$(run_dir rounds)/results.json" >bad.json
 	test_expect_code 1 valid bad.json >out
 	test_grep "summary.samples.refine_at_r: .r1. is not in the schema" out
-	jq ".summary.samples.refine_at_r[\"2\"].correct.value = 1.5" "$(run_dir rounds)/results.json" >bad.json
+	jq ".operators[].samples.refine_at_r[\"2\"].correct = 1.5" "$(run_dir rounds)/results.json" >bad.json
 	test_expect_code 1 valid bad.json >out
-	test_grep "refine_at_r.2.correct.value: 1.5 is more than 1" out
+	test_grep "refine_at_r.2.correct: 1.5 is more than 1" out
 	jq "(.operators[].samples.pass_at_k[\"1\"]) = {}" "$(run_dir alike)/results.json" >bad.json
 	test_expect_code 1 valid bad.json >out
 	test_grep "pass_at_k.1: .compiles. is missing" out
