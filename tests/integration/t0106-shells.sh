@@ -31,6 +31,7 @@ test_expect_success 'runs are completed where a run is wanted' '
 	in_bash kgb-agent --skip-gen --run n && test_equal normal_cc_x_1 "$(cat out)" runs &&
 	mkdir -p runs/series_x/naive_cc-1 && : >runs/series_x/series.json && : >runs/series_x/naive_cc-1/journal.jsonl &&
 	in_bash kgb-agent resume s && test_equal "series_x series_x/naive_cc-1" "$(sort out | xargs)" "a series and its runs" &&
+	in_bash kgb-agent list --failed-of other,n && test_equal other,normal_cc_x_1 "$(cat out)" "several runs" &&
 	in_bash kgb-agent -m naive_cc,normal_o && test_equal naive_cc,normal_opencode "$(cat out)" "several methods"
 '
 
