@@ -44,7 +44,7 @@ test_expect_success 'runs of four methods, a run on the CPU, a run of a hostile 
 '
 
 test_expect_success 'a page is one file below 5 MB, and its document is valid' '
-	python3 "$helpers/make_runs.py" many --runs 20 --operators 210 --whole &&
+	python3 "$helpers/make_runs.py" many --runs 18 --operators 210 --whole &&
 	for page in runs cpu crowd many hostile; do
 		kgb-agent report $page -o $page.html >out && test_grep "^$page.html: [0-9]* runs*, [0-9]* operators, [0-9.]* MB.*; open it in a browser$" out &&
 		test "$(wc -c <$page.html)" -lt 5000000 &&
