@@ -12,7 +12,7 @@
 #include "base/time.h"
 
 #define REDRAW_MS 100
-/* A forecast of a thousand operators takes 50 ms, in which the loop does nothing else. */
+/* A forecast of a thousand operators takes up to 100 ms, in which the loop does nothing else. */
 #define FORECAST_MS 5000
 
 /** What listens to the log of one run. */

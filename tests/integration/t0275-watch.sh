@@ -179,21 +179,21 @@ test_expect_success 'a series on a terminal: a line for each run, and labels bef
 '
 test_expect_success 'watch shows the block of the series, by its name and as the latest run; a run of it alone has no labels' '
 	name=$(basename many/series_*) &&
-	open watch 80 24 "kgb-agent watch --runs-dir many" &&
-	test_wait_for 20 shows watch "^q leaves; the series goes on$" &&
-	rows series >of_series && rows watch >of_watch && diff of_series of_watch && test "$(wc -l <of_watch)" -eq 9 &&
+	open together 80 24 "kgb-agent watch --runs-dir many" &&
+	test_wait_for 20 shows together "^q leaves; the series goes on$" &&
+	rows series >of_series && rows together >of_watch && diff of_series of_watch && test "$(wc -l <of_watch)" -eq 9 &&
 	kgb-agent watch "$name" --runs-dir many --once >out && rows out | diff of_watch - &&
 	kgb-agent watch "many/$name" --once >out && rows out | diff of_watch - &&
 	kgb-agent watch "$name/command-2" --runs-dir many --once >out &&
 	test_grep "^running [0-9:]*  OFFLINE  command-2$" out && test_grep "^ aten::silu  running " out && test "$(wc -l <out)" -eq 7
 '
 test_expect_success 'the block of a series follows the size of its terminal' '
-	terminals resize-window -t watch -x 40 -y 8 &&
-	test_wait_for 20 shows watch "^ +[0-9] more running$" && test "$(sed -n 1p watch | cut -c1-2)" = "[x" && test_no_grep ".\{41\}" watch &&
-	terminals resize-window -t watch -x 40 -y 16 &&
-	test_wait_for 20 shows watch "^ comma~-2  aten::add " && test_no_grep ".\{41\}" watch &&
-	terminals resize-window -t watch -x 120 -y 30 &&
-	test_wait_for 20 shows watch "^\[x*>\{70,\}\] 2/6  33 %$" && test "$(grep -c "^ command-[12]  aten::.* running" watch)" -eq 4
+	terminals resize-window -t together -x 40 -y 8 &&
+	test_wait_for 20 shows together "^ +[0-9] more running$" && test "$(sed -n 1p together | cut -c1-2)" = "[x" && test_no_grep ".\{41\}" together &&
+	terminals resize-window -t together -x 40 -y 16 &&
+	test_wait_for 20 shows together "^ comma~-2  aten::add " && test_no_grep ".\{41\}" together &&
+	terminals resize-window -t together -x 120 -y 30 &&
+	test_wait_for 20 shows together "^\[x*>\{70,\}\] 2/6  33 %$" && test "$(grep -c "^ command-[12]  aten::.* running" together)" -eq 4
 '
 test_expect_success 'JSON of a series has its runs, and plain lines begin with the label' '
 	kgb-agent watch --runs-dir many --json >out.json &&
@@ -206,9 +206,9 @@ assert (document[\"status\"], document[\"is_held\"]) == (\"running\", True)
 "
 '
 test_expect_success 'after kill -9 of the series, watch names the command that continues all of it' '
-	kill -KILL "$(series_pid)" && ended watch 137 &&
-	test_wait_for 20 shows watch "many/series_Kernel" && test_grep "^cut off [0-9:]*  OFFLINE  series_" watch &&
-	test_grep "^ command-2  cut off      1/3  0 generated  1 not passed  .0.00$" watch &&
+	kill -KILL "$(series_pid)" && ended together 137 &&
+	test_wait_for 20 shows together "many/series_Kernel" && test_grep "^cut off [0-9:]*  OFFLINE  series_" together &&
+	test_grep "^ command-2  cut off      1/3  0 generated  1 not passed  .0.00$" together &&
 	terminals kill-session -t series
 '
 test_expect_success 'a series that goes on is watched with its earlier runs, to its end and status' '
