@@ -44,7 +44,7 @@ static void test_a_kernel_writes_into_the_arena_of_the_slot(void **state)
 
 static void test_blocks_hold_poison_until_an_op_writes(void **state)
 {
-	const uint64_t odd = POOL + (64 << 20) + 1003;
+	const uint64_t odd = POOL + (64 << 20) + 1005;
 	struct kgb_exec_request spec = run_spec(1, UINT64_C(0xfeedfacecafebeef));
 	struct kgb_buf record = record_begin(NULL);
 
