@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/** "0.1.0" */
+/** Such as "0.2.0". */
 const char *kgb_version(void);
 /** Several lines for --version. */
 void kgb_version_text(struct kgb_buf *out);
