@@ -9,8 +9,8 @@
 
 #include "base/vec.h"
 #include "verify/cuda/driver.h"
-#include "verify/trace/images.h"
-#include "verify/trace/table.h"
+#include "verify/recorder/images.h"
+#include "verify/recorder/table.h"
 
 struct kgb_kernel_param {
 	uint32_t offset, bytes;

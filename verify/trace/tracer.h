@@ -10,10 +10,10 @@
 
 #include "verify/cuda/driver.h"
 #include "verify/protocol/record.h"
+#include "verify/recorder/images.h"
+#include "verify/recorder/recorder.h"
+#include "verify/recorder/table.h"
 #include "verify/trace/functions.h"
-#include "verify/trace/images.h"
-#include "verify/trace/recorder.h"
-#include "verify/trace/table.h"
 
 #define KGB_TRACER_STICKY 16
 

@@ -2,7 +2,7 @@
 #include <elf.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/trace/images.h"
+#include "verify/recorder/images.h"
 
 #define FATBIN_MAGIC 0xba55ed50u
 #define WRAPPER_MAGIC 0x466243b1u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/base/support.h"
+#include "verify/recorder/table.h"
 #include "verify/trace/pool.h"
-#include "verify/trace/table.h"
 
 /* ---- A driver that keeps books ---- */
 

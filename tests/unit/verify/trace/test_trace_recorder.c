@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/trace/recorder.h"
+#include "verify/recorder/recorder.h"
 
 /* A recorder, the record's file, and two images that differ. */
 struct fixture {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/base/support.h"
-#include "verify/trace/table.h"
+#include "verify/recorder/table.h"
 
 /* ---- Keys, against a plain array ---- */
 

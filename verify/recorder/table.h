@@ -3,8 +3,8 @@
  * Numbers (addresses, handles) with a number each, sorted: the bytes of a live allocation, the
  * image of a handle.
  */
-#ifndef KGB_VERIFY_TRACE_TABLE_H
-#define KGB_VERIFY_TRACE_TABLE_H
+#ifndef KGB_VERIFY_RECORDER_TABLE_H
+#define KGB_VERIFY_RECORDER_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

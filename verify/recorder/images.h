@@ -3,15 +3,15 @@
  * The code images that the process has loaded: which handle (CUmodule, CUlibrary) came from which
  * bytes. Kernels are found by their handle, never by name: variants of one kernel share a name.
  */
-#ifndef KGB_VERIFY_TRACE_IMAGES_H
-#define KGB_VERIFY_TRACE_IMAGES_H
+#ifndef KGB_VERIFY_RECORDER_IMAGES_H
+#define KGB_VERIFY_RECORDER_IMAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "verify/trace/table.h"
+#include "verify/recorder/table.h"
 
 #define KGB_IMAGES_OWNED_MAX (UINT64_C(1) << 30) /* bytes of copies in all */
 #define KGB_IMAGE_IS_LIBRARY (UINT64_C(1) << 32) /* the handle is a CUlibrary, else a CUmodule */
@@ -46,6 +46,9 @@ KGB_MUST_CHECK int kgb_image_measure(const void *image, size_t limit, const unsi
  * or 0. Bytes that are known already get no second id. An image that cannot be recorded is kept as
  * refused. */
 void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *image);
+/** Same, for bytes of which it is known that they are an image, and how many. */
+void kgb_images_put(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *bytes,
+		    size_t len);
 /** Same, from a file. */
 void kgb_images_load_file(struct kgb_images *images, uint64_t flag, uint64_t handle,
 			  const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/trace/recorder.h"
+#include "verify/recorder/recorder.h"
 
 #include <errno.h>
 #include <stdarg.h>

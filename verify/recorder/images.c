@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/trace/images.h"
+#include "verify/recorder/images.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -125,21 +125,11 @@ static struct kgb_image_entry *find_bytes(const struct kgb_images *images,
 	return NULL;
 }
 
-void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *image)
+void kgb_images_put(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *bytes,
+		    size_t len)
 {
-	struct kgb_err err = KGB_ERR_INIT;
-	const unsigned char *bytes = NULL;
-	struct kgb_image_entry *entry;
-	size_t len = 0;
+	struct kgb_image_entry *entry = find_bytes(images, bytes, len);
 
-	if (kgb_image_measure(image, KGB_RECORD_IMAGE_BYTES_MAX, &bytes, &len, &err)) {
-		refuse(images, flag, handle,
-		       err.kind == KGB_ERR_LIMIT ? "image too long"
-						 : "image is no cubin or fatbin");
-		return;
-	}
-	KGB_ASSERT(bytes);
-	entry = find_bytes(images, bytes, len);
 	if (entry) {
 		bind_handle(images, flag, handle, entry);
 		return;
@@ -159,6 +149,21 @@ void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, 
 	}
 	entry->len = len;
 	bind_handle(images, flag, handle, entry);
+}
+
+void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *image)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	const unsigned char *bytes = NULL;
+	size_t len = 0;
+
+	if (kgb_image_measure(image, KGB_RECORD_IMAGE_BYTES_MAX, &bytes, &len, &err)) {
+		refuse(images, flag, handle,
+		       err.kind == KGB_ERR_LIMIT ? "image too long"
+						 : "image is no cubin or fatbin");
+		return;
+	}
+	kgb_images_put(images, flag, handle, bytes, len);
 }
 
 /* The whole file with zeros behind it, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/trace/table.h"
+#include "verify/recorder/table.h"
 
 #include <string.h>
 

@@ -2,14 +2,14 @@
 /** \file
  * Builds windows and appends them to the record's file, each whole or not at all. Not thread-safe.
  */
-#ifndef KGB_VERIFY_TRACE_RECORDER_H
-#define KGB_VERIFY_TRACE_RECORDER_H
+#ifndef KGB_VERIFY_RECORDER_RECORDER_H
+#define KGB_VERIFY_RECORDER_RECORDER_H
 
 #include "base/buf.h"
 #include "base/vec.h"
 #include "verify/protocol/record.h"
-#include "verify/trace/images.h"
-#include "verify/trace/table.h"
+#include "verify/recorder/images.h"
+#include "verify/recorder/table.h"
 
 struct kgb_recorder {
 	struct kgb_images *images; /* borrowed */
