@@ -50,8 +50,11 @@ int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python, str
 	KGB_AUTO(free) char *trace = kgb_path_join(self, "libkgb_trace.so");
 	if (access(trace, R_OK) == 0)
 		places->trace_library = kgb_path_real(trace, err);
+	KGB_AUTO(free) char *cpu_trace = kgb_path_join(self, "libkgb_cpu_trace.so");
+	places->cpu_trace_library = kgb_path_real(cpu_trace, err);
 	places->library = kgb_path_real(library, err);
-	if (!places->library || find_python(places, python, err) < 0) {
+	if (!places->cpu_trace_library || !places->library ||
+	    find_python(places, python, err) < 0) {
 		kgb_judge_paths_release(places);
 		return -1;
 	}
@@ -64,6 +67,7 @@ void kgb_judge_paths_release(struct kgb_judge_paths *places)
 	kgb_free(places->python);
 	kgb_free(places->library);
 	kgb_free(places->trace_library);
+	kgb_free(places->cpu_trace_library);
 	*places = (struct kgb_judge_paths){0};
 }
 

@@ -15,6 +15,7 @@
 #include "base/system/fs.h"
 #include "verify/cmd/cli.h"
 #include "verify/process/zygote.h"
+#include "verify/protocol/judge_request.h"
 
 enum { READY_MS = 120 * 1000 };
 
@@ -29,6 +30,7 @@ enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
 struct arguments {
 	const char *dir, *python, *device, *cupti;
+	int cpu; /* enum kgb_cpu_way */
 	int64_t spares; /* AS_DEVICE: as many as are good for it */
 	int64_t die_with_parent; /* number of that process; 0: do not */
 };
@@ -38,6 +40,8 @@ static const struct kgb_field arguments_table[] = {
 	ROW(STR, dir, "folder of the sockets", .required = true),
 	ROW(STR, python, "interpreter with torch and triton"),
 	ROW(STR, device, "cpu, cuda, cuda:N or auto"),
+	ROW(ENUM, cpu, "how kernels run without a GPU", .names = kgb_cpu_way_names,
+	    .def = "interpreter"),
 	ROW(STR, cupti, "libcupti.so.N"),
 	ROW(I64, spares, "workers of each kind that are made before they are needed",
 	    .min = AS_DEVICE, .max = SPARES_MAX, .def = "-1"),
@@ -66,10 +70,12 @@ static int parse(struct arguments *a, struct kgb_arena *arena, int argc, char **
 static int start(struct server *server, const struct arguments *a,
 		 const struct kgb_judge_paths *places, struct kgb_err *err)
 {
-	struct kgb_zygote_spec spec = {.python = places->python,
-				       .data_dir = places->data_dir,
-				       .library = places->library,
-				       .cupti = a->cupti};
+	struct kgb_zygote_spec spec = {
+		.python = places->python,
+		.data_dir = places->data_dir,
+		.library = places->library,
+		.cpu_trace_library = a->cpu == KGB_CPU_MACHINE ? places->cpu_trace_library : NULL,
+		.cupti = a->cupti};
 	enum kgb_role roles[KGB_N_ROLES]; /* that the device needs */
 	size_t n_roles = 0;
 

@@ -34,6 +34,8 @@ struct kgb_judge_options {
 	const char *library; /* _kgbrun.abi3.so; NULL with zygotes */
 	int device; /* number of the GPU, KGB_DEVICE_CPU: none. As the zygotes were started for */
 	const char *trace_library; /* libkgb_trace.so; with a GPU and cold zygotes only */
+	const char *cpu_trace_library; /* libkgb_cpu_trace.so; with request.cpu MACHINE and cold
+					  zygotes only */
 	enum kgb_baseline baseline;
 };
 

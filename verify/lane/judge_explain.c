@@ -161,6 +161,8 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Mask every tl.load and tl.store: offsets must stay below the number of elements.");
+	case KGB_WIRE_UNSUPPORTED:
+		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text, NULL);
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:
 		break;

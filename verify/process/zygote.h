@@ -48,6 +48,9 @@ struct kgb_zygote_spec {
 	const char *library; /* path of _kgbrun.abi3.so */
 	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
 	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
+	/** Path of libkgb_cpu_trace.so: without a GPU runners record, and run kernels in the
+	 * machine. NULL: in Triton's interpreter. */
+	const char *cpu_trace_library;
 	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
 	int spares; /* workers that are made before they are needed */
 	bool tells_sizes; /* references are asked for sizes without data: what that takes is

@@ -41,6 +41,8 @@ enum kgb_wire_status {
 	KGB_WIRE_BAD_REQUEST,
 	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
 	KGB_WIRE_COMPILE, /* an exception of Triton's compiler; text and line as above */
+	KGB_WIRE_UNSUPPORTED, /* a kernel has an operation that the machine does not execute; text
+				 names it */
 	KGB_WIRE_N_STATUSES,
 };
 

@@ -96,6 +96,7 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 					     .library = options->library,
 					     .device = options->device,
 					     .trace_library = options->trace_library,
+					     .cpu_trace_library = options->cpu_trace_library,
 					     .cupti = options->request.cupti};
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {

@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import mmap
 import os
-import re
 
 import numpy as np
 import torch
@@ -27,14 +26,12 @@ import host_code
 import interpreter_fixes
 import interpreter_speed
 import memory
+import torch_operators
 import wire
 
 KERNEL_ERROR = triton.runtime.errors.InterpreterError
 OUT_OF_BOUNDS = accesses.OutOfBounds
-# Operators that are registered as if they only called others, but read data themselves.
-COMPUTING = re.compile("aten::(tensor_split|max_pool1d|choose_qparams_optimized|_rowwise_prune|_saturate_weight_to_fp16|"
-                       "(fbgemm|_sobol_engine|quantized)_.*)")
-
+NOT_EXECUTABLE = ()  # what the interpreter cannot run is an error of the candidate
 
 COPIED = (torch.Tensor, bool, int, float, complex, list, tuple)
 
@@ -169,16 +166,6 @@ class Watch(TorchDispatchMode):
         return taken
 
 
-def composite_operators():
-    """Names of operators that only call others, which are recorded themselves."""
-    composite, names = {}, torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
-    names = frozenset(names)
-    for name in torch._C._dispatch_get_all_op_names():
-        base = name.partition(".")[0]
-        composite[base] = composite.get(base, True) and name in names
-    return frozenset(base for base, is_composite in composite.items() if is_composite and not COMPUTING.fullmatch(base))
-
-
 @contextlib.contextmanager
 def recorded():
     """A second log of torch operators, made by the dispatcher itself: it also has operators that run where modes are switched
@@ -284,7 +271,7 @@ def prepare():
     interpreter_speed.apply()
     hook_interpreter()
     hide_data()
-    STATE.parts_only = composite_operators()
+    STATE.parts_only = torch_operators.composite()
     STATE.composite = STATE.parts_only | {"aten::set_", "aten::detach_"}
     memory.warm_up()
     heap = memory.Heap()

@@ -28,7 +28,7 @@ class NoKernelError(Exception):
     """Never raised: kernels on a GPU fail by an exception of torch or by the end of the process."""
 
 
-KERNEL_ERROR = OUT_OF_BOUNDS = NoKernelError
+KERNEL_ERROR = OUT_OF_BOUNDS = NOT_EXECUTABLE = NoKernelError
 TRACE = None
 
 

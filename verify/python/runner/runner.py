@@ -2,16 +2,17 @@
 """The untrusted worker: imports a candidate's kernel.py and calls its functions on the judge's data.
 
 Runs in a jail (zygote.py). From the moment the candidate is imported nothing in this process can be trusted: its replies are
-data that the judge checks, and the verdict is made elsewhere. Code that depends on the device is in on_cpu.py and on_cuda.py.
+data that the judge checks, and the verdict is made elsewhere. Code that depends on the device is in on_cpu.py, on_machine.py and
+on_cuda.py.
 
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
     call    "entry", "args", "poison", "fill", "seed", "keep", "skip_all", "skip", "watch", "window", "parts": which bytes
             of the arena count (offset, length, ...)
-on a CPU
+in the interpreter
     history descriptor [out]: what lay in memory during the last call with "watch"; the reply's value is the number of bytes
-and on a GPU
+and on a GPU or in the machine
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
 """
 
@@ -28,10 +29,13 @@ from triton.runtime.errors import PTXASError
 import memory
 import wire
 
-if os.environ.get("KGB_DEVICE", "cpu") == "cpu":
-    import on_cpu as platform
-else:
+DEVICE = os.environ.get("KGB_DEVICE", "cpu")
+if DEVICE == "cuda":
     import on_cuda as platform
+elif DEVICE == "machine":
+    import on_machine as platform
+else:
+    import on_cpu as platform
 
 sys.path.append("/kgb/facts")
 import ast_facts  # noqa: E402
@@ -74,7 +78,9 @@ def reply_of_error(error):
     while isinstance(shown, platform.KERNEL_ERROR) and shown.__cause__ is not None:
         shown = shown.__cause__
     if isinstance(shown, platform.OUT_OF_BOUNDS):
-        return wire.Reply(wire.GUARD, str(shown), line)
+        return wire.Reply(wire.GUARD, str(shown), getattr(shown, "line", 0) or line)
+    if isinstance(shown, platform.NOT_EXECUTABLE):
+        return wire.Reply(wire.UNSUPPORTED, str(shown), line)
     if isinstance(shown, SystemExit):
         return wire.Reply(wire.EXIT, "sys.exit(%s)" % (shown.code,), line)
     text = describe(shown)
@@ -92,6 +98,7 @@ class Runner:
         self.source = source
         self.module = None
         self.platform = platform.Platform()
+        self.record_fd = -1
         self.kept = []  # results that the judge still counts as in use, also when memory is mapped anew
 
     def handle(self, request, fds):
@@ -109,6 +116,9 @@ class Runner:
 
     def do_record(self, request, fds):
         self.platform.record(request, fds[0])
+        if self.record_fd >= 0:
+            os.close(self.record_fd)
+        self.record_fd = fds[0]
         return wire.Reply()
 
     def do_history(self, request, fds):

@@ -46,7 +46,7 @@ LASTING_AT_FIRST = 1  # lanes share one
 FREE = b"free"
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
-HAS_GPU = os.environ.get("KGB_DEVICE", "cpu") != "cpu"
+HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
 SPARE_ROLES = ("runner", "reference")  # a baseline takes over memory before it makes a context
 SPARES, SPARE_TMP_BYTES = map(int, os.environ.get("KGB_SPARES", "0 0").split())
 

@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A runner on the CPU that records (verify/python/runner/on_machine.py): what candidates do becomes the operations that the record
+format has for it, and these make the results.
+
+    test_cpu_records.py FOLDER      with _kgbrun.abi3.so and libkgb_cpu_trace.so
+"""
+
+import importlib.util
+import os
+import pathlib
+import struct
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / path) for path in ("verify/python/runner", "verify/python/reference", "tests/helpers")]
+sys.dont_write_bytecode = True
+os.environ.pop("TRITON_INTERPRET", None)
+os.environ.update(KGB_DEVICE="machine", OMP_NUM_THREADS="1", TRITON_DEFAULT_FP_FUSION="1")
+try:
+    import torch
+    import triton  # noqa: F401
+except ImportError:
+    other = os.environ.get("KGB_PYTHON") or str(ROOT / ".deps" / "venv" / "bin" / "python")
+    if sys.executable == other or not os.access(other, os.X_OK):
+        print("skipped: no Python with torch and triton; ./bootstrap setup installs one")
+        sys.exit(1 if "torch" in os.environ.get("KGB_TESTS_MUST_RUN", "").split(",") else 77)
+    os.execv(other, [other, "-I", *sys.argv])
+
+FOLDER = pathlib.Path(sys.argv.pop())
+spec = importlib.util.spec_from_file_location("_kgbrun", FOLDER / "_kgbrun.abi3.so")
+sys.modules["_kgbrun"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["_kgbrun"])
+import cpu_trace  # noqa: E402
+
+cpu_trace.PATH = str(FOLDER / "libkgb_cpu_trace.so")
+import memory  # noqa: E402
+import runner  # noqa: E402
+import wire  # noqa: E402
+from records import read_record  # noqa: E402
+
+ARENA_BYTES = OUT_BYTES = 1 << 20
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n"
+# Lines of the file count from the end of HEAD.
+ADD = HEAD + """
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    tl.store(out + i, tl.load(x + i, mask=mask) + tl.load(y + i, mask=mask), mask=mask)
+"""
+
+
+def allowed():
+    """The operators of verify/policy/dispatch.yaml."""
+    text = (ROOT / "verify/policy/dispatch.yaml").read_text().split("allow_by_data:")[0]
+    return [line.strip()[2:] for line in text.splitlines() if line.strip().startswith("- ")]
+
+
+class Candidate:
+    """A kernel file in this process. Arguments of calls are tensors, which are copied to the arena."""
+
+    def __init__(self, text):
+        runner.KERNEL_PATH = os.path.join(TMP.name, "kernel.py")
+        self.runner = runner.Runner(text.encode())
+        self.arena, out, self.record = (os.memfd_create(name) for name in ("arena", "out", "record"))
+        self.out = os.dup(out)
+        os.truncate(self.arena, ARENA_BYTES)
+        os.truncate(out, OUT_BYTES)
+        self.ask("map", [os.dup(self.arena), out], arena_bytes=ARENA_BYTES, out_bytes=OUT_BYTES)
+        self.ask("load", entries=["call"], allow=allowed())
+
+    def ask(self, op, fds=(), **request):
+        reply = self.runner.handle({"op": op, **request}, list(fds))
+        if reply.status != wire.OK:
+            raise AssertionError("%s: %s" % (op, reply.text))
+        return reply
+
+    def call(self, *tensors, entry="call"):
+        """The reply; self.window and self.images have its work."""
+        described, at = [], 4096
+        for tensor in tensors:
+            data = bytes(tensor.contiguous().view(torch.uint8).numpy()) if tensor.numel() else b""
+            os.pwrite(self.arena, data, at)
+            described.append({"kind": "tensor", "at": at, "dtype": memory.DTYPE_NUMBERS[tensor.dtype],
+                              "elements": tensor.numel(), "sizes": list(tensor.shape),
+                              "strides": list(tensor.contiguous().stride()), "first": 0})
+            at += -(-len(data) // 4096) * 4096 + 4096
+        self.ask("record", [os.dup(self.record)], max_bytes=16 << 20)
+        self.before = os.pread(self.arena, ARENA_BYTES, 0)
+        reply = self.runner.handle(
+            {"op": "call", "entry": entry, "args": described, "poison": 90, "fill": 0xa5, "seed": 1, "keep": True,
+             "skip_all": False, "skip": [], "watch": False, "window": 1, "parts": [], "tune": False}, [])
+        windows, self.images = read_record(os.pread(self.record, 16 << 20, 0))
+        self.window = windows[1]
+        return reply
+
+    def results(self, reply):
+        found = []
+        for output in reply.outputs:
+            data = bytearray(os.pread(self.out, output.n_bytes, output.offset))
+            dtype = memory.TORCH_DTYPES[output.dtype]
+            found.append(memory.SHARED(data, dtype=dtype).reshape(output.sizes) if data else torch.empty(output.sizes, dtype=dtype))
+        return found
+
+    def ops(self):
+        return [op.fields.get("kernel", op.kind) if op.kind == "launch" else op.kind for op in self.window.ops]
+
+
+class Replay:
+    """Moves of a window, made once more in memory that holds other poison."""
+
+    def __init__(self, candidate):
+        self.memory = {memory.ARENA_ADDRESS: bytearray(candidate.before)}
+        for address, n_bytes, _, _ in candidate.window.blocks:
+            old = self.memory.get(address, b"")
+            self.memory[address] = bytearray(b"\x3c" * max(n_bytes, len(old)))
+        for op in candidate.window.ops:
+            getattr(self, op.kind)(op.fields)
+
+    def place(self, address):
+        return next((data, address - start) for start, data in self.memory.items() if start <= address < start + len(data))
+
+    def tensor(self, address, dtype, sizes, strides):
+        data, offset = self.place(address)
+        dtype = memory.TORCH_DTYPES[dtype]
+        n = memory.reach_of(sizes, strides)
+        return torch.as_strided(memory.SHARED(data, dtype=dtype, count=n, offset=offset), sizes, strides)
+
+    def upload(self, fields):
+        data, offset = self.place(fields["dst"])
+        data[offset:offset + fields["bytes"]] = fields["data"]
+
+    def launch(self, fields):
+        words = struct.unpack("<%dQ" % (len(fields["params"]) // 8), fields["params"])
+        if fields["kernel"] == "fill":
+            address, dtype, low, high, n, *rest = words
+            one = memory.SHARED(bytearray(struct.pack("<2Q", low, high)), dtype=memory.TORCH_DTYPES[dtype])[0]
+            self.tensor(address, dtype, rest[:n], rest[n:]).copy_(one)
+        else:
+            address, dtype, source, source_dtype, n, *rest = words
+            target = self.tensor(address, dtype, rest[:n], rest[n:2 * n])
+            target.copy_(self.tensor(source, source_dtype, rest[:n], rest[2 * n:]))
+
+    def result(self, output):
+        address = output.address + (memory.ARENA_ADDRESS if output.where == wire.ARENA else 0)
+        return self.tensor(address, output.dtype, output.sizes, output.strides)
+
+
+X = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+# Body of call(x), and its operations.
+MOVES = {
+    "return torch.empty_like(x).fill_(2)": ["fill"],
+    "return torch.zeros(3, 5, dtype=torch.int16)": ["fill"],
+    "return torch.full((2, 3), -1.5, dtype=torch.bfloat16), x.new_ones(4), torch.zeros_like(x)": ["fill", "fill", "fill"],
+    "return torch.full((3,), 1 + 2j), torch.full((3,), float('nan')), torch.ones(2, dtype=torch.bool)": ["fill"] * 3,
+    "return x.clone()": ["copy"],
+    "return x.t().contiguous()": ["copy"],
+    "return x.to(torch.float64), x.half(), x.long(), x.bool()": ["copy"] * 4,
+    "return x.contiguous(), x.view(24), x[1:].t(), x.expand(2, 4, 6), x.unsqueeze(0)": [],
+    "y = torch.zeros(4, 6)\n    y[1:, ::2] = x[:3, 3:]\n    return y": ["fill", "copy"],
+    "y = torch.empty(2, 4, 6, dtype=torch.float64)\n    y.copy_(x)\n    return y": ["copy"],
+    "y = torch.empty_like(x)\n    y[:] = 7\n    y[0] = x[1, 1]\n    return y": ["fill", "copy", "copy"],
+    "x[:, 1].zero_()\n    return x": ["fill"],
+    "y = torch.empty(3)\n    return y.fill_(torch.tensor(2.5))": ["fill", "copy"],
+    "return torch.tensor([1, 2, 3]), torch.arange(5, dtype=torch.int32), torch.tensor(3)": ["upload", "upload", "fill"],
+    "return torch.tensor([[1., 2.]]).to(torch.float16)": ["upload", "copy"],
+    "y = torch.empty(0)\n    y.resize_(2, 3)\n    y.fill_(1)\n    z = x.clone()\n    z.resize_(50)\n    z[24:] = 1\n"
+    "    return y, z": ["fill", "copy", "copy", "fill", "copy"],
+    "return x.reshape(6, 4), x.reshape(2, 2, 6).permute(2, 0, 1).reshape(-1)": ["copy"],
+}
+READS = ["x[0, 0].item()", "x.tolist()", "x.numpy()", "bool(x[0, 1])", "int(x[1, 1])", "str(x)", "x[1].tolist()"]
+
+
+class Moves(unittest.TestCase):
+    def test_fills_copies_and_uploads_make_the_results_from_other_poison(self):
+        for body, ops in MOVES.items():
+            with self.subTest(body=body):
+                candidate = Candidate(HEAD + "def call(x):\n    " + body + "\n")
+                reply = candidate.call(X)
+                self.assertEqual((reply.text, reply.ops), ("", []))
+                self.assertEqual(candidate.ops(), ops)
+                replay = Replay(candidate)
+                for output, result in zip(reply.outputs, candidate.results(reply), strict=True):
+                    again = replay.result(output)
+                    self.assertTrue(torch.equal(again.reshape(-1).view(torch.uint8) if again.dim() else again,
+                                                result.reshape(-1).view(torch.uint8) if again.dim() else result))
+
+    def test_types_without_a_number_move_as_their_bits_or_not_at_all(self):
+        candidate = Candidate(HEAD + """
+def call(x):
+    y = torch.empty(3, dtype=torch.uint16).fill_(9)
+    y.clone()
+    return y.view(torch.int16)
+def convert(x):
+    torch.empty(3, dtype=torch.uint16).fill_(9).to(torch.int32)
+""")
+        reply = candidate.call(X)
+        self.assertEqual(candidate.ops(), ["fill", "copy"])
+        self.assertEqual(Replay(candidate).result(reply.outputs[0]).tolist(), [9, 9, 9])
+        candidate.call(X, entry="convert")
+        self.assertEqual(candidate.ops(), ["fill", "unsupported"])
+
+    def test_reads_by_the_host_are_downloads(self):
+        for expression in READS:
+            with self.subTest(expression=expression):
+                candidate = Candidate(HEAD + "def call(x):\n    %s\n" % expression)
+                reply = candidate.call(X)
+                self.assertEqual((reply.status, reply.ops), (wire.OK, []))
+                self.assertEqual(candidate.ops(), ["download"])
+        self.assertEqual(candidate.window.ops[0].fields, {"src": memory.ARENA_ADDRESS + 4096 + 24, "bytes": 24})
+
+    def test_operators_that_compute_are_named_and_cannot_be_replayed(self):
+        candidate = Candidate(HEAD + "def call(x):\n    return (x + 1).clone(), torch.sort(x)\n")
+        candidate.call(X)
+        candidate = Candidate(HEAD + "def call(x):\n    return (x + 1).clone()\n")
+        reply = candidate.call(X)
+        self.assertEqual(reply.ops, ["aten::add.Tensor"])
+        self.assertEqual(candidate.ops(), ["unsupported", "copy"])
+        self.assertEqual(candidate.window.ops[0].fields["why"], "torch: aten::add.Tensor")
+        self.assertGreaterEqual(candidate.window.ops[1].fields["params"][16:24], struct.pack("<Q", 0))
+
+    def test_memory_lives_as_long_as_its_tensors(self):
+        candidate = Candidate(HEAD + """
+kept = []
+def call(x):
+    for _ in range(3):
+        y = torch.empty(1000)
+        del y
+    view = torch.empty(100).view(10, 10)[3:]
+    kept.append(view)
+    return torch.empty(500)
+""")
+        candidate.call(X)
+        self.assertEqual(len({block[0] for block in candidate.window.blocks if not block[3]}), 2)
+        candidate.call(X)
+        before = {block[1] for block in candidate.window.blocks if block[3]}
+        # The view keeps the storage; the runner keeps the last result.
+        self.assertLessEqual({400, 2000}, before)
+        self.assertNotIn(4000, before)
+
+
+KERNELS = HEAD + """
+import math
+FACTOR = tl.constexpr(3)
+
+@triton.jit
+def scaled(v, FACTOR: tl.constexpr):
+    return v * FACTOR
+
+@triton.constexpr_function
+def half(n):
+    return n // 2
+
+@triton.autotune([triton.Config({"BLOCK": 8}, num_warps=2), triton.Config({"BLOCK": 16})], key=["n"])
+@triton.heuristics({"EVEN": lambda args: args["n"] % 8 == 0})
+@triton.jit
+def tuned(x, out, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if EVEN:
+        v = tl.load(x + i, mask=i < n)
+    else:
+        v = tl.load(x + i, mask=i < n, other=0)
+    tl.store(out + i, scaled(v, FACTOR) + half(BLOCK) - half(BLOCK), mask=i < n)
+
+def call(x):
+    out = torch.empty_like(x)
+    tuned[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, out, x.numel())
+    return out
+
+@triton.jit
+def mixed(pair, flag, small, big, f, h, d, out):
+    tl.store(out, pair[0] + small + tl.where(flag, 1, 0))
+    tl.store(out + 1, tl.load(pair[1]) + f + h)
+    tl.store(out + 2, (big >> 32).to(tl.float32))
+    d.store([0, 0], d.load([0, 0]) * 2)
+
+def many(x):
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    out, y = torch.zeros(3), torch.ones(8, 16)
+    mixed[(1, 1, 1)]((5, x), True, -7, 1 << 40, 0.5, 0.25, TensorDescriptor(y, [8, 16], [16, 1], [8, 16]), out, num_warps=8)
+    return out, y
+
+def idioms(x):
+    target = triton.runtime.driver.active.get_current_target()
+    facts = [target.arch, torch.cuda.get_device_properties(x.device).multi_processor_count,
+             torch.cuda.get_device_capability()[0], triton.runtime.driver.active.utils.get_device_properties(0)["max_shared_mem"]]
+    with torch.cuda.device(x.device):
+        kernel = tuned.fn.fn.warmup(x, x, 24, BLOCK=16, EVEN=True, grid=(1,))
+        kernel._init_handles()
+        facts += [kernel.n_regs, kernel.metadata.num_warps, kernel.metadata.shared]
+    out = torch.empty_like(x)
+    compiled = tuned.fn.fn.run(x, out, 24, BLOCK=32, EVEN=True, grid=(1,), warmup=False)
+    compiled[(1, 1, 1)](x, out, 24, 32, True)
+    return out, torch.tensor(facts)
+
+def wrong(x):
+    out = torch.empty(3)
+    tuned.fn.fn[(1,)](x, out, 4, BLOCK=8, EVEN=True)
+    return out
+
+def caught(x):
+    try:
+        wrong(x)
+    except Exception:
+        pass
+    return torch.empty(3)
+
+def foreign(x):
+    with torch.utils._python_dispatch._disable_current_modes():
+        y = torch.empty(4)
+    tuned.fn.fn[(1,)](x, y, 4, BLOCK=8, EVEN=True)
+
+@triton.jit
+def refused(x):
+    tl.store(x, undefined)
+
+def compile_error(x):
+    refused[(1,)](x)
+
+def nothing(x):
+    tuned.fn.fn[(0,)](x, x, 4, BLOCK=8, EVEN=True)
+
+@triton.jit
+def odd(x):
+    tl.store(x, tl.inline_asm_elementwise("vote.sync.all.pred $0, $1, -1;", "=r,r", [tl.load(x).to(tl.int32)], tl.int32, True, 1).to(tl.float32))
+
+def unknown(x):
+    odd[(1,)](x)
+"""
+
+
+class Launches(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.candidate = Candidate(KERNELS)
+
+    def test_a_tuned_kernel_runs_and_its_configurations_are_not_launched(self):
+        for _ in range(2):
+            reply = self.candidate.call(X)
+            self.assertEqual((reply.text, reply.launches), ("", {"tuned": 1}))
+            self.assertTrue(torch.equal(self.candidate.results(reply)[0], 3 * X))
+            self.assertEqual(self.candidate.ops(), ["tuned"])
+        fields = self.candidate.window.ops[0].fields
+        self.assertEqual((fields["grid"], fields["block"], fields["shared"], fields["carveout"], fields["attrs"]),
+                         ((3, 1, 1), (64, 1, 1), 0, -1, []))
+        self.assertEqual(struct.unpack("<3Q", fields["params"])[::2], (memory.ARENA_ADDRESS + 4096, 24))
+        line, _, text = self.candidate.images[fields["image"]].partition(b"\n")
+        self.assertTrue(line.startswith(b'{"kgb_ttir":1,') and text.startswith(b"#loc") and b"tt.func public @tuned(" in text)
+
+    def test_arguments_of_all_kinds_are_words(self):
+        reply = self.candidate.call(X, entry="many")
+        self.assertEqual(reply.text, "")
+        out, y = self.candidate.results(reply)
+        self.assertEqual(out.tolist(), [-1, 0.75, 256])
+        self.assertEqual(y.unique().tolist(), [2])
+        fields = self.candidate.window.ops[2].fields
+        self.assertEqual(fields["block"], (256, 1, 1))
+        words = struct.unpack("<%dQ" % (len(fields["params"]) // 8), fields["params"])
+        single = struct.unpack("<2I", struct.pack("<2f", 0.5, 0.25))
+        self.assertEqual(words[:8], (5, memory.ARENA_ADDRESS + 4096, 1, 2**64 - 7, 1 << 40, *single, reply.outputs[1].address))
+        self.assertEqual(words[8:], (8, 16, 16, 1, reply.outputs[0].address))
+
+    def test_what_candidates_ask_of_the_device_has_answers(self):
+        reply = self.candidate.call(X, entry="idioms")
+        self.assertEqual((reply.text, reply.ops), ("", []))
+        out, facts = self.candidate.results(reply)
+        self.assertTrue(torch.equal(out, 3 * X))
+        self.assertEqual(facts.tolist()[:6], [90, 132, 9, 232448, 32, 4])
+        self.assertEqual(self.candidate.ops()[:2], ["tuned", "tuned"])
+
+    def test_an_access_outside_is_a_fault_with_the_kernels_line_even_if_it_is_caught(self):
+        where = KERNELS[:KERNELS.index("    tl.store(out + i, scaled")].count("\n") + 1
+        for entry in ("wrong", "caught"):
+            reply = self.candidate.call(X, entry=entry)
+            self.assertEqual((reply.status, reply.line), (wire.GUARD, where))
+            self.assertIn("in no buffer", reply.text)
+
+    def test_memory_of_others_is_refused(self):
+        reply = self.candidate.call(X, entry="foreign")
+        self.assertEqual(reply.status, wire.EXCEPTION)
+        self.assertIn("cpu tensor?", reply.text)
+
+    def test_errors_of_the_compiler_and_unknown_operations_are_told_apart(self):
+        self.assertEqual(self.candidate.call(X, entry="compile_error").status, wire.COMPILE)
+        reply = self.candidate.call(X, entry="unknown")
+        self.assertEqual(reply.status, wire.UNSUPPORTED)
+        self.assertIn("vote.sync", reply.text)
+
+    def test_a_grid_without_programs_is_no_launch(self):
+        reply = self.candidate.call(X, entry="nothing")
+        self.assertEqual((reply.text, reply.launches, self.candidate.ops()), ("", {}, []))
+
+    def test_a_record_for_each_case_takes_no_more_descriptors(self):
+        self.candidate.call(X)
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            self.candidate.call(X)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_two_calls_are_the_same_work_at_other_places(self):
+        candidate, seen = Candidate(KERNELS), []
+        for _ in range(2):
+            candidate.call(X)
+            seen.append([(op.kind, op.fields["image"], op.fields["grid"], op.fields["params"][16:])
+                         for op in candidate.window.ops])
+        self.assertEqual(seen[0], seen[1])
+
+
+TMP = tempfile.TemporaryDirectory(prefix="kgb-records-")
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    runner.prepare()
+    unittest.main()

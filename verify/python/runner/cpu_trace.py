@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""The library that is driver and recorder of a runner on the CPU (verify/trace/cpu/cpu_trace.h), and torch's memory in its pool."""
+
+import ctypes
+import struct
+import weakref
+
+import torch
+
+import memory
+
+PATH = "/kgb/lib/libkgb_cpu_trace.so"
+POOL_ADDRESS, POOL_BYTES = 0x2acb00000000, 1 << 40  # KGB_POOL_ADDRESS, KGB_POOL_BYTES
+READ_WRITE = 0x200  # PyBUF_WRITE
+FAULT, UNKNOWN = -2, -3  # enum kgb_cpu_trace_result
+DIMS_MAX = 8  # of a fill or copy
+# Types that the judge does not have; their bits are filled and copied like those of a type that it has.
+STAND_INS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+LIBRARY = None
+FROM_MEMORY = ctypes.pythonapi.PyMemoryView_FromMemory
+FROM_MEMORY.argtypes, FROM_MEMORY.restype = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int), ctypes.py_object
+
+
+class Fault(Exception):
+    """A kernel did what it may not; `line` of kernel.py, 0 unknown."""
+
+    def __init__(self, text, line):
+        super().__init__(text)
+        self.line = line
+
+
+class NotExecutable(Exception):
+    """The machine does not know an operation of a kernel."""
+
+
+def open_library():
+    """Called once, in the zygote."""
+    global LIBRARY
+    library = ctypes.CDLL(PATH)
+    address, number, byte_count = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    for name, arguments, result in (
+            ("status", (), ctypes.c_char_p), ("take", (byte_count,), address), ("give", (address,), ctypes.c_int),
+            ("poison", (ctypes.c_int,), None), ("arena", (byte_count,), None), ("open", (ctypes.c_int, byte_count), ctypes.c_int),
+            ("begin", (number,), ctypes.c_int), ("end", (), ctypes.c_int),
+            ("load", (ctypes.c_char_p, byte_count, ctypes.POINTER(number)), ctypes.c_int),
+            ("launch", (number, ctypes.POINTER(number), number, ctypes.c_char_p, byte_count, byte_count), ctypes.c_int),
+            ("fault_line", (), ctypes.c_int), ("move", (ctypes.c_char_p, ctypes.c_char_p, byte_count), None),
+            ("upload", (address, byte_count), None), ("download", (address, byte_count), None),
+            ("unsupported", (ctypes.c_char_p,), None)):
+        function = getattr(library, "kgb_cpu_trace_" + name)
+        function.argtypes, function.restype = arguments, result
+    LIBRARY = library
+
+
+def status():
+    return LIBRARY.kgb_cpu_trace_status().decode("utf-8", "replace")
+
+
+def checked(result):
+    if result == FAULT:
+        raise Fault(status(), LIBRARY.kgb_cpu_trace_fault_line())
+    if result == UNKNOWN:
+        raise NotExecutable(status())
+    if result != 0:
+        raise RuntimeError(status())
+
+
+# ---- windows and kernels ----
+
+def poison(byte):
+    LIBRARY.kgb_cpu_trace_poison(byte)
+
+
+def arena(n_bytes):
+    LIBRARY.kgb_cpu_trace_arena(n_bytes)
+
+
+def open_record(fd, max_bytes):
+    checked(LIBRARY.kgb_cpu_trace_open(fd, max_bytes))
+
+
+def begin(window):
+    checked(LIBRARY.kgb_cpu_trace_begin(window))
+
+
+def end():
+    checked(LIBRARY.kgb_cpu_trace_end())
+
+
+def load(image):
+    """The number of a kernel."""
+    number = ctypes.c_uint32()
+    checked(LIBRARY.kgb_cpu_trace_load(image, len(image), ctypes.byref(number)))
+    return number.value
+
+
+def launch(kernel, grid, n_threads, params, seed):
+    checked(LIBRARY.kgb_cpu_trace_launch(kernel, (ctypes.c_uint32 * 3)(*grid), n_threads, params, len(params), seed))
+
+
+# ---- torch's memory ----
+
+BLOCKS = {}  # address of a block: what waits for the end of its last tensor
+
+
+def block(n_bytes):
+    """Memory of the pool, for as long as the object or a tensor in it lives."""
+    address = LIBRARY.kgb_cpu_trace_take(n_bytes)
+    if not address:
+        raise MemoryError(status())
+    view = FROM_MEMORY(address, n_bytes, READ_WRITE)
+
+    def give(_):
+        del BLOCKS[address]
+        LIBRARY.kgb_cpu_trace_give(address)
+
+    BLOCKS[address] = weakref.ref(view, give)
+    return view
+
+
+def tensor_like(like):
+    """A tensor of the pool with the type, sizes and strides of `like`, which has elements; its contents are poison."""
+    sizes, strides = tuple(like.size()), tuple(like.stride())
+    n_elements = memory.reach_of(sizes, strides)
+    storage = memory.SHARED(block(n_elements * like.element_size()), dtype=like.dtype)
+    return torch.as_strided(storage, sizes, strides, 0)
+
+
+def holds(tensor):
+    """Whether this tensor lies in the arena or the pool."""
+    address = tensor.data_ptr()
+    return (memory.ARENA_ADDRESS <= address < memory.ARENA_ADDRESS + (64 << 30)
+            or POOL_ADDRESS <= address < POOL_ADDRESS + POOL_BYTES)
+
+
+# ---- torch's work ----
+
+def words(*numbers):
+    return struct.pack("<%dQ" % len(numbers), *numbers)
+
+
+def dtype_of(tensor, others=()):
+    """The number of its type; of one with the same bits if all others have the same type; else None."""
+    if tensor.dtype in memory.DTYPE_NUMBERS:
+        return memory.DTYPE_NUMBERS[tensor.dtype]
+    if any(other.dtype != tensor.dtype for other in others):
+        return None
+    stand_in = STAND_INS.get(tensor.element_size())
+    return stand_in and memory.DTYPE_NUMBERS[stand_in]
+
+
+def reason(what, tensor):
+    """Why a fill or copy of such tensors cannot be recorded, or None."""
+    if tensor.layout != torch.strided or tensor.device.type != "cpu":
+        return "%s of a %s tensor on %s" % (what, tensor.layout, tensor.device.type)
+    if tensor.is_conj() or tensor.is_neg():
+        return "%s of a tensor with lazy bits" % what
+    if tensor.dim() > DIMS_MAX:
+        return "%s of %d dimensions" % (what, tensor.dim())
+    return None
+
+
+def fill(tensor):
+    """All elements of `tensor` have been set to the value that they have now."""
+    if tensor.numel() == 0 or not holds(tensor):
+        return
+    number, why = dtype_of(tensor), reason("fill", tensor)
+    if why or number is None:
+        unsupported(why or "fill of %s" % tensor.dtype)
+        return
+    value = struct.unpack("<2Q", ctypes.string_at(tensor.data_ptr(), tensor.element_size()).ljust(16, b"\0"))
+    params = words(tensor.data_ptr(), number, *value, tensor.dim(), *tensor.size(), *tensor.stride())
+    LIBRARY.kgb_cpu_trace_move(b"fill", params, len(params))
+
+
+def copy(target, source):
+    """`source`, which can be expanded to the sizes of `target`, has been copied there."""
+    if target.numel() == 0 or not holds(target):
+        return
+    if not holds(source):
+        upload(target)
+        return
+    numbers = dtype_of(target, (source,)), dtype_of(source, (target,))
+    why = reason("copy", target) or reason("copy", source)
+    if why or None in numbers:
+        unsupported(why or "copy of %s to %s" % (source.dtype, target.dtype))
+        return
+    source = source.expand(target.size())
+    params = words(target.data_ptr(), numbers[0], source.data_ptr(), numbers[1], target.dim(), *target.size(), *target.stride(),
+                   *source.stride())
+    LIBRARY.kgb_cpu_trace_move(b"copy", params, len(params))
+
+
+def span(tensor):
+    return tensor.data_ptr(), memory.reach_of(tuple(tensor.size()), tuple(tensor.stride())) * tensor.element_size()
+
+
+def upload(tensor):
+    """The host has written the elements that `tensor` has now."""
+    if tensor.numel() == 0 or not holds(tensor):
+        return
+    address, n_bytes = span(tensor)
+    if n_bytes != tensor.numel() * tensor.element_size():
+        unsupported("upload to a tensor with gaps")
+        return
+    LIBRARY.kgb_cpu_trace_upload(address, n_bytes)
+
+
+def download(tensor):
+    """The host reads elements of `tensor`."""
+    if tensor.numel() and holds(tensor):
+        LIBRARY.kgb_cpu_trace_download(*span(tensor))
+
+
+def unsupported(why):
+    LIBRARY.kgb_cpu_trace_unsupported(why.encode("ascii", "replace"))

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""A driver of Triton for the machine (verify/machine/machine.h): kernels are the JITFunctions that they are on a GPU, a compiled
+kernel is its image (ttir_image.py), and a launch is an operation of the record that the machine runs.
+"""
+
+import collections
+import contextlib
+import struct
+import types
+
+import torch
+import triton
+import triton.compiler
+from triton import knobs
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+from triton.compiler.compiler import CompiledKernel, make_backend
+from triton.runtime import driver
+
+import cpu_trace
+import launcher
+import ttir_image
+
+CAPABILITY = (9, 0)
+TARGET = GPUTarget("cuda", 90, 32)
+WARP_SIZE = 32
+# Of an H100. Candidates choose sizes by these.
+PROPERTIES = {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": WARP_SIZE,
+              "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
+MEMORY_BYTES = 80 << 30
+L2_BYTES = 50 << 20
+# Of a compiled kernel: what no machine code tells.
+REGISTERS, SHARED_BYTES, THREADS = 32, 1024, 1024
+MASK = (1 << 64) - 1
+
+
+class State:
+    def __init__(self):
+        self.launches = collections.Counter()
+        self.seed = 0
+        self.tuning = 0  # configurations are only compiled
+        self.failure = None  # of a launch; an exception that the candidate catches has given it information
+
+    def begin_call(self, seed):
+        self.launches.clear()
+        self.seed = seed
+        self.failure = None
+
+
+STATE = State()
+
+
+# ---- compiling ----
+
+def options_of(requested, backend):
+    return backend.parse_options({name: value for name, value in dict(requested or {}).items() if value is not None})
+
+
+class Kernel(CompiledKernel):
+    """A compiled kernel without Triton's cache on disk."""
+
+    def __init__(self, src, target, options):
+        self.module = self.function = self._run = self._module_pid = None
+        self.image, self.name, module = ttir_image.make(src.fn, src.signature, src.constants, src.attrs, options)
+        facts = {**vars(options), "target": target, "name": self.name, "hash": src.hash(), "shared": SHARED_BYTES,
+                 "tmem_size": None, "global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0,
+                 "profile_scratch_align": 1}
+        self.metadata = collections.namedtuple("KernelMetadata", sorted(facts))(**facts)
+        self.packed_metadata = make_backend(target).pack_metadata(self.metadata)
+        self.src = src
+        self.hash = facts["hash"]
+        self.asm = {"ttir": str(module)}
+        self.kernel = self.image
+        self.metadata_group = {}
+
+
+def compile_source(src, target=None, options=None, **_):
+    target = target or TARGET
+    return Kernel(src, target, options_of(options, make_backend(target)))
+
+
+# ---- launching ----
+
+def address_of(value, position):
+    if value is None or isinstance(value, int):
+        return value or 0
+    address = value.data_ptr()
+    base = getattr(value, "base", value)
+    if isinstance(base, torch.Tensor) and base.numel() and not cpu_trace.holds(base):
+        raise ValueError("Pointer argument (at %d) cannot be accessed from Triton (cpu tensor?)" % position)
+    return address
+
+
+def float_slot(kind, value):
+    return int.from_bytes(launcher.float_bytes(kind, value), "little")
+
+
+def descriptor_slots(value, position):
+    if value.padding == "nan" or getattr(value, "round_f32_to_tf32", False):
+        cpu_trace.unsupported("a tensor descriptor that pads with NaN or rounds")
+    return [address_of(value.base, position), *map(int, value.shape), *map(int, value.strides)]
+
+
+def slots(kinds, values):
+    """The words of a launch's arguments; tuples lie in tuples."""
+    for position, (kind, value) in enumerate(zip(kinds, values)):
+        if not isinstance(kind, str):
+            yield from slots(kind, value)
+        elif kind.startswith("tensordesc"):
+            yield from descriptor_slots(value, position)
+        elif kind[0] == "*":
+            yield address_of(value, position)
+        elif kind in launcher.INTEGERS:
+            yield int(value)
+        elif kind != "constexpr":
+            yield float_slot(kind, value)
+
+
+def grid_of(*sizes):
+    grid = tuple(map(int, sizes))
+    if min(grid) < 0 or max(grid) >= 1 << 32:
+        raise RuntimeError("Triton Error [CUDA]: invalid argument")
+    return grid
+
+
+class Launcher:
+    def __init__(self, src, metadata):
+        self.kinds = tuple(src.signature.values())
+        self.n_threads = WARP_SIZE * metadata.num_warps
+        self.name = metadata.name
+
+    def __call__(self, x, y, z, stream, kernel, kernel_metadata, launch_metadata, enter_hook, exit_hook, *values):
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        grid = grid_of(x, y, z)
+        params = b"".join(struct.pack("<Q", word & MASK) for word in slots(self.kinds, values))
+        if not STATE.tuning:
+            self.launch(kernel, grid, params)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+    def launch(self, kernel, grid, params):
+        if 0 not in grid:
+            STATE.launches[self.name] += 1
+        try:
+            cpu_trace.launch(kernel, grid, self.n_threads, params, STATE.seed)
+        except BaseException as error:
+            STATE.failure = STATE.failure or error
+            raise
+
+
+class Utils:
+    def load_binary(self, name, image, shared, device):
+        try:
+            number = cpu_trace.load(image)
+        except BaseException as error:
+            STATE.failure = STATE.failure or error
+            raise
+        return number, number, REGISTERS, 0, THREADS
+
+    def unload_module(self, module):
+        pass
+
+    def get_device_properties(self, device):
+        return dict(PROPERTIES)
+
+
+def benchmark(call, *_, quantiles=None, **__):
+    """Of @triton.autotune: times mean nothing here, so the first configuration that compiles is taken."""
+    STATE.tuning += 1
+    try:
+        call()
+    finally:
+        STATE.tuning -= 1
+    return [1.0] * len(quantiles) if quantiles else 1.0
+
+
+class Driver(DriverBase):
+    def __init__(self):
+        self.utils = Utils()
+        self.launcher_cls = Launcher
+
+    @classmethod
+    def is_active(cls):
+        return True
+
+    def get_current_device(self):
+        return 0
+
+    def set_current_device(self, device):
+        pass
+
+    def get_current_stream(self, device=0):
+        return 0
+
+    def get_device_capability(self, device=0):
+        return CAPABILITY
+
+    def get_current_target(self):
+        return TARGET
+
+    def get_active_torch_device(self):
+        return torch.device("cpu")
+
+    def get_device_interface(self):
+        return torch.cuda
+
+    def map_python_to_cpp_type(self, ty):
+        return ty
+
+    def assemble_tensormap_to_arg(self, tensormaps_info, args):
+        return args
+
+    def get_benchmarker(self):
+        return benchmark
+
+    def get_empty_cache_for_benchmark(self):
+        return None
+
+    def clear_cache(self, cache):
+        pass
+
+
+def device_properties(device=None):
+    return types.SimpleNamespace(
+        name="NVIDIA H100", major=CAPABILITY[0], minor=CAPABILITY[1], multi_processor_count=PROPERTIES["multiprocessor_count"],
+        warp_size=WARP_SIZE, total_memory=MEMORY_BYTES, L2_cache_size=L2_BYTES, max_threads_per_multi_processor=2048,
+        regs_per_multiprocessor=65536, shared_memory_per_block_optin=PROPERTIES["max_shared_mem"],
+        shared_memory_per_multiprocessor=233472)
+
+
+@contextlib.contextmanager
+def any_device(device=None):
+    yield
+
+
+def answer_for_cuda():
+    """Called once, in the zygote, when torch has made its tables of functions. Candidates choose sizes by these functions of
+    torch.cuda, or they do nothing where there is one device."""
+    torch.cuda.get_device_properties = device_properties
+    torch.cuda.get_device_capability = lambda device=None: CAPABILITY
+    torch.cuda.get_device_name = lambda device=None: "NVIDIA H100"
+    torch.cuda.current_device = lambda: 0
+    torch.cuda.device_count = lambda: 1
+    torch.cuda.set_device = lambda device: None
+    torch.cuda.synchronize = lambda device=None: None
+    torch.cuda.device = any_device
+
+
+def prepare():
+    """Called once, in the zygote."""
+    ttir_image.prepare()
+    triton.compiler.compile = compile_source
+    knobs.runtime.interpret = False
+    driver.set_active(Driver())

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""The platform of a runner that records on the CPU: kernels run in the machine, torch's memory is the judge's arena and the pool,
+and calls with a window are written down (docs/record-format.md). As on a GPU this module checks nothing: the judge proves the record
+and replays it.
+"""
+
+import contextlib
+import mmap
+import os
+import random
+
+import torch
+import triton
+import triton.language as tl
+
+import _kgbrun
+import cpu_trace
+import machine_driver
+import memory
+import torch_moves
+import wire
+
+
+class NoKernelError(Exception):
+    """Never raised: a kernel's error is an exception of its own type."""
+
+
+KERNEL_ERROR = NoKernelError
+OUT_OF_BOUNDS = cpu_trace.Fault
+NOT_EXECUTABLE = cpu_trace.NotExecutable
+
+
+@triton.jit
+def first_kernel(x, N: tl.constexpr):
+    """Launches once, for everything that loads lazily."""
+    at = x + tl.arange(0, N)
+    tl.store(at, 2 * tl.load(at))
+
+
+def prepare():
+    """Called once, in the zygote."""
+    cpu_trace.open_library()
+    machine_driver.prepare()
+    torch_moves.prepare()
+    memory.warm_up()
+    torch_moves.STATE.allowed = frozenset(("aten::ones", "aten::clone"))
+    with torch_moves.Watch():
+        x = torch.ones(4)
+        first_kernel[(1,)](x, N=4)
+        x.clone()
+    torch_moves.STATE.allowed = frozenset()
+    machine_driver.answer_for_cuda()
+
+
+class Platform:
+    """One worker's memory and how it runs the candidate."""
+
+    device = "cpu"
+
+    def __init__(self):
+        self.arena = None
+        self.arena_bytes = 0
+        self.out = None
+        self.out_bytes = 0
+        self.out_address = 0
+
+    def map(self, request, fds):
+        self.arena_bytes, self.out_bytes = request["arena_bytes"], request["out_bytes"]
+        self.arena = _kgbrun.map_at(memory.ARENA_ADDRESS, fds[0], self.arena_bytes)
+        self.out = mmap.mmap(fds[1], self.out_bytes)
+        self.out_address = memory.address_of(self.out)
+        cpu_trace.arena(self.arena_bytes)
+        for fd in fds:
+            os.close(fd)
+
+    def record(self, request, fd):
+        """From now on the work of calls is recorded to this descriptor."""
+        cpu_trace.open_record(fd, request["max_bytes"])
+
+    def tensor(self, arg):
+        return memory.tensor_at(self.arena, arg["at"], memory.TORCH_DTYPES[arg["dtype"]], arg["elements"],
+                                arg["sizes"], arg["strides"], arg["first"])
+
+    @contextlib.contextmanager
+    def loading(self, request):
+        torch_moves.STATE.allowed = frozenset(request["allow"])
+        self.begin_call(0, 0)
+        with torch_moves.Watch():
+            yield
+
+    def begin_call(self, fill, seed):
+        torch_moves.STATE.ops.clear()
+        machine_driver.STATE.begin_call(seed)
+        cpu_trace.poison(random.Random(seed).randrange(256) if fill is None else fill)
+
+    @contextlib.contextmanager
+    def calling(self, request):
+        self.begin_call(request["fill"], request["seed"])
+        _kgbrun.perturb(request["poison"])
+        with self.recording(request.get("window", 0)), torch_moves.Watch():
+            yield
+        if machine_driver.STATE.failure is not None:
+            raise machine_driver.STATE.failure
+
+    @contextlib.contextmanager
+    def recording(self, window):
+        if not window:
+            yield
+            return
+        cpu_trace.begin(window)
+        try:
+            yield
+        finally:
+            cpu_trace.end()
+
+    def damage(self):
+        return None
+
+    def log_to(self, reply):
+        reply.launches = dict(machine_driver.STATE.launches)
+        reply.ops = list(torch_moves.STATE.ops)
+
+    def place(self, tensor):
+        """(where, address) of a result's first element."""
+        address = tensor.data_ptr()
+        if memory.ARENA_ADDRESS <= address < memory.ARENA_ADDRESS + self.arena_bytes:
+            return wire.ARENA, address - memory.ARENA_ADDRESS
+        return wire.FRESH, address
+
+    def copy_out(self, tensor, start):
+        _kgbrun.gather(self.out_address + start, tensor.data_ptr(), tensor.element_size(), tuple(tensor.size()),
+                       tuple(tensor.stride()))

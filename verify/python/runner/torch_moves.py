@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""What torch does outside of kernels, in a runner that records on the CPU: its memory comes from the pool, its fills and copies
+become operations of the record. Other operators run, too, so that the candidate's code goes on; in the record they are operations
+that no replay can repeat.
+
+Code that escapes this log makes a record that lacks its work, and results of the replay that are wrong.
+"""
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import cpu_trace
+import torch_operators
+import wire
+
+
+class State:
+    """Of this process."""
+
+    def __init__(self):
+        self.ops = []  # names of operators that a candidate may not run
+        self.allowed = frozenset()
+        self.parts_only = frozenset()
+        self.paused = 0
+
+    def note(self, name):
+        if name not in self.ops and len(self.ops) < wire.OPS:
+            self.ops.append(name)
+
+
+STATE = State()
+
+
+class Pause:
+    """Torch's calls in here are the runner's own."""
+
+    def __enter__(self):
+        STATE.paused += 1
+
+    def __exit__(self, *_):
+        STATE.paused -= 1
+
+
+PAUSE = Pause()
+
+
+def is_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+def same_storage(first, second):
+    return first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()
+
+
+def pooled(tensor, args=(), keep=True):
+    """The tensor in memory of the pool; itself if it lies there, has no elements, or shares the memory of an argument."""
+    if (not is_tensor(tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu" or cpu_trace.holds(tensor)
+            or tensor.numel() == 0 or any(is_tensor(arg) and same_storage(arg, tensor) for arg in args)):
+        return tensor
+    taken = cpu_trace.tensor_like(tensor)
+    return taken.copy_(tensor) if keep else taken
+
+
+# ---- operators: each takes (function, args, kwargs), while Watch is off ----
+
+def allocate(function, args, kwargs):
+    return pooled(function(*args, **kwargs), args, keep=False)
+
+
+def fill_new(function, args, kwargs):
+    result = pooled(function(*args, **kwargs), args)
+    cpu_trace.fill(result)
+    return result
+
+
+def fill_old(function, args, kwargs):
+    result = function(*args, **kwargs)
+    value = args[1] if len(args) > 1 else None
+    if is_tensor(value) and cpu_trace.holds(value):
+        cpu_trace.copy(args[0], value)
+    else:
+        cpu_trace.fill(args[0])
+    return result
+
+
+def upload_new(function, args, kwargs):
+    """Contents that the host has made: lists, ranges, numbers."""
+    result = pooled(function(*args, **kwargs))
+    (cpu_trace.fill if result.numel() == 1 else cpu_trace.upload)(result)
+    return result
+
+
+def copy_new(function, args, kwargs):
+    result = pooled(function(*args, **kwargs), args)
+    cpu_trace.copy(result, args[0])
+    return result
+
+
+def copy_old(function, args, kwargs):
+    result = function(*args, **kwargs)
+    cpu_trace.copy(args[0], args[1])
+    return result
+
+
+def resize(function, args, kwargs):
+    """A tensor whose storage is too small gets another one, as its own cannot grow; the old elements are copied."""
+    tensor = args[0]
+    wanted = torch.empty(tuple(args[1]), dtype=tensor.dtype, device="meta")
+    n_old, n_new = tensor.untyped_storage().nbytes() // tensor.element_size(), tensor.storage_offset() + wanted.numel()
+    if n_new == 0 or (cpu_trace.holds(tensor) and n_new <= n_old):
+        return function(*args, **kwargs)
+    larger = pooled(torch.empty(n_new, dtype=tensor.dtype), keep=False)
+    if cpu_trace.holds(tensor):
+        target = larger[:n_old]
+        source = torch.as_strided(tensor, (n_old,), (1,), 0)
+        target.copy_(source)
+        cpu_trace.copy(target, source)
+    return tensor.set_(larger.untyped_storage(), tensor.storage_offset(), wanted.size(), wanted.stride())
+
+
+def read(function, args, kwargs):
+    cpu_trace.download(args[0])
+    return function(*args, **kwargs)
+
+
+def view(function, args, kwargs):
+    """An operator that a candidate may run. What it makes is in memory that exists, or else nobody knows how it came there."""
+    result = function(*args, **kwargs)
+    if not is_tensor(result):
+        return result
+    taken = pooled(result, args)
+    if taken is not result:
+        cpu_trace.unsupported("torch: %s" % function.name())
+    return taken
+
+
+def compute(function, args, kwargs):
+    STATE.note(function.name())
+    cpu_trace.unsupported("torch: %s" % function.name())
+    result = function(*args, **kwargs)
+    if type(result) in (tuple, list):
+        return type(result)(pooled(one, args) for one in result)
+    return pooled(result, args)
+
+
+def each(handler, *names):
+    return {"aten::" + name: handler for name in names}
+
+
+HANDLERS = {
+    **each(allocate, "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"),
+    **each(fill_new, "full", "full_like", "new_full", "new_ones", "new_zeros", "ones", "ones_like", "scalar_tensor", "zeros",
+           "zeros_like"),
+    **each(fill_old, "fill_", "zero_"),
+    **each(upload_new, "arange", "lift_fresh"),
+    **each(copy_new, "_to_copy", "clone", "lift_fresh_copy"),
+    **each(copy_old, "copy_"),
+    **each(resize, "resize_"),
+    **each(read, "_local_scalar_dense"),
+}
+
+
+class Watch(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if STATE.paused:
+            return func(*args, **kwargs)
+        name = func._schema.name
+        if name in STATE.parts_only:
+            # In inference mode an operator that only calls others comes here itself; only its parts count.
+            with self:
+                return func.decompose(*args, **kwargs)
+        if name in HANDLERS and (name in STATE.allowed or HANDLERS[name] is read):
+            return HANDLERS[name](func, args, kwargs)
+        return (view if name in STATE.allowed else compute)(func, args, kwargs)
+
+
+# ---- reads that no operator shows ----
+
+def reads(owner, name):
+    function = getattr(owner, name)
+
+    def call(self, *args, **kwargs):
+        if STATE.paused:
+            return function(self, *args, **kwargs)
+        cpu_trace.download(self)
+        with PAUSE:
+            return function(self, *args, **kwargs)
+
+    setattr(owner, name, call)
+
+
+def prepare():
+    """Called once, in the zygote."""
+    STATE.parts_only = torch_operators.composite()
+    for name in ("tolist", "numpy", "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "__repr__", "__str__",
+                 "apply_", "map_", "map2_"):
+        reads(torch.Tensor, name)
