@@ -90,7 +90,8 @@ static int start(struct server *server, const struct arguments *a,
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		server->zygotes[role] =
 			(struct kgb_zygote){.hub_fd = -1, .log_fd = -1, .status_fd = -1};
-		if (kgb_role_is_needed((enum kgb_role)role, spec.device))
+		if (kgb_role_is_needed((enum kgb_role)role,
+				       spec.device != KGB_DEVICE_CPU || a->cpu == KGB_CPU_MACHINE))
 			roles[n_roles++] = (enum kgb_role)role;
 	}
 	for (size_t i = 0; i < n_roles; i++)

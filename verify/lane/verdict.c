@@ -96,10 +96,9 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 static enum kgb_stage missing_stage(const struct kgb_verdict *verdict, bool needs_kernels)
 {
 	const struct kgb_stage_result *stages = verdict->stages;
-	const enum kgb_stage_status traced = kgb_str_eq(verdict->platform, "cpu")
-						     ? KGB_STAGE_UNAVAILABLE
-					     : needs_kernels ? KGB_STAGE_PASSED
-							     : KGB_STAGE_SKIPPED;
+	const enum kgb_stage_status traced = !verdict->replays ? KGB_STAGE_UNAVAILABLE
+					     : needs_kernels   ? KGB_STAGE_PASSED
+							       : KGB_STAGE_SKIPPED;
 	const bool all_passed = verdict->total_tests > 0 && verdict->failed_tests == 0 &&
 				verdict->passed_tests == verdict->total_tests;
 	const bool is_fine[KGB_N_STAGES] = {

@@ -109,6 +109,7 @@ struct kgb_verdict {
 	struct kgb_arena arena;
 	const char *operator_name;
 	const char *platform; /* static: "cpu", "cuda" */
+	bool replays; /* the candidate's work is recorded, proved and replayed */
 	bool final_mode;
 	enum kgb_status status;
 	enum kgb_code code;

@@ -51,9 +51,9 @@ int64_t kgb_runner_tmp_bytes(int device)
 	return device == KGB_DEVICE_CPU ? INT64_C(32) << 20 : INT64_C(2) << 30;
 }
 
-bool kgb_role_is_needed(enum kgb_role role, int device)
+bool kgb_role_is_needed(enum kgb_role role, bool replays)
 {
-	return role != KGB_ROLE_COMPILE || device != KGB_DEVICE_CPU;
+	return role != KGB_ROLE_COMPILE || replays;
 }
 
 static void add_bind(struct kgb_policy *policy, const char *data_dir, const char *below,

@@ -59,8 +59,8 @@ struct kgb_zygote_spec {
 
 /** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */
 int64_t kgb_runner_tmp_bytes(int device);
-/** Is there work for this role on this device (KGB_DEVICE_CPU or a GPU's number)? */
-bool kgb_role_is_needed(enum kgb_role role, int device);
+/** Is there work for this role where candidates are judged by replays, or not? */
+bool kgb_role_is_needed(enum kgb_role role, bool replays);
 /** Start an own zygote; it is not ready yet. UNAVAILABLE names what is missing and how to get it.
  */
 KGB_MUST_CHECK int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,

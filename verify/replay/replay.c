@@ -76,6 +76,8 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
 
 static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane)
 {
+	if (lane->judge->options->device == KGB_DEVICE_CPU)
+		return (struct kgb_exec_spec){.on_cpu = true, .n_threads = 1};
 	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
 				      .cupti = lane->judge->options->request.cupti};
 }
@@ -114,8 +116,10 @@ void kgb_replay_new(struct kgb_lane *lane)
 	struct kgb_replay *replay = lane->replay;
 	const struct kgb_provenance_spec spec = {
 		.compiler = lane->judge->compiler,
-		.index = &lane->gpu->index,
-		.policy = lane->gpu->policy,
+		.kernel_text = lane->gpu ? NULL : lane->judge->source.ptr,
+		.kernel_len = lane->judge->source.len,
+		.index = lane->gpu ? &lane->gpu->index : NULL,
+		.policy = lane->gpu ? lane->gpu->policy : NULL,
 	};
 
 	replay->provenance = kgb_xmalloc(sizeof(*replay->provenance));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Judging on a GPU: a case is called in the runner while its work on the GPU is written down, the
- * record is proved to be the candidate's own work and made into a plan, and kgb-exec runs that plan
- * on data that the runner has never seen. What the runner returned itself only helps to refuse
- * early.
+ * Judging by replay: a case is called in the runner while its work is written down, the record is
+ * proved to be the candidate's own work and made into a plan, and kgb-exec runs that plan on data
+ * that the runner has never seen, on a GPU or in the machine on the CPU. What the runner returned
+ * itself only helps to refuse early.
  */
 #ifndef KGB_VERIFY_REPLAY_REPLAY_H
 #define KGB_VERIFY_REPLAY_REPLAY_H
@@ -52,7 +52,7 @@ KGB_MUST_CHECK int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err);
 /** Make judge->replay with the kgb-exec and the reference of another lane, which must outlive this
  * one. */
 void kgb_replay_borrow(struct kgb_lane *lane, const struct kgb_lane *lender);
-/** Complete judge->replay. judge->gpu must be. */
+/** Complete judge->replay. judge->gpu must be, on a GPU. */
 void kgb_replay_new(struct kgb_lane *lane);
 /** Kill its kgb-exec without waiting. `replay` may be NULL. */
 void kgb_replay_kill(struct kgb_replay *replay);

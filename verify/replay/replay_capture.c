@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The second step of judging on a GPU: what the recorded calls of a case are, and the plan that is
+ * The second step of judging by replay: what the recorded calls of a case are, and the plan that is
  * made of the last one. And the same for a baseline.
  */
 #include "base/limits.h"
@@ -208,7 +208,7 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 			return kgb_refuse(
 				failure, KGB_CODE_VERIFY_RECORD,
 				kgb_lane_text(lane, "the record of call %d is missing", i + 1),
-				"Leave the process's own GPU tracing alone.");
+				"Leave the process's own records alone.");
 	}
 	if (prove(lane, record, err) < 0)
 		return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The first step of judging on a GPU: three recorded calls of a case.
+ * The first step of judging by replay: three recorded calls of a case.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -61,10 +61,9 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 static int refuse_record(struct kgb_lane *lane, const struct kgb_err *why,
 			 struct kgb_failure *failure)
 {
-	return kgb_refuse(
-		failure, KGB_CODE_VERIFY_RECORD,
-		kgb_lane_text(lane, "the record of its GPU work is damaged: %s", why->msg),
-		"Leave the process's own GPU tracing alone.");
+	return kgb_refuse(failure, KGB_CODE_VERIFY_RECORD,
+			  kgb_lane_text(lane, "the record of its work is damaged: %s", why->msg),
+			  "Leave the process's own records alone.");
 }
 
 static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)

@@ -101,7 +101,7 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		struct kgb_zygote *zygote = &judge->zygotes[role];
-		if (!kgb_role_is_needed((enum kgb_role)role, options->device))
+		if (!kgb_role_is_needed((enum kgb_role)role, kgb_judge_replays(options)))
 			continue;
 		if (options->request.zygotes)
 			kgb_zygote_use(zygote, (enum kgb_role)role, options->request.zygotes);
@@ -109,7 +109,7 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 			return -1;
 	}
 	for (int role = 0; role < KGB_N_ROLES && !options->request.zygotes; role++)
-		if (kgb_role_is_needed((enum kgb_role)role, options->device) &&
+		if (kgb_role_is_needed((enum kgb_role)role, kgb_judge_replays(options)) &&
 		    kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
 			return -1;
 	return 0;
@@ -179,9 +179,10 @@ static void run_stages(struct kgb_lane *lane)
 	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
 	lane->verdict->platform = lane->judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
-	if (lane->judge->options->device == KGB_DEVICE_CPU) {
+	lane->verdict->replays = kgb_judge_replays(lane->judge->options);
+	if (!lane->verdict->replays) {
 		l3->status = KGB_STAGE_UNAVAILABLE;
-		l3->message = "the cpu platform has no device trace";
+		l3->message = "the interpreter leaves no trace of its work";
 	}
 	/* A refusal of the text needs no GPU, so nothing watches the GPU's health before. */
 	if (run_stage(lane, &text) != 0)
@@ -229,7 +230,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 		return 0;
 	if (start_zygotes(judge, err) < 0)
 		return -1;
-	if (judge->options->device != KGB_DEVICE_CPU)
+	if (kgb_judge_replays(judge->options))
 		judge->compiler =
 			kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
 	/* The clock of the verification starts when the candidate's own work does. */
@@ -272,7 +273,7 @@ static void open_stores(struct kgb_judge *judge)
 	if (options->request.seed && options->request.cache)
 		judge->truths =
 			open_store("truths", KGB_TRUTH_CACHE_ENTRY_MAX, KGB_TRUTH_CACHE_TOTAL_MAX);
-	if (options->device != KGB_DEVICE_CPU && options->request.cache)
+	if (kgb_judge_replays(options) && options->request.cache)
 		judge->proofs =
 			open_store("proofs", KGB_PROOF_CACHE_ENTRY_MAX, KGB_PROOF_CACHE_TOTAL_MAX);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage correctness: every case twice, under different poison and at different addresses; on a GPU
- * by replay. The cheapest case is judged first, then the others, spread over lanes.
+ * Stage correctness: every case twice, under different poison and at different addresses, by
+ * replay but for the interpreter. The cheapest case is judged first, then the others, spread over
+ * lanes.
  */
 #include "verify/stages/stage_correctness.h"
 
@@ -32,7 +33,8 @@ static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
 	kgb_verdict_add_failure(verdict, failure);
 }
 
-/* On a GPU the runner counts no launches: a call that came to these ends may have made none. */
+/* Where calls are replayed the record has the launches: one that came to these ends may have made
+ * none. */
 static bool may_lack_launch(enum kgb_code code)
 {
 	static const enum kgb_code codes[] = {
@@ -46,9 +48,8 @@ static bool may_lack_launch(enum kgb_code code)
 
 static void count_case(struct kgb_lane *lane, const struct kgb_case *c, enum kgb_code code)
 {
-	const bool launched =
-		lane->launched || lane->judge->spec.triton == KGB_TRITON_NONE ||
-		(lane->judge->options->device != KGB_DEVICE_CPU && !may_lack_launch(code));
+	const bool launched = lane->launched || lane->judge->spec.triton == KGB_TRITON_NONE ||
+			      (kgb_judge_replays(lane->judge->options) && !may_lack_launch(code));
 	const struct kgb_tally one = {.passed = code == KGB_CODE_NONE,
 				      .failed = code != KGB_CODE_NONE};
 	struct kgb_interface_count count = {
@@ -100,16 +101,16 @@ int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err)
 static int run_lane(struct kgb_lane *lane, size_t number, void *payload, struct kgb_err *err)
 {
 	struct kgb_correctness *work = payload;
-	int rc = lane->judge->options->device == KGB_DEVICE_CPU
-			 ? kgb_correctness_on_cpu(lane, number, work, err)
-			 : kgb_correctness_on_gpu(lane, number, work, err);
+	int rc = kgb_judge_replays(lane->judge->options)
+			 ? kgb_correctness_by_replays(lane, number, work, err)
+			 : kgb_correctness_by_calls(lane, number, work, err);
 
 	if (rc != 0)
 		kgb_case_queue_stop(&work->queue);
 	return rc;
 }
 
-/* The layer that found it: what the trace of the GPU's work shows is l3. */
+/* The layer that found it: what the record of the candidate's work shows is l3. */
 static enum kgb_stage stage_of(enum kgb_code code)
 {
 	static const enum kgb_code of_trace[] = {

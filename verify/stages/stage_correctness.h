@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The parts of stage correctness: what one lane does on the CPU and on a GPU, and one case.
+ * The parts of stage correctness: what one lane does with and without replays, and one case.
  */
 #ifndef KGB_VERIFY_STAGES_STAGE_CORRECTNESS_H
 #define KGB_VERIFY_STAGES_STAGE_CORRECTNESS_H
@@ -17,10 +17,10 @@ struct kgb_correctness {
 
 /** Judge cases from the queue until there are none. Lane `number`; lane 0 makes what the others
  * share. 0 done, 1 something was decided, -1 *err. */
-KGB_MUST_CHECK int kgb_correctness_on_cpu(struct kgb_lane *lane, size_t number,
-					  struct kgb_correctness *work, struct kgb_err *err);
-KGB_MUST_CHECK int kgb_correctness_on_gpu(struct kgb_lane *lane, size_t number,
-					  struct kgb_correctness *work, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_correctness_by_calls(struct kgb_lane *lane, size_t number,
+					    struct kgb_correctness *work, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_correctness_by_replays(struct kgb_lane *lane, size_t number,
+					      struct kgb_correctness *work, struct kgb_err *err);
 
 /** Start the lane's runner. 0, 1 decided (the candidate does not load), -1 *err. */
 KGB_MUST_CHECK int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err);

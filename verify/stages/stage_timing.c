@@ -134,7 +134,7 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 	const struct kgb_judge *judge = lane->judge;
 	int rc = 0;
 
-	if (lane->replay)
+	if (judge->options->device != KGB_DEVICE_CPU)
 		return time_on_gpu(lane, err);
 	for (size_t i = 0; i < judge->spec.timing.n && rc == 0; i++) {
 		const struct kgb_case *c = find_case(&judge->cases, judge->spec.timing.items[i]);

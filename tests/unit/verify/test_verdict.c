@@ -447,6 +447,7 @@ static void test_what_nobody_decided_passes_only_if_every_stage_says_so(void **s
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_verdict *verdict = good_verdict();
 		verdict->platform = rows[i].on_gpu ? "cuda" : "cpu";
+		verdict->replays = rows[i].on_gpu;
 		verdict->stages[rows[i].stage].status = rows[i].status;
 		verdict->passed_tests = rows[i].passed;
 		verdict->failed_tests = rows[i].failed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage correctness on the CPU: while the runner computes one case, the reference computes the
- * next.
+ * Stage correctness by what the runner returns from the interpreter: while the runner computes one
+ * case, the reference computes the next.
  */
 #include "verify/lane/case_judge.h"
 #include "verify/stages/stage_correctness.h"
@@ -56,8 +56,8 @@ static int run_cases(struct kgb_lane *lane, struct kgb_correctness *work, struct
 	return rc;
 }
 
-int kgb_correctness_on_cpu(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
-			   struct kgb_err *err)
+int kgb_correctness_by_calls(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
+			     struct kgb_err *err)
 {
 	int rc = kgb_correctness_load(lane, err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage correctness on a GPU: each lane records one case after the other in its runner, and replays
- * it; the lanes share the process that replays.
+ * Stage correctness by replays: each lane records one case after the other in its runner, and
+ * replays it. On a GPU the lanes share the process that replays and the reference, because contexts
+ * there are expensive; on the CPU each has its own.
  */
 #include <pthread.h>
 
@@ -58,22 +59,24 @@ static int judge_cases(struct kgb_lane *lane, struct kgb_correctness *work, stru
 	return rc;
 }
 
-/* Each lane has only a runner: contexts on a GPU are expensive, and the other processes need a
- * tenth of the runner's time. */
-int kgb_correctness_on_gpu(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
-			   struct kgb_err *err)
+int kgb_correctness_by_replays(struct kgb_lane *lane, size_t number, struct kgb_correctness *work,
+			       struct kgb_err *err)
 {
-	if (number == 0 && kgb_replay_begin(lane, err) < 0)
+	const bool on_gpu = lane->judge->options->device != KGB_DEVICE_CPU;
+	const bool owns = number == 0 || !on_gpu;
+
+	if (owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
 	int rc = kgb_correctness_load(lane, err);
 	if (rc != 0)
 		return rc;
-	if (number == 0 &&
-	    (kgb_lane_start_reference(lane, err) < 0 || kgb_gpu_facts_new(lane, err) < 0))
+	if (owns && kgb_lane_start_reference(lane, err) < 0)
+		return -1;
+	if (on_gpu && number == 0 && kgb_gpu_facts_new(lane, err) < 0)
 		return -1;
 	if (number > 0 && !kgb_case_queue_wait_for_go(&work->queue))
 		return 0;
-	if (number > 0)
+	if (!owns)
 		kgb_replay_borrow(lane, work->first);
 	kgb_replay_new(lane);
 	if (number == 0)
