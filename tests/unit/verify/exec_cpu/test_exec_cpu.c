@@ -302,11 +302,10 @@ static void test_only_parts_of_an_arena_are_memory_and_come_back(void **state)
 			continue;
 		for (size_t at = 0; at < ARENA_BYTES; at++) {
 			const uint64_t address = ARENA + at;
-			char want =
-				(address >= ARENA + 100 && address < ARENA + 1100) ||
-						(address >= ARENA + 4004 && address < ARENA + 4008)
-					? image_of(0)[at]
-					: 0x3c;
+			char want = 0x3c;
+			if ((address >= ARENA + 100 && address < ARENA + 1100) ||
+			    (address >= ARENA + 4004 && address < ARENA + 4008))
+				want = image_of(0)[at];
 			if (address >= copies[i].dst && address < copies[i].dst + 4)
 				want = image_of(0)[copies[i].src + address - copies[i].dst - ARENA];
 			assert_int_equal(g.output[at], want);
