@@ -128,6 +128,7 @@ static struct kgb_image_entry *find_bytes(const struct kgb_images *images,
 void kgb_images_put(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *bytes,
 		    size_t len)
 {
+	KGB_ASSERT(bytes != NULL);
 	struct kgb_image_entry *entry = find_bytes(images, bytes, len);
 
 	if (entry) {
