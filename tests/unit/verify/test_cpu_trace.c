@@ -161,7 +161,7 @@ static void test_an_image_that_the_machine_does_not_know_is_told_apart(void **st
 	assert_int_equal(kgb_cpu_trace_load(UNKNOWN, strlen(UNKNOWN), &kernel),
 			 KGB_CPU_TRACE_UNKNOWN);
 	assert_non_null(strstr(kgb_cpu_trace_status(), "arith.nothing"));
-	assert_int_equal(kgb_cpu_trace_load("{\"kgb_ttir\":1,}\nmodule", 24, &kernel),
+	assert_int_equal(kgb_cpu_trace_load("{\"kgb_ttir\":1,}\nmodule", 22, &kernel),
 			 KGB_CPU_TRACE_FAILED);
 	assert_int_equal(kgb_cpu_trace_load("module", 6, &kernel), KGB_CPU_TRACE_FAILED);
 	assert_int_equal(kernel, 7);
