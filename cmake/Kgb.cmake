@@ -3,8 +3,12 @@
 
 include(CheckCCompilerFlag)
 
+# plain_flags: without sanitizers, for what an interpreter without them loads.
+add_library(kgb_plain_flags INTERFACE)
+add_library(kgb::plain_flags ALIAS kgb_plain_flags)
 add_library(kgb_flags INTERFACE)
 add_library(kgb::flags ALIAS kgb_flags)
+target_link_libraries(kgb_flags INTERFACE kgb_plain_flags)
 
 # One compiler call probes all flags; only when it refuses them, a call for each flag follows.
 function(kgb_add_flags_if_supported)
@@ -19,7 +23,7 @@ function(kgb_add_flags_if_supported)
 				continue()
 			endif()
 		endif()
-		target_compile_options(kgb_flags INTERFACE ${flag})
+		target_compile_options(kgb_plain_flags INTERFACE ${flag})
 	endforeach()
 endfunction()
 
@@ -34,16 +38,16 @@ kgb_add_flags_if_supported(
 
 # clang warns of omitted last columns of a table and of X-macros without further arguments.
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
-	target_compile_options(kgb_flags INTERFACE -Wno-missing-field-initializers -Wno-gnu-zero-variadic-macro-arguments)
+	target_compile_options(kgb_plain_flags INTERFACE -Wno-missing-field-initializers -Wno-gnu-zero-variadic-macro-arguments)
 endif()
 if(KGB_WERROR)
-	target_compile_options(kgb_flags INTERFACE -Werror)
+	target_compile_options(kgb_plain_flags INTERFACE -Werror)
 endif()
 if(KGB_HARDEN AND NOT KGB_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-	target_compile_options(kgb_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+	target_compile_options(kgb_plain_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 endif()
 if(KGB_HARDEN)
-	target_link_options(kgb_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed)
+	target_link_options(kgb_plain_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed)
 endif()
 if(KGB_SANITIZE)
 	target_compile_options(kgb_flags INTERFACE -fsanitize=${KGB_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -53,18 +57,18 @@ if(KGB_FUZZ)
 	target_compile_options(kgb_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(KGB_ANALYZER)
-	target_compile_options(kgb_flags INTERFACE -fanalyzer)
+	target_compile_options(kgb_plain_flags INTERFACE -fanalyzer)
 endif()
 if(KGB_COVERAGE)
-	target_compile_options(kgb_flags INTERFACE --coverage)
-	target_link_options(kgb_flags INTERFACE --coverage)
+	target_compile_options(kgb_plain_flags INTERFACE --coverage)
+	target_link_options(kgb_plain_flags INTERFACE --coverage)
 endif()
 # Assertions name files by their path from the root, wherever the tree lies.
-target_compile_options(kgb_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/base/banned.h
+target_compile_options(kgb_plain_flags INTERFACE -include ${PROJECT_SOURCE_DIR}/base/banned.h
 	-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
-target_compile_definitions(kgb_flags INTERFACE
+target_compile_definitions(kgb_plain_flags INTERFACE
 	_GNU_SOURCE KGB_VERSION="${PROJECT_VERSION}")
-target_include_directories(kgb_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(kgb_plain_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 # One static library per folder: kgb_<name>, alias kgb::<name>.
 function(kgb_module name)
