@@ -33,14 +33,14 @@ static void unmap(struct kgb_cpu_memory *memory)
 void kgb_cpu_memory_release(struct kgb_cpu_memory *memory)
 {
 	unmap(memory);
-	kgb_spans_release(&memory->spans);
 	kgb_free(memory->buffers);
 	memory->buffers = NULL;
+	memory->n_buffers = 0;
 }
 
 void kgb_cpu_memory_forget(struct kgb_cpu_memory *memory)
 {
-	kgb_spans_clear(&memory->spans);
+	memory->n_buffers = 0;
 	if (memory->region_bytes > IDLE_BYTES_MAX)
 		unmap(memory);
 }
@@ -67,7 +67,7 @@ int kgb_cpu_memory_lay(struct kgb_cpu_memory *memory, const struct kgb_spans *sp
 	const uint64_t total = kgb_spans_total(spans);
 	uint64_t at = 0;
 
-	kgb_spans_clear(&memory->spans);
+	memory->n_buffers = 0;
 	if (total > memory->limit_bytes)
 		return kgb_exec_fail(err, KGB_EXEC_NO_MEMORY,
 				     "%llu bytes of memory, the limit of this machine is %llu",
@@ -86,19 +86,19 @@ int kgb_cpu_memory_lay(struct kgb_cpu_memory *memory, const struct kgb_spans *sp
 								 .is_writable = true};
 		at += span->bytes;
 	}
-	kgb_spans_put_all(&memory->spans, spans);
+	memory->n_buffers = spans->n;
 	return 0;
 }
 
 void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, uint64_t bytes)
 {
-	size_t low = 0, high = memory->spans.n;
+	size_t low = 0, high = memory->n_buffers;
 
 	if (bytes == 0)
 		return memory->region;
 	while (low < high) { /* the first span behind the address */
 		const size_t middle = low + (high - low) / 2;
-		if (memory->spans.items[middle].start <= address)
+		if (memory->buffers[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -127,7 +127,7 @@ static void poison(char *data, uint64_t address, uint64_t bytes, uint64_t seed)
 
 void kgb_cpu_memory_poison(struct kgb_cpu_memory *memory, uint64_t seed)
 {
-	for (size_t i = 0; i < memory->spans.n; i++) {
+	for (size_t i = 0; i < memory->n_buffers; i++) {
 		const struct kgb_machine_buffer *buffer = &memory->buffers[i];
 		poison(buffer->data, buffer->address, buffer->bytes, seed);
 	}

@@ -14,8 +14,8 @@ struct kgb_cpu_memory {
 	uint64_t limit_bytes; /* of all memory of a run */
 	char *region; /* owned; holds all spans */
 	size_t region_bytes;
-	struct kgb_spans spans;
 	struct kgb_machine_buffer *buffers; /* owned; one for each span, by address */
+	size_t n_buffers;
 };
 
 /** As much as this machine can give. */

@@ -18,11 +18,8 @@ static int check_image(const struct kgb_image *image, struct kgb_err *err)
 
 static size_t number_of(const struct kgb_record *record, uint32_t image)
 {
-	size_t i = 0;
-
-	while (record->images[i].id != image) /* the record is checked: there is one */
-		i++;
-	return i;
+	/* The record is checked: there is one. */
+	return (size_t)(kgb_record_image(record, image) - record->images);
 }
 
 const struct kgb_machine_program *kgb_cpu_plan_program(const struct kgb_cpu_plan *plan,

@@ -50,7 +50,7 @@ static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine
 		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
 	struct kgb_machine_launch launch = {
 		.buffers = run->memory.buffers,
-		.n_buffers = (uint32_t)run->memory.spans.n,
+		.n_buffers = (uint32_t)run->memory.n_buffers,
 		.arguments = slots.arguments,
 		.n_arguments = kgb_machine_program_n_arguments(program),
 		.grid = {op->grid[0], op->grid[1], op->grid[2]},
