@@ -276,10 +276,7 @@ static void make_key(const struct kgb_triton_source *source, char key[KGB_SHA256
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
-	kgb_buf_addf(&text, "%d %u %zu %zu\n", (int)source->kind, source->sm, source->text_len,
-		     source->options_len);
-	kgb_buf_add(&text, source->text, source->text_len);
-	kgb_buf_add(&text, source->options, source->options_len);
+	kgb_triton_source_add(source, &text);
 	kgb_sha256_hex(text.ptr, text.len, key);
 }
 

@@ -14,10 +14,7 @@ static bool make_key(const struct kgb_triton_source *source, const char *identit
 	if (!identity[0])
 		return false;
 	kgb_buf_addf(&text, "proof 3\n%s\n%s\n", KGB_VERSION, identity);
-	kgb_buf_addf(&text, "kind %d sm %u\n", (int)source->kind, source->sm);
-	kgb_buf_addf(&text, "bytes %zu %zu\n", source->text_len, source->options_len);
-	kgb_buf_add(&text, source->text, source->text_len);
-	kgb_buf_add(&text, source->options, source->options_len);
+	kgb_triton_source_add(source, &text);
 	kgb_sha256_hex(text.ptr, text.len, key);
 	return true;
 }

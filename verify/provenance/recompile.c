@@ -32,6 +32,14 @@ void kgb_auto_recompiled(struct kgb_recompiled *result)
 	kgb_recompiled_release(result);
 }
 
+void kgb_triton_source_add(const struct kgb_triton_source *source, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "kind %d sm %u\n", (int)source->kind, source->sm);
+	kgb_buf_addf(out, "bytes %zu %zu\n", source->text_len, source->options_len);
+	kgb_buf_add(out, source->text, source->text_len);
+	kgb_buf_add(out, source->options, source->options_len);
+}
+
 int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 			enum kgb_source_kind kind, struct kgb_err *err)
 {

@@ -35,6 +35,9 @@ struct kgb_triton_source {
 	unsigned sm; /* IR: compute capability to compile for: 90 for 9.0 */
 };
 
+/** Append what decides the result of a compilation: no other source has the same bytes. */
+void kgb_triton_source_add(const struct kgb_triton_source *source, struct kgb_buf *out);
+
 struct kgb_recompiled {
 	char *bytes; /* owned; the whole answer */
 	size_t n_bytes;
