@@ -109,6 +109,7 @@ int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec
 	kgb_policy_arg(policy, program_inside);
 	return spec->on_cpu ? cpu_policy(policy, spec) : gpu_policy(policy, spec, err);
 }
+
 static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
 		 struct kgb_err *err)
 {

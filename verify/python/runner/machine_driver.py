@@ -12,7 +12,6 @@ import torch
 import triton
 import triton.compiler
 from triton import knobs
-from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 from triton.compiler.compiler import CompiledKernel, make_backend
 from triton.runtime import driver
@@ -22,8 +21,7 @@ import launcher
 import ttir_image
 
 CAPABILITY = (9, 0)
-TARGET = GPUTarget("cuda", 90, 32)
-WARP_SIZE = 32
+WARP_SIZE = ttir_image.TARGET.warp_size
 # Of an H100. Candidates choose sizes by these.
 PROPERTIES = {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": WARP_SIZE,
               "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
@@ -75,7 +73,7 @@ class Kernel(CompiledKernel):
 
 
 def compile_source(src, target=None, options=None, **_):
-    target = target or TARGET
+    target = target or ttir_image.TARGET
     return Kernel(src, target, options_of(options, make_backend(target)))
 
 
@@ -197,7 +195,7 @@ class Driver(DriverBase):
         return CAPABILITY
 
     def get_current_target(self):
-        return TARGET
+        return ttir_image.TARGET
 
     def get_active_torch_device(self):
         return torch.device("cpu")

@@ -24,11 +24,8 @@ LIBRARY = "/kgb/lib/libkgb_trace.so"
 BRIEF_MS = 2
 
 
-class NoKernelError(Exception):
-    """Never raised: kernels on a GPU fail by an exception of torch or by the end of the process."""
-
-
-KERNEL_ERROR = OUT_OF_BOUNDS = NOT_EXECUTABLE = NoKernelError
+# Kernels on a GPU fail by an exception of torch or by the end of the process.
+KERNEL_ERROR = OUT_OF_BOUNDS = NOT_EXECUTABLE = ()
 TRACE = None
 
 

@@ -20,12 +20,7 @@ import memory
 import torch_moves
 import wire
 
-
-class NoKernelError(Exception):
-    """Never raised: a kernel's error is an exception of its own type."""
-
-
-KERNEL_ERROR = NoKernelError
+KERNEL_ERROR = ()  # a kernel's error is an exception of its own type
 OUT_OF_BOUNDS = cpu_trace.Fault
 NOT_EXECUTABLE = cpu_trace.NotExecutable
 

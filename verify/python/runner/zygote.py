@@ -3,9 +3,9 @@
 
     python -I -B zygote.py (runner|reference|compile) HUB_FD
 
-Imports torch and triton once (compile: triton alone; it also forks workers of role "source"), then forks a worker for every control socket that arrives on the
-hub (a SOCK_SEQPACKET socket, one descriptor per message). The zygote itself never touches candidate code. For each
-worker there are
+Imports torch and triton once (compile: triton alone; it also forks workers of role "source"), then forks a worker for every
+control socket that arrives on the hub (a SOCK_SEQPACKET socket, one descriptor per message). The zygote itself never touches
+candidate code. For each worker there are
 
     supervisor   holds the control socket; makes the jail, reports how the worker ended, kills it when the judge is gone
     init         (not reference) first process of the worker's PID namespace; when it ends the kernel ends all of it
