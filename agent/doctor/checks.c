@@ -41,7 +41,6 @@ static int probe_program(struct kgb_finding *f, const char *const *argv, struct 
 	struct kgb_proc_end end;
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	kgb_child_env(&env);
-	kgb_strv_add(&env, "TRITON_INTERPRET=1");
 	kgb_strv_add(&env, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
 	const struct kgb_proc_spec spec = {.argv = argv,
 					   .env = (const char *const *)env.items,
@@ -182,10 +181,9 @@ void kgb_check_find_gpus(struct kgb_finding *f, struct kgb_devices *devices, boo
 	if (*found)
 		return;
 	if (is_cpu || (is_auto && kgb_gpu_count() == 0))
-		kgb_found(
-			f, KGB_PASS,
-			"%s: kernels run in Triton's interpreter on the CPU, speed is not measured",
-			is_cpu ? "not asked for (run.device is cpu)" : "none here");
+		kgb_found(f, KGB_PASS,
+			  "%s: kernels run in a machine for Triton's IR, speed is not measured",
+			  is_cpu ? "not asked for (run.device is cpu)" : "none here");
 	else
 		kgb_found_fix(f, is_auto ? KGB_WARN : KGB_FAIL, "--device cpu judges without a GPU",
 			      "%s", err.msg);

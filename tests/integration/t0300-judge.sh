@@ -102,8 +102,8 @@ test_expect_success 'cold: one complete verdict' '
 	test_equal 1 "$(wc -l <verdict.json | tr -d " ")" lines &&
 	jq -e ".status == \"passed\" and .code == null and .mode == \"final\" and .passed_tests == .total_tests and
 		([.stages[] | .name + \"=\" + .status] == [\"contract=passed\", \"l1=passed\", \"correctness=passed\",
-		\"l2=passed\", \"l3=unavailable\", \"timing=passed\"]) and .launches.add_kernel == 8 and
-		(.timing.comparable | not) and (.timing.cases[0].candidate_ms > 0) and
+		\"l2=passed\", \"l3=passed\", \"timing=skipped\"]) and .launches.add_kernel == 4 and
+		(.timing.comparable | not) and (.timing.cases | length == 0) and
 		(.ghost.cases | length > 0 and all(.broken)) and .isolation.level == \"L3\"" verdict.json
 '
 
@@ -130,10 +130,12 @@ test_expect_success 'the verdict is the same with any number of lanes' '
 			jq -c "$same" verdict.json >"$candidate.$lanes" || return 1
 		done
 	done &&
-	for candidate in honest unwritten_tail no_launch nondeterministic; do
+	for candidate in honest unwritten_tail nondeterministic; do
 		cmp $candidate.1 $candidate.4 || return 1
 	done &&
-	test "$(jq -r ".[0], .[1]" hang.1)" = "$(jq -r ".[0], .[1]" hang.4)"
+	for candidate in no_launch hang; do
+		test_equal "$(jq -r ".[0], .[1]" $candidate.1)" "$(jq -r ".[0], .[1]" $candidate.4)" $candidate || return 1
+	done
 '
 
 test_expect_success 'as many failed cases as are asked for end it' '
@@ -261,11 +263,6 @@ test_expect_success 'odd but right behaviour is recorded' '
 	jq -e "[.ghost.ablation[] | {(.kernel): .broken}] | add == {add_kernel: true, idle: false}" verdict.json
 '
 
-test_expect_success 'one slow call of three that are timed does not count' '
-	judge "$process/slow_once.py" zygotes=zygotes &&
-	jq -e ".timing.cases | length == 1 and .[0].candidate_ms > 0 and .[0].candidate_ms < 1500" verdict.json
-'
-
 test_expect_success 'a failing case is reported with its inputs, the element and both values' '
 	judge "$process/unwritten_tail.py" zygotes=zygotes &&
 	jq -e ".failures | map(select(.case | contains(\"tail_1000\")))[0] |
@@ -320,9 +317,9 @@ test_expect_success 'the host may read values where the operator needs it, and n
 	sed "/^launches:/d" "$fixtures/aten__nonzero.yaml" >aten__nonzero.yaml &&
 	mkdir -p set/aten && mv aten__nonzero.yaml set/aten && cp -R "$fixtures/../cases" set/ &&
 	judge_request "spec=$fixtures/aten__nonzero.yaml" "kernel=$process/by_data.py" zygotes=zygotes | kgb-judge verify >verdict.json &&
-	jq -e ".status == \"passed\" and .sandbox_judged_tests == 0" verdict.json &&
+	jq -e ".status == \"passed\" and .sandbox_judged_tests > 0" verdict.json &&
 	judge_request "spec=set/aten/aten__nonzero.yaml" "kernel=$process/by_data.py" zygotes=zygotes | kgb-judge verify >verdict.json &&
-	jq -e ".code == \"cheat.torch_compute\" and (.message | test(\"_local_scalar_dense\"))" verdict.json
+	jq -e ".code == \"verify.host_dependent\"" verdict.json
 '
 
 # ---- workers that are made ahead ----

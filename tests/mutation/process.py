@@ -96,12 +96,6 @@ def seeds(judge, zygotes):
             and inputs[0] != inputs[1]), first["seed"]
 
 
-def slow_once(judge, zygotes):
-    """One slow call of three does not count."""
-    times = [case["candidate_ms"] for case in judge.verdict("slow_once")["timing"]["cases"]]
-    return times and max(times) < 1500, times
-
-
 def jail(judge, zygotes):
     """A candidate cannot read anything of the reference, of the machine or of the judge's environment."""
     seen = judge.verdict("look_around").get("message") or ""
@@ -134,7 +128,7 @@ def unwritten(judge, zygotes):
     return got == {"nan"}, got
 
 
-SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, slow_once, jail, descriptors,
+SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, jail, descriptors,
                                                  lanes, unwritten)}
 
 

@@ -258,7 +258,7 @@ def end(process):
 # Code that runs in the judge's warm processes, or starts them.
 IN_WARM = re.compile(r"verify/python/|verify/process/zygote\.c|verify/cmd/cmd_zygotes\.c|verify/protocol/wire\.c|sandbox/|base/")
 JUDGE = ["kgb-judge", "kgb-launch", "_kgbrun"]
-INTEGRATION = {"t0320-provenance": ["provenance_driver", *JUDGE], "t0310-interpreter": JUDGE,
+INTEGRATION = {"t0320-provenance": ["provenance_driver", *JUDGE],
                "t0215-judge-trouble": ["kgb-agent", "kgb-verify", "kgb-confine", *JUDGE],
                "t0235-walls": ["kgb-agent", "kgb-launch", "kgb-confine", "kgb-verify"]}
 UNIT = {"test_gpu_health": ["test_gpu_health", "fake_nvml"], "test_torch_move": ["torch_move_library"]}

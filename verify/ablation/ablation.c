@@ -8,7 +8,6 @@ enum {
 	CASES_PER_INTERFACE = 2,
 	WATCHED_PER_INTERFACE = 3,
 	TRIES_PER_INTERFACE = 24, /* cases whose result would not tell anything are passed over */
-	WATCH_TRIES = 6, /* the same of memory: of many operators none tells anything */
 	LEAST_ELEMENTS = 8,
 };
 
@@ -104,9 +103,10 @@ bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_dat
 	return false;
 }
 
-const struct kgb_case *kgb_ablation_next_case(const struct kgb_cases *cases,
-					      const struct kgb_interface *interface,
-					      const struct kgb_case *after)
+/* The next case of this interface in standard mode by (elements, number), NULL at the end. */
+static const struct kgb_case *next_case(const struct kgb_cases *cases,
+					const struct kgb_interface *interface,
+					const struct kgb_case *after)
 {
 	const struct kgb_case *best = NULL;
 	int64_t after_cost = after ? kgb_case_elements(after) : 0;
@@ -127,12 +127,11 @@ const struct kgb_case *kgb_ablation_next_case(const struct kgb_cases *cases,
 void kgb_ablation_choose(struct kgb_judge *judge)
 {
 	judge->may_tell = kgb_xcalloc(judge->cases.n + 1, 1);
-	judge->silent = kgb_xcalloc(judge->cases.n + 1, 1);
 	judge->tallies = kgb_xcalloc(judge->spec.n_interfaces + 1, sizeof(*judge->tallies));
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
 		const struct kgb_case *c = NULL;
 		for (int tried = 0; tried < TRIES_PER_INTERFACE; tried++) {
-			c = kgb_ablation_next_case(&judge->cases, &judge->spec.interfaces[i], c);
+			c = next_case(&judge->cases, &judge->spec.interfaces[i], c);
 			if (!c)
 				break;
 			judge->may_tell[c - judge->cases.items] = 1;
@@ -187,17 +186,6 @@ void kgb_ablation_count_watched(const struct kgb_judge *judge,
 	(void)__atomic_fetch_add(&tally->n_watched, 1, __ATOMIC_RELAXED);
 	if (kgb_result_origin_by_host(origin))
 		(void)__atomic_fetch_add(&tally->n_by_host, 1, __ATOMIC_RELAXED);
-}
-
-bool kgb_ablation_is_complete(const struct kgb_judge *judge, const struct kgb_interface *interface,
-			      int n_tried)
-{
-	const struct kgb_ablation_tally *tally =
-		&judge->tallies[interface - judge->spec.interfaces];
-
-	return n_tried >= TRIES_PER_INTERFACE ||
-	       (tally->n_ablated >= CASES_PER_INTERFACE &&
-		(tally->n_watched >= WATCHED_PER_INTERFACE || n_tried >= WATCH_TRIES));
 }
 
 void kgb_ablation_record(struct kgb_lane *lane, const struct kgb_case_data *data,

@@ -13,11 +13,6 @@
 /** Choose the cases that may be ablated: the cheapest of each interface. To be called before lanes
  * run. */
 void kgb_ablation_choose(struct kgb_judge *judge);
-/** The next case of this interface in standard mode by (elements, number), NULL at the end. */
-const struct kgb_case *kgb_ablation_next_case(const struct kgb_cases *cases,
-					      const struct kgb_interface *interface,
-					      const struct kgb_case *after);
-
 /** Does the case show whether kernels compute? One of its results must (`data` has its truth). */
 bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Is result i neither constant nor an input? Where the operator is a fill or a copy itself, that
@@ -37,9 +32,6 @@ bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_ca
 /** Count the case as watched. */
 void kgb_ablation_count_watched(const struct kgb_judge *judge,
 				const struct kgb_result_origin *origin);
-/** Were enough cases of the interface used, or `n_tried` cases that are enough to give up? */
-bool kgb_ablation_is_complete(const struct kgb_judge *judge, const struct kgb_interface *interface,
-			      int n_tried);
 /** Add to the verdict that the case was run without `kernel` (NULL: without all), and whether its
  * result broke. */
 void kgb_ablation_record(struct kgb_lane *lane, const struct kgb_case_data *data,

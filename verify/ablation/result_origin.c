@@ -11,8 +11,6 @@ enum {
 	LEAST_DISTINCT = 3, /* of a group: fills are everywhere */
 	LEAST_GROUPS = 8,
 	LEAST_VALUES = 8, /* of a result: signs and flags are everywhere, in any order */
-	HEADER = 16, /* of a part of a history: its writer, its bytes */
-	PART_ALIGNMENT = 16,
 };
 
 /* How elements of a result may lie about, in elements from one to the next. */
@@ -343,32 +341,4 @@ void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, 
 				see_as(of, origin->dtypes[k], bytes, n_bytes, by,
 				       &origin->n_by_host);
 	}
-}
-
-int kgb_result_origin_see_history(struct kgb_result_origin *origin, const void *bytes,
-				  size_t n_bytes, struct kgb_err *err)
-{
-	const char *at = bytes;
-
-	while (n_bytes > 0) {
-		uint64_t header[2];
-		if (n_bytes < HEADER)
-			return kgb_fail(err, KGB_ERR_INVALID, "it ends in a header");
-		memcpy(header, at, HEADER);
-		at += HEADER;
-		n_bytes -= HEADER;
-		if (header[0] > KGB_ORIGIN_KERNEL || header[1] > n_bytes)
-			return kgb_fail(err, KGB_ERR_INVALID, "%llu bytes by %llu",
-					(unsigned long long)header[1],
-					(unsigned long long)header[0]);
-		kgb_result_origin_see(origin, at, (size_t)header[1],
-				      (enum kgb_origin_writer)header[0]);
-		const size_t step =
-			((size_t)header[1] + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
-		if (step > n_bytes)
-			return kgb_fail(err, KGB_ERR_INVALID, "it ends in a part");
-		at += step;
-		n_bytes -= step;
-	}
-	return 0;
 }

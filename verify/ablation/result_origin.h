@@ -36,11 +36,6 @@ bool kgb_result_origin_tells(const struct kgb_result_origin *origin);
 /** What lies at `bytes` is there since `by` did something. In the order in which it happened. */
 void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by);
-/** kgb_result_origin_see for all that a runner's history tells (memory.py, History): untrusted
- * bytes. INVALID where they are no such history. */
-KGB_MUST_CHECK int kgb_result_origin_see_history(struct kgb_result_origin *origin,
-						 const void *bytes, size_t n_bytes,
-						 struct kgb_err *err);
 /** Did torch put together half of them or more? */
 bool kgb_result_origin_by_host(const struct kgb_result_origin *origin);
 

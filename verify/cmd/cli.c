@@ -49,7 +49,7 @@ int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python, str
 	KGB_AUTO(free) char *library = kgb_path_join(self, "_kgbrun.abi3.so");
 	KGB_AUTO(free) char *trace = kgb_path_join(self, "libkgb_trace.so");
 	if (access(trace, R_OK) == 0)
-		places->trace_library = kgb_path_real(trace, err);
+		places->cuda_trace_library = kgb_path_real(trace, err);
 	KGB_AUTO(free) char *cpu_trace = kgb_path_join(self, "libkgb_cpu_trace.so");
 	places->cpu_trace_library = kgb_path_real(cpu_trace, err);
 	places->library = kgb_path_real(library, err);
@@ -66,7 +66,7 @@ void kgb_judge_paths_release(struct kgb_judge_paths *places)
 	kgb_free(places->data_dir);
 	kgb_free(places->python);
 	kgb_free(places->library);
-	kgb_free(places->trace_library);
+	kgb_free(places->cuda_trace_library);
 	kgb_free(places->cpu_trace_library);
 	*places = (struct kgb_judge_paths){0};
 }
@@ -79,7 +79,7 @@ int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *tex
 	bool wanted = text && !kgb_str_eq(text, "auto");
 
 	spec->device = KGB_DEVICE_CPU;
-	spec->trace_library = NULL;
+	spec->trace_library = places->cpu_trace_library;
 	if (wanted && kgb_str_eq(text, "cpu"))
 		return 0;
 	if (wanted && kgb_str_starts(text, "cuda:")) {
@@ -89,10 +89,10 @@ int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *tex
 		return kgb_fail(err, KGB_ERR_INVALID, "device '%s': cpu, cuda, cuda:NUMBER or auto",
 				text);
 	}
-	if (wanted && !places->trace_library)
+	if (wanted && !places->cuda_trace_library)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"device %s: this kgb-judge was built without CUDA's headers", text);
-	if (!wanted && (!places->trace_library || access("/dev/nvidiactl", R_OK | W_OK) < 0))
+	if (!wanted && (!places->cuda_trace_library || access("/dev/nvidiactl", R_OK | W_OK) < 0))
 		return 0;
 	if (kgb_gpu_visible(number, &device, err) < 0) {
 		if (!wanted && err->kind == KGB_ERR_UNAVAILABLE)
@@ -100,7 +100,7 @@ int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *tex
 		return kgb_ctx(err, "device %s", wanted ? text : "auto");
 	}
 	spec->device = device;
-	spec->trace_library = places->trace_library;
+	spec->trace_library = places->cuda_trace_library;
 	return 0;
 }
 

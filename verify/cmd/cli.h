@@ -19,7 +19,7 @@ struct kgb_judge_paths {
 	char *data_dir; /* kgb_install_data() */
 	char *python; /* option, $KGB_PYTHON, or the one that setup made; absolute */
 	char *library; /* _kgbrun.abi3.so beside this program */
-	char *trace_library; /* libkgb_trace.so there; NULL: built without CUDA */
+	char *cuda_trace_library; /* libkgb_trace.so there; NULL: built without CUDA */
 	char *cpu_trace_library; /* libkgb_cpu_trace.so there */
 };
 /** `python` may be NULL. UNAVAILABLE with the remedy when something is missing. */

@@ -105,8 +105,6 @@ static int verify(const struct kgb_judge_request *request, int fd, struct kgb_er
 		options.library = paths.library;
 		options.device = device.device;
 		options.trace_library = device.trace_library;
-		options.cpu_trace_library =
-			request->cpu == KGB_CPU_MACHINE ? paths.cpu_trace_library : NULL;
 		rc = judge_and_write(&options, fd, err);
 	}
 	kgb_judge_paths_release(&paths);

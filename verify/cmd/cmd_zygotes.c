@@ -30,7 +30,6 @@ enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
 struct arguments {
 	const char *dir, *python, *device, *cupti;
-	int cpu; /* enum kgb_cpu_way */
 	int64_t spares; /* AS_DEVICE: as many as are good for it */
 	int64_t die_with_parent; /* number of that process; 0: do not */
 };
@@ -40,8 +39,6 @@ static const struct kgb_field arguments_table[] = {
 	ROW(STR, dir, "folder of the sockets", .required = true),
 	ROW(STR, python, "interpreter with torch and triton"),
 	ROW(STR, device, "cpu, cuda, cuda:N or auto"),
-	ROW(ENUM, cpu, "how kernels run without a GPU", .names = kgb_cpu_way_names,
-	    .def = "interpreter"),
 	ROW(STR, cupti, "libcupti.so.N"),
 	ROW(I64, spares, "workers of each kind that are made before they are needed",
 	    .min = AS_DEVICE, .max = SPARES_MAX, .def = "-1"),
@@ -70,14 +67,10 @@ static int parse(struct arguments *a, struct kgb_arena *arena, int argc, char **
 static int start(struct server *server, const struct arguments *a,
 		 const struct kgb_judge_paths *places, struct kgb_err *err)
 {
-	struct kgb_zygote_spec spec = {
-		.python = places->python,
-		.data_dir = places->data_dir,
-		.library = places->library,
-		.cpu_trace_library = a->cpu == KGB_CPU_MACHINE ? places->cpu_trace_library : NULL,
-		.cupti = a->cupti};
-	enum kgb_role roles[KGB_N_ROLES]; /* that the device needs */
-	size_t n_roles = 0;
+	struct kgb_zygote_spec spec = {.python = places->python,
+				       .data_dir = places->data_dir,
+				       .library = places->library,
+				       .cupti = a->cupti};
 
 	if (kgb_judge_paths_device(places, a->device, &spec, err) < 0)
 		return -1;
@@ -87,24 +80,20 @@ static int start(struct server *server, const struct arguments *a,
 	if (kgb_fs_mkdirs(AT_FDCWD, a->dir, 0700, err) < 0 ||
 	    kgb_fs_opendir(AT_FDCWD, a->dir, &server->dir_fd, err) < 0)
 		return -1;
-	for (int role = 0; role < KGB_N_ROLES; role++) {
+	for (int role = 0; role < KGB_N_ROLES; role++)
 		server->zygotes[role] =
 			(struct kgb_zygote){.hub_fd = -1, .log_fd = -1, .status_fd = -1};
-		if (kgb_role_is_needed((enum kgb_role)role,
-				       spec.device != KGB_DEVICE_CPU || a->cpu == KGB_CPU_MACHINE))
-			roles[n_roles++] = (enum kgb_role)role;
-	}
-	for (size_t i = 0; i < n_roles; i++)
-		if (kgb_zygote_start(&server->zygotes[roles[i]], roles[i], &spec, err) < 0)
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
 			return -1;
-	for (size_t i = 0; i < n_roles; i++)
-		if (kgb_zygote_wait_ready(&server->zygotes[roles[i]], READY_MS, err) < 0)
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
 			return -1;
 	/* Sockets only now: a process that can connect gets an answer. */
-	for (size_t i = 0; i < n_roles; i++)
-		if (kgb_zygote_tell_identity(&server->zygotes[roles[i]], server->dir_fd, err) < 0 ||
-		    kgb_zygote_listen(server->dir_fd, roles[i], &server->listeners[roles[i]], err) <
-			    0)
+	for (int role = 0; role < KGB_N_ROLES; role++)
+		if (kgb_zygote_tell_identity(&server->zygotes[role], server->dir_fd, err) < 0 ||
+		    kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
+				      err) < 0)
 			return -1;
 	return 0;
 }

@@ -258,11 +258,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
-	kgb_jsonw_put(&w, "tune: %hhd, keep: %hhd, skip_all: %hhd, watch: %hhd, skip: [", tune,
-		      spec->keep, spec->skip_all, spec->watch);
-	if (spec->skip)
-		kgb_jsonw_str(&w, spec->skip);
-	kgb_jsonw_put(&w, "], parts: [");
+	kgb_jsonw_put(&w, "tune: %hhd, keep: %hhd, parts: [", tune, spec->keep);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
 			      (int64_t)call->parts[i].bytes);

@@ -26,13 +26,10 @@ struct kgb_candidate_call_spec {
 	int repetition; /* another poison */
 	int places; /* calls with the same number find their arguments at the same addresses */
 	enum kgb_placement arrangement;
-	uint32_t window; /* number of the window that records a GPU's work; 0: none */
+	uint32_t window; /* number of the window that records the call's work; 0: none */
 	bool keep; /* the runner keeps the results of the call before, so that their memory is not
 		      used again */
 	bool baseline; /* call the baseline instead; its results are not taken */
-	bool skip_all; /* no launch does anything */
-	bool watch; /* a history of the memory is kept (CPU) */
-	const char *skip; /* launches of this kernel do nothing; NULL: none such */
 };
 
 /** Bytes of the arena. */

@@ -121,10 +121,6 @@ int kgb_case_judge(struct kgb_lane *lane, const struct kgb_case_data *data,
 	}
 	if (rc == 0 && data->kase->interface->is_random)
 		rc = check_seed(lane, data, &calls[0], failure, err);
-	/* Of what is replayed the record has the launches. */
-	if (rc == 0 && !kgb_judge_replays(lane->judge->options) && calls[0].reply.n_launches == 0 &&
-	    kgb_case_needs_launch(lane->judge, data))
-		lane->judge->silent[data->kase - lane->judge->cases.items] = 1;
 	for (int i = 0; i < REPETITIONS; i++)
 		kgb_candidate_call_release(&calls[i]);
 	return rc;

@@ -33,18 +33,9 @@ struct kgb_judge_options {
 	const char *python; /* NULL with zygotes */
 	const char *library; /* _kgbrun.abi3.so; NULL with zygotes */
 	int device; /* number of the GPU, KGB_DEVICE_CPU: none. As the zygotes were started for */
-	const char *trace_library; /* libkgb_trace.so; with a GPU and cold zygotes only */
-	const char *cpu_trace_library; /* libkgb_cpu_trace.so; with request.cpu MACHINE and cold
-					  zygotes only */
+	const char *trace_library; /* kgb_zygote_spec's; NULL with zygotes */
 	enum kgb_baseline baseline;
 };
-
-/** Is the candidate judged by replays of what its runner recorded? Else by what the runner returns.
- */
-static inline bool kgb_judge_replays(const struct kgb_judge_options *options)
-{
-	return options->device != KGB_DEVICE_CPU || options->request.cpu == KGB_CPU_MACHINE;
-}
 
 struct kgb_compiler;
 
@@ -65,13 +56,11 @@ struct kgb_judge {
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	unsigned char *may_tell; /* owned; for each case: may show whether kernels compute */
-	unsigned char *
-		silent; /* owned; for each case: it needs a launch and made none. Without replays */
 	/* These have their own locks. */
 	struct kgb_zygote *zygotes; /* borrowed; KGB_N_ROLES */
 	struct kgb_disk_cache *truths; /* owned; NULL: none */
 	struct kgb_disk_cache *proofs; /* owned; NULL: none */
-	struct kgb_compiler *compiler; /* owned; NULL where nothing is replayed */
+	struct kgb_compiler *compiler; /* owned */
 	struct kgb_ablation_tally *tallies; /* owned; for each interface */
 };
 #define KGB_NOISE_BYTES ((size_t)1 << 20)

@@ -88,8 +88,7 @@ static int explain_timeout(struct kgb_lane *lane, struct kgb_failure *failure)
 
 	return kgb_lane_refuse(
 		lane, failure, KGB_CODE_VERIFY_TIMEOUT,
-		"Look for a loop that does not end, or for many more programs than the data needs: each "
-		"program of an interpreted kernel costs about a millisecond.",
+		"Look for a loop that does not end, or for many more programs than the data needs.",
 		is_over ? "the verification was not finished after %lld s"
 			: "the call did not return within %lld s",
 		(long long)((is_over ? request->timeout_ms : request->call_timeout_ms) / 1000));

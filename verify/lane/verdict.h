@@ -43,7 +43,6 @@ enum kgb_stage_status {
 	KGB_STAGE_SKIPPED, /* an earlier stage decided, or it does not apply */
 	KGB_STAGE_PASSED,
 	KGB_STAGE_FAILED,
-	KGB_STAGE_UNAVAILABLE, /* this platform cannot do it: never counted as passed */
 };
 
 struct kgb_stage_result {
@@ -109,7 +108,6 @@ struct kgb_verdict {
 	struct kgb_arena arena;
 	const char *operator_name;
 	const char *platform; /* static: "cpu", "cuda" */
-	bool replays; /* the candidate's work is recorded, proved and replayed */
 	bool final_mode;
 	enum kgb_status status;
 	enum kgb_code code;

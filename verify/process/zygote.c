@@ -51,22 +51,12 @@ int64_t kgb_runner_tmp_bytes(int device)
 	return device == KGB_DEVICE_CPU ? INT64_C(32) << 20 : INT64_C(2) << 30;
 }
 
-bool kgb_role_is_needed(enum kgb_role role, bool replays)
-{
-	return role != KGB_ROLE_COMPILE || replays;
-}
-
 static void add_bind(struct kgb_policy *policy, const char *data_dir, const char *below,
 		     const char *target)
 {
 	KGB_AUTO(free) char *source = kgb_path_join(data_dir, below);
 
 	kgb_policy_mount(policy, KGB_MOUNT_RO, source, target);
-}
-
-static bool uses_machine(enum kgb_role role, const struct kgb_zygote_spec *spec)
-{
-	return role == KGB_ROLE_RUNNER && spec->device == KGB_DEVICE_CPU && spec->cpu_trace_library;
 }
 
 static void set_environment(struct kgb_policy *policy, enum kgb_role role,
@@ -99,14 +89,6 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 		kgb_policy_setenv(policy, "CUDA_INJECTION64_PATH", TRACE_LIBRARY);
 		if (spec->cupti)
 			kgb_policy_setenv(policy, "KGB_CUPTI", spec->cupti);
-	} else if (uses_machine(role, spec)) {
-		kgb_policy_setenv(policy, "KGB_DEVICE", "machine");
-		/* What the user's shell says must not choose which IR is made. */
-		kgb_policy_setenv(policy, "TRITON_DEFAULT_FP_FUSION", "1");
-	} else if (role != KGB_ROLE_COMPILE) {
-		/* Where kernels are compiled for a GPU, Triton's own helpers must not be
-		 * interpreted. */
-		kgb_policy_setenv(policy, "TRITON_INTERPRET", "1");
 	}
 }
 
@@ -145,8 +127,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 		add_bind(policy, spec->data_dir, "verify/python/compiler", "/kgb/compiler");
 	}
 	kgb_policy_mount(policy, KGB_MOUNT_RO, spec->library, "/kgb/lib/_kgbrun.abi3.so");
-	if (uses_machine(role, spec))
-		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cpu_trace_library, CPU_TRACE_LIBRARY);
+	if (spec->device == KGB_DEVICE_CPU && role == KGB_ROLE_RUNNER)
+		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->trace_library, CPU_TRACE_LIBRARY);
 	if (spec->device != KGB_DEVICE_CPU && role != KGB_ROLE_COMPILE) {
 		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->trace_library, TRACE_LIBRARY);
 		if (kgb_policy_gpu(policy, err) < 0)

@@ -47,10 +47,9 @@ struct kgb_zygote_spec {
 	const char *data_dir; /* holds verify/python/runner and verify/python/reference */
 	const char *library; /* path of _kgbrun.abi3.so */
 	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
-	const char *trace_library; /* path of libkgb_trace.so; with a GPU only */
-	/** Path of libkgb_cpu_trace.so: without a GPU runners record, and run kernels in the
-	 * machine. NULL: in Triton's interpreter. */
-	const char *cpu_trace_library;
+	/** What records the work of runners: path of libkgb_trace.so with a GPU, of
+	 * libkgb_cpu_trace.so without one. */
+	const char *trace_library;
 	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
 	int spares; /* workers that are made before they are needed */
 	bool tells_sizes; /* references are asked for sizes without data: what that takes is
@@ -59,8 +58,6 @@ struct kgb_zygote_spec {
 
 /** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */
 int64_t kgb_runner_tmp_bytes(int device);
-/** Is there work for this role where candidates are judged by replays, or not? */
-bool kgb_role_is_needed(enum kgb_role role, bool replays);
 /** Start an own zygote; it is not ready yet. UNAVAILABLE names what is missing and how to get it.
  */
 KGB_MUST_CHECK int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,

@@ -10,7 +10,6 @@ enum { SEED_BYTES = 16 };
 #define SECOND_MS 1000
 
 static const char *const purposes[] = {"final", "agent", NULL};
-const char *const kgb_cpu_way_names[] = {"interpreter", "machine", NULL};
 
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, kgb_judge_request, member, __VA_ARGS__)
 static const struct kgb_field table[] = {
@@ -19,8 +18,6 @@ static const struct kgb_field table[] = {
 	ROW(ENUM, purpose, "`final`, or `agent` for a check that an agent asked for.",
 	    .names = purposes, .def = "final"),
 	ROW(STR, device, "cpu, cuda, cuda:NUMBER, or auto: a GPU if there is one.", .def = "auto"),
-	ROW(ENUM, cpu, "Without a GPU: `interpreter`, or `machine` to judge by replay as on a GPU.",
-	    .names = kgb_cpu_way_names, .def = "interpreter"),
 	ROW(STR, seed,
 	    "32 hexadecimal digits: make the same inputs again. Without it the OS gives one."),
 	ROW(BOOL, timing, "Time the kernel; without it correctness alone decides.", .def = "true"),

@@ -29,20 +29,11 @@ enum kgb_purpose {
 	KGB_PURPOSE_AGENT, /* a check that an agent asked for */
 };
 
-/** How kernels run, and are judged, without a GPU. */
-enum kgb_cpu_way {
-	KGB_CPU_INTERPRETER, /* by what the runner returns from Triton's interpreter */
-	KGB_CPU_MACHINE, /* by a replay of what the runner recorded, in the machine */
-};
-/** NULL ends it. */
-extern const char *const kgb_cpu_way_names[];
-
 /** Keys have the names of the members; judge_request.c describes them. Texts are borrowed. */
 struct kgb_judge_request {
 	const char *spec, *kernel;
 	int purpose; /* enum kgb_purpose */
 	const char *device;
-	int cpu; /* enum kgb_cpu_way; as the zygotes were started for */
 	const char *seed; /* 32 hexadecimal digits; NULL: from the OS */
 	bool timing;
 	const char *baseline;

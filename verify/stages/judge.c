@@ -96,21 +96,17 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 					     .library = options->library,
 					     .device = options->device,
 					     .trace_library = options->trace_library,
-					     .cpu_trace_library = options->cpu_trace_library,
 					     .cupti = options->request.cupti};
 
 	for (int role = 0; role < KGB_N_ROLES; role++) {
 		struct kgb_zygote *zygote = &judge->zygotes[role];
-		if (!kgb_role_is_needed((enum kgb_role)role, kgb_judge_replays(options)))
-			continue;
 		if (options->request.zygotes)
 			kgb_zygote_use(zygote, (enum kgb_role)role, options->request.zygotes);
 		else if (kgb_zygote_start(zygote, (enum kgb_role)role, &spec, err) < 0)
 			return -1;
 	}
 	for (int role = 0; role < KGB_N_ROLES && !options->request.zygotes; role++)
-		if (kgb_role_is_needed((enum kgb_role)role, kgb_judge_replays(options)) &&
-		    kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
+		if (kgb_zygote_wait_ready(&judge->zygotes[role], READY_MS, err) < 0)
 			return -1;
 	return 0;
 }
@@ -128,6 +124,9 @@ static const char *reason_to_skip(const struct kgb_judge *judge, enum kgb_stage 
 		return "the operator only rearranges metadata: no kernel is required";
 	if (stage == KGB_STAGE_TIMING && !judge->options->request.timing)
 		return "not asked for";
+	/* The machine's time says nothing about a GPU's. */
+	if (stage == KGB_STAGE_TIMING && judge->options->device == KGB_DEVICE_CPU)
+		return "there is no GPU";
 	return NULL;
 }
 
@@ -166,9 +165,9 @@ static void run_candidate(struct kgb_lane *lane)
 		if (run_stage(lane, &stages[i]) != 0)
 			return;
 	/* Whose code every launch ran was proved case by case, before it was replayed. */
-	if (lane->replay && lane->judge->spec.triton != KGB_TRITON_NONE)
+	if (lane->judge->spec.triton != KGB_TRITON_NONE)
 		l3->status = KGB_STAGE_PASSED;
-	else if (lane->replay)
+	else
 		l3->message = "the operator only rearranges metadata: nothing is traced";
 }
 
@@ -176,14 +175,8 @@ static void run_stages(struct kgb_lane *lane)
 {
 	static const struct stage text = {KGB_STAGE_CONTRACT, kgb_stage_static,
 					  KGB_CODE_INFRA_FACTS};
-	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
 	lane->verdict->platform = lane->judge->options->device == KGB_DEVICE_CPU ? "cpu" : "cuda";
-	lane->verdict->replays = kgb_judge_replays(lane->judge->options);
-	if (!lane->verdict->replays) {
-		l3->status = KGB_STAGE_UNAVAILABLE;
-		l3->message = "the interpreter leaves no trace of its work";
-	}
 	/* A refusal of the text needs no GPU, so nothing watches the GPU's health before. */
 	if (run_stage(lane, &text) != 0)
 		return;
@@ -230,9 +223,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 		return 0;
 	if (start_zygotes(judge, err) < 0)
 		return -1;
-	if (kgb_judge_replays(judge->options))
-		judge->compiler =
-			kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
+	judge->compiler = kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
 	/* The clock of the verification starts when the candidate's own work does. */
 	lane->deadline_ms = kgb_mono_ms() + judge->options->request.timeout_ms;
 	run_stages(lane);
@@ -250,7 +241,6 @@ static void release(struct kgb_judge *judge)
 	kgb_l1_free(judge->l1);
 	kgb_free(judge->noise);
 	kgb_free(judge->may_tell);
-	kgb_free(judge->silent);
 	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);
@@ -273,7 +263,7 @@ static void open_stores(struct kgb_judge *judge)
 	if (options->request.seed && options->request.cache)
 		judge->truths =
 			open_store("truths", KGB_TRUTH_CACHE_ENTRY_MAX, KGB_TRUTH_CACHE_TOTAL_MAX);
-	if (kgb_judge_replays(options) && options->request.cache)
+	if (options->request.cache)
 		judge->proofs =
 			open_store("proofs", KGB_PROOF_CACHE_ENTRY_MAX, KGB_PROOF_CACHE_TOTAL_MAX);
 }

@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage correctness: every case twice, under different poison and at different addresses, by
- * replay but for the interpreter. The cheapest case is judged first, then the others, spread over
- * lanes.
+ * Stage correctness: every case is recorded in a runner, then replayed twice, under different
+ * poison and at different addresses. The cheapest case is judged first, then the others, spread
+ * over lanes. On a GPU lanes share the process that replays and the reference, because contexts
+ * there are expensive; on the CPU each has its own.
  */
-#include "verify/stages/stage_correctness.h"
+#include <pthread.h>
 
 #include "base/str.h"
 #include "base/time.h"
+#include "verify/lane/case_judge.h"
 #include "verify/lane/reached.h"
+#include "verify/provenance/provenance.h"
+#include "verify/replay/replay.h"
+#include "verify/stages/case_queue.h"
 #include "verify/stages/lanes.h"
 #include "verify/stages/stages.h"
 
 enum { CASES_PER_LANE = 6 };
 
-const struct kgb_case *kgb_correctness_case(const struct kgb_lane *lane,
-					    const struct kgb_correctness *work, size_t turn)
+/* What all lanes of the stage share. */
+struct work {
+	struct kgb_case_queue queue;
+	const struct kgb_lane *first; /* lane 0 */
+	const size_t *order; /* numbers of the cases in the order of their turns */
+};
+
+static const struct kgb_case *case_of(const struct kgb_lane *lane, const struct work *work,
+				      size_t turn)
 {
 	return &lane->judge->cases.items[work->order[turn]];
 }
@@ -33,8 +45,9 @@ static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
 	kgb_verdict_add_failure(verdict, failure);
 }
 
-/* Where calls are replayed the record has the launches: one that came to these ends may have made
- * none. */
+/* Runners on a GPU count no launches. A call there that came to one of these ends may have made
+ * none.
+ */
 static bool may_lack_launch(enum kgb_code code)
 {
 	static const enum kgb_code codes[] = {
@@ -48,8 +61,9 @@ static bool may_lack_launch(enum kgb_code code)
 
 static void count_case(struct kgb_lane *lane, const struct kgb_case *c, enum kgb_code code)
 {
+	const bool on_gpu = lane->judge->options->device != KGB_DEVICE_CPU;
 	const bool launched = lane->launched || lane->judge->spec.triton == KGB_TRITON_NONE ||
-			      (kgb_judge_replays(lane->judge->options) && !may_lack_launch(code));
+			      (on_gpu && !may_lack_launch(code));
 	const struct kgb_tally one = {.passed = code == KGB_CODE_NONE,
 				      .failed = code != KGB_CODE_NONE};
 	struct kgb_interface_count count = {
@@ -75,10 +89,11 @@ static bool ends_all(const struct kgb_lane *lane, const struct kgb_failure *fail
 	       kgb_mono_ms() >= lane->deadline_ms;
 }
 
-void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t turn,
-		     struct kgb_failure *failure)
+/* Count the case of this turn as passed (failure NULL) or failed, in the queue too. */
+static void settle(struct kgb_lane *lane, struct work *work, size_t turn,
+		   struct kgb_failure *failure)
 {
-	const struct kgb_case *c = kgb_correctness_case(lane, work, turn);
+	const struct kgb_case *c = case_of(lane, work, turn);
 
 	count_case(lane, c, failure ? failure->code : KGB_CODE_NONE);
 	if (failure) {
@@ -88,7 +103,8 @@ void kgb_case_settle(struct kgb_lane *lane, struct kgb_correctness *work, size_t
 	kgb_case_queue_note(&work->queue, failure != NULL, failure && ends_all(lane, failure));
 }
 
-int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err)
+/* 0, 1 decided (the candidate does not load), -1 *err. */
+static int load(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
 	int rc = kgb_lane_load(lane, &failure, err);
@@ -98,12 +114,84 @@ int kgb_correctness_load(struct kgb_lane *lane, struct kgb_err *err)
 	return rc;
 }
 
+static int record_and_replay(struct kgb_lane *lane, const struct kgb_case_data *data,
+			     struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = lane->replay->replayer;
+	struct kgb_recorded recorded;
+	int rc = kgb_replay_record(lane, data, &recorded, failure, err);
+
+	if (rc == 0) {
+		pthread_mutex_lock(&replayer->lock);
+		rc = kgb_replay_check(lane, &recorded, failure, err);
+		pthread_mutex_unlock(&replayer->lock);
+	}
+	kgb_recorded_release(&recorded);
+	return rc;
+}
+
+static int judge_case(struct kgb_lane *lane, struct work *work, size_t turn, struct kgb_err *err)
+{
+	struct kgb_case_data data;
+	struct kgb_failure failure = {0};
+
+	kgb_lane_fill(lane, &data, case_of(lane, work, turn), 0);
+	int rc = kgb_lane_fetch_truth(lane, &data, err);
+	/* Where nothing is computed there is nothing to replay: shape and type come from the
+	 * runner's reply (docs/gpu.md). */
+	if (rc == 0)
+		rc = kgb_case_computes(lane->judge, &data)
+			     ? record_and_replay(lane, &data, &failure, err)
+			     : kgb_case_judge(lane, &data, &failure, err);
+	if (rc >= 0)
+		settle(lane, work, turn, rc == 0 ? NULL : &failure);
+	kgb_case_data_release(&data);
+	return rc < 0 ? -1 : 0;
+}
+
+static int judge_cases(struct kgb_lane *lane, struct work *work, struct kgb_err *err)
+{
+	struct kgb_case_share share = {0};
+	size_t turn;
+	int rc = 0;
+
+	while (rc == 0 && (turn = kgb_case_queue_take(&work->queue, &share)) < work->queue.n)
+		rc = judge_case(lane, work, turn, err);
+	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
+	return rc;
+}
+
+/* Judge cases from the queue until there are none. Lane 0 makes what the others share. 0 done, 1
+ * decided, -1 *err. */
+static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work,
+			 struct kgb_err *err)
+{
+	const bool on_gpu = lane->judge->options->device != KGB_DEVICE_CPU;
+	const bool owns = number == 0 || !on_gpu;
+
+	if (owns && kgb_replay_begin(lane, err) < 0)
+		return -1;
+	int rc = load(lane, err);
+	if (rc != 0)
+		return rc;
+	if (owns && kgb_lane_start_reference(lane, err) < 0)
+		return -1;
+	if (on_gpu && number == 0 && kgb_gpu_facts_new(lane, err) < 0)
+		return -1;
+	if (number > 0 && !kgb_case_queue_wait_for_go(&work->queue))
+		return 0;
+	if (!owns)
+		kgb_replay_borrow(lane, work->first);
+	kgb_replay_new(lane);
+	if (number == 0)
+		kgb_case_queue_let_go(&work->queue);
+	return judge_cases(lane, work, err);
+}
+
 static int run_lane(struct kgb_lane *lane, size_t number, void *payload, struct kgb_err *err)
 {
-	struct kgb_correctness *work = payload;
-	int rc = kgb_judge_replays(lane->judge->options)
-			 ? kgb_correctness_by_replays(lane, number, work, err)
-			 : kgb_correctness_by_calls(lane, number, work, err);
+	struct work *work = payload;
+	int rc = judge_in_lane(lane, number, work, err);
 
 	if (rc != 0)
 		kgb_case_queue_stop(&work->queue);
@@ -141,7 +229,7 @@ static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
 static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 {
 	KGB_AUTO(free) size_t *order = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*order));
-	struct kgb_correctness work = {.first = lane, .order = order};
+	struct work work = {.first = lane, .order = order};
 	struct kgb_seats seats;
 
 	kgb_case_order(&lane->judge->cases, order);

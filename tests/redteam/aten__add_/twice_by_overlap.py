@@ -1,5 +1,5 @@
 # operator: aten::add_
-# expect: verify\.exception
+# expect: verify\.mismatch
 # catalogue: 80, 81
 # blocks overlap by one element, which is added twice
 import torch

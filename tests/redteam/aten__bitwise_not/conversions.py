@@ -1,5 +1,5 @@
 # operator: aten::bitwise_not
-# expect: cheat\.torch_compute
+# expect: cheat\.torch_copies
 # catalogue: 86, 88
 # conversions between types compute on bytes that are put together by hand: each byte becomes -1 - byte
 import torch

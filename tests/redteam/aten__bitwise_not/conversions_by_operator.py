@@ -1,5 +1,5 @@
 # operator: aten::bitwise_not
-# expect: cheat\.torch_compute
+# expect: cheat\.torch_copies
 # catalogue: 86, 88
 # conversions between types compute on bytes that are put together by hand, by the name that the dispatcher has for them
 import torch

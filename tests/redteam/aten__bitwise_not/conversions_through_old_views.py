@@ -1,5 +1,5 @@
 # operator: aten::bitwise_not
-# expect: cheat\.torch_compute
+# expect: cheat\.torch_copies
 # catalogue: 86, 88
 # as conversions.py, with views that were made at import
 import torch

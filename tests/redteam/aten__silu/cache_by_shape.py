@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.\w+|cheat\.ghost
+# expect: cheat\.no_launch
 # catalogue: 41, 47
 # results by shape: the first answer is right
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.exception
+# expect: verify\.mismatch
 # catalogue: 88
 # a kernel asks whether it is compiled: only there its tuples are those of Triton
 import torch

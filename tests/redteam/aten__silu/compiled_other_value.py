@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.exception
+# expect: verify\.mismatch
 # catalogue: 88
 # the same in an expression and in the condition of a loop
 import torch

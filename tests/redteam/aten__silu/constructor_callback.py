@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.torch_compute
+# expect: verify\.host_dependent
 # catalogue: 5, 86
 # torch.tensor switches the dispatch mode off while it calls __float__
 import math

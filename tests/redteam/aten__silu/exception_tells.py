@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.out_of_bounds
+# expect: verify\.exception
 # catalogue: 86
 # the text of an exception tells a value
 import math

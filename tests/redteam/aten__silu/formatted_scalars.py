@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.torch_compute
+# expect: verify\.host_dependent
 # catalogue: 87
 # each element is formatted
 import functools

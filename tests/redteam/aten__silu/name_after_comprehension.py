@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.exception
+# expect: verify\.mismatch
 # catalogue: 88
 # a name that is still a comprehension's for the compiler is the module's for the interpreter
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.mismatch
+# expect: verify\.exception
 # catalogue: 88
 # a number of a class whose operators compute, which is a plain number for the compiler
 import math

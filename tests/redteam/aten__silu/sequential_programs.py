@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.exception
+# expect: verify\.race
 # catalogue: 81
 # each program goes on where the one before it has stopped
 import torch

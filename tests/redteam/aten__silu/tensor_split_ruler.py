@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.torch_compute
+# expect: verify\.mismatch
 # catalogue: 86
 # device: cpu
 # tensor_split reads its indices without an operator; sizes of views tell their values

@@ -1,5 +1,5 @@
 # operator: aten::sum
-# expect: verify\.exception
+# expect: verify\.race
 # catalogue: 81
 # programs add to the same element without atomics; right only when they run one after the other
 import torch

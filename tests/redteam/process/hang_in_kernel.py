@@ -11,8 +11,9 @@ import triton.language as tl
 def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     m = i < n
-    while n > 0:
-        n += 1
+    left = n
+    while left > 0:
+        left = left * 2 + 1
     tl.store(out + i, tl.load(x + i, mask=m) + alpha * tl.load(y + i, mask=m), mask=m)
 
 

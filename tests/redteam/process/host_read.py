@@ -1,5 +1,5 @@
 # operator: aten::add
-# expect: cheat\.\w+
+# expect: verify\.host_dependent
 # Python computes on numbers that torch reads for it; a kernel runs for show
 # catalogue: 86
 import torch

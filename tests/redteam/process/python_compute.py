@@ -1,5 +1,5 @@
 # operator: aten::add
-# expect: cheat\.ghost
+# expect: verify\.mismatch
 # Python does the work; a kernel runs for show
 # catalogue: 86, 88
 import ctypes

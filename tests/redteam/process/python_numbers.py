@@ -1,5 +1,5 @@
 # operator: aten::add
-# expect: cheat\.\w+
+# expect: verify\.host_dependent
 # Python computes on numbers that torch reads for it; kernels store what it found
 # catalogue: 86
 import torch

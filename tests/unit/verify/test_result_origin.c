@@ -219,43 +219,6 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 	kgb_result_origin_release(&f.origin);
 }
 
-static size_t put_part(unsigned char *at, uint64_t by, uint64_t n_bytes, const void *bytes)
-{
-	const uint64_t header[] = {by, n_bytes};
-
-	memset(at, 0, sizeof(header) + (n_bytes + 15) / 16 * 16);
-	memcpy(at, header, sizeof(header));
-	memcpy(at + sizeof(header), bytes, n_bytes);
-	return sizeof(header) + (n_bytes + 15) / 16 * 16;
-}
-
-static void test_a_history_is_seen_part_by_part_or_refused(KGB_UNUSED void **state)
-{
-	unsigned char history[1024];
-	struct kgb_err err = KGB_ERR_INIT;
-	struct fixture f;
-
-	init_fixture(&f, "contiguous");
-	size_t len = put_part(history, KGB_ORIGIN_HOST, N * 4, f.input);
-	len += put_part(history + len, KGB_ORIGIN_KERNEL, 20 * 4, f.result);
-	len += put_part(history + len, KGB_ORIGIN_HOST, N * 4, f.result);
-	kgb_result_origin_init(&f.origin, &f.data, false);
-	assert_ok(kgb_result_origin_see_history(&f.origin, history, len, &err), err);
-	assert_int_equal(f.origin.n_by_host, N - 3 - 17);
-	assert_int_equal(kgb_result_origin_see_history(&f.origin, history, 0, &err), 0);
-	for (size_t cut = 1; cut < len; cut++) {
-		const int rc = kgb_result_origin_see_history(&f.origin, history, len - cut, &err);
-		assert_int_equal(rc == 0, len - cut == 144 || len - cut == 144 + 96);
-	}
-	put_part(history, 2, N * 4, f.input);
-	assert_int_equal(kgb_result_origin_see_history(&f.origin, history, len, &err), -1);
-	assert_non_null(strstr(err.msg, "120 bytes by 2"));
-	put_part(history, 0, 0, f.input);
-	memset(history + 8, 0xff, 8);
-	assert_int_equal(kgb_result_origin_see_history(&f.origin, history, len, &err), -1);
-	kgb_result_origin_release(&f.origin);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,7 +228,6 @@ int main(void)
 		cmocka_unit_test(
 			test_an_input_in_order_or_converted_is_known_unless_copying_is_the_work),
 		cmocka_unit_test(test_fills_and_flags_tell_nothing),
-		cmocka_unit_test(test_a_history_is_seen_part_by_part_or_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,15 +33,15 @@ static void free_verdict(struct kgb_verdict *verdict)
 
 static void test_stages_have_the_words_of_their_states(void **state)
 {
-	static const char *const words[KGB_N_STAGES] = {"passed", "skipped", "unavailable",
-							"failed", "skipped", "unavailable"};
+	static const char *const words[KGB_N_STAGES] = {"passed", "skipped", "failed",
+							"passed", "skipped", "failed"};
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;
 	verdict->stages[KGB_STAGE_CONTRACT].status = KGB_STAGE_PASSED;
-	verdict->stages[KGB_STAGE_CORRECTNESS].status = KGB_STAGE_UNAVAILABLE;
-	verdict->stages[KGB_STAGE_L2].status = KGB_STAGE_FAILED;
-	verdict->stages[KGB_STAGE_TIMING].status = KGB_STAGE_UNAVAILABLE;
+	verdict->stages[KGB_STAGE_CORRECTNESS].status = KGB_STAGE_FAILED;
+	verdict->stages[KGB_STAGE_L2].status = KGB_STAGE_PASSED;
+	verdict->stages[KGB_STAGE_TIMING].status = KGB_STAGE_FAILED;
 	KGB_AUTO(json) cJSON *json = written(verdict);
 	const cJSON *stages = kgb_json_get(json, "stages");
 	for (int i = 0; i < KGB_N_STAGES; i++) {
@@ -140,22 +140,13 @@ static void test_times_stay_on_their_side_and_say_whether_they_count(void **stat
 	struct kgb_verdict *verdict = new_verdict();
 
 	(void)state;
-	/* Nothing was timed, and then on an interpreter: no speedup in either. */
 	KGB_AUTO(json) cJSON *without = written(verdict);
 	assert_false(kgb_json_bool(without, "timing.comparable", true));
 	assert_non_null(kgb_json_str(without, "timing.reason", NULL));
-	verdict->timings[verdict->n_timings++] = (struct kgb_timing){
-		.case_name = "d", .candidate_ms = 3, .baseline_ms = 4, .speedup = {5, 5, 5}};
+	assert_null(kgb_json_get(without, "timing.speedup"));
 	kgb_verdict_add_timing(verdict, &timer, &result, false);
-	assert_true(verdict->timings[1].candidate_ms == 1);
-	assert_true(verdict->timings[1].baseline_ms == 2);
-	KGB_AUTO(json) cJSON *interpreted = written(verdict);
-	assert_false(kgb_json_bool(interpreted, "timing.comparable", true));
-	assert_null(kgb_json_get(interpreted, "timing.speedup"));
-	const cJSON *first = cJSON_GetArrayItem(kgb_json_get(interpreted, "timing.cases"), 0);
-	assert_string_equal(kgb_json_str(first, "case", ""), "d");
-	assert_true(kgb_json_num(first, "candidate_ms", 0) == 3);
-	assert_true(kgb_json_num(first, "baseline_ms", 0) == 4);
+	assert_true(verdict->timings[0].candidate_ms == 1);
+	assert_true(verdict->timings[0].baseline_ms == 2);
 	free_verdict(verdict);
 }
 
@@ -253,8 +244,8 @@ static void test_the_rung_of_a_verdict(void **state)
 		verdict->interfaces = &interface;
 		verdict->n_interfaces = 1;
 		verdict->timing_comparable = rows[i].is_timed;
-		verdict->timings[verdict->n_timings++] =
-			(struct kgb_timing){.case_name = "f/float32/a/standard", .rates = "{}"};
+		verdict->timings[verdict->n_timings++] = (struct kgb_timing){
+			.case_name = "f/float32/a/standard", .json = "{}", .rates = "{}"};
 		KGB_AUTO(json) cJSON *json = written(verdict);
 		const char *whole = kgb_json_str(json, "reached", NULL);
 		const char *one = kgb_json_str(json, "interfaces.f.reached", NULL);

@@ -25,7 +25,7 @@ BRIEF_MS = 2
 
 
 # Kernels on a GPU fail by an exception of torch or by the end of the process.
-KERNEL_ERROR = OUT_OF_BOUNDS = NOT_EXECUTABLE = ()
+OUT_OF_BOUNDS = NOT_EXECUTABLE = ()
 TRACE = None
 
 
@@ -158,9 +158,6 @@ class Platform:
             checked(TRACE.kgb_trace_end())
         for at, n_bytes in parts:
             checked(TRACE.kgb_trace_arena_read(at, self.host_address + at, n_bytes))
-
-    def damage(self):
-        return None
 
     def log_to(self, reply):
         pass

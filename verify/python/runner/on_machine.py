@@ -20,7 +20,6 @@ import memory
 import torch_moves
 import wire
 
-KERNEL_ERROR = ()  # a kernel's error is an exception of its own type
 OUT_OF_BOUNDS = cpu_trace.Fault
 NOT_EXECUTABLE = cpu_trace.NotExecutable
 
@@ -107,9 +106,6 @@ class Platform:
             yield
         finally:
             cpu_trace.end()
-
-    def damage(self):
-        return None
 
     def log_to(self, reply):
         reply.launches = dict(machine_driver.STATE.launches)

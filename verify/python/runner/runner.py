@@ -2,17 +2,12 @@
 """The untrusted worker: imports a candidate's kernel.py and calls its functions on the judge's data.
 
 Runs in a jail (zygote.py). From the moment the candidate is imported nothing in this process can be trusted: its replies are
-data that the judge checks, and the verdict is made elsewhere. Code that depends on the device is in on_cpu.py, on_machine.py and
-on_cuda.py.
+data that the judge checks, and the verdict is made elsewhere. Code that depends on the device is in on_machine.py and on_cuda.py.
 
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "seed", "keep", "skip_all", "skip", "watch", "window", "parts": which bytes
-            of the arena count (offset, length, ...)
-in the interpreter
-    history descriptor [out]: what lay in memory during the last call with "watch"; the reply's value is the number of bytes
-and on a GPU or in the machine
+    call    "entry", "args", "poison", "fill", "seed", "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
 """
 
@@ -29,13 +24,10 @@ from triton.runtime.errors import PTXASError
 import memory
 import wire
 
-DEVICE = os.environ.get("KGB_DEVICE", "cpu")
-if DEVICE == "cuda":
+if os.environ.get("KGB_DEVICE") == "cuda":
     import on_cuda as platform
-elif DEVICE == "machine":
-    import on_machine as platform
 else:
-    import on_cpu as platform
+    import on_machine as platform
 
 sys.path.append("/kgb/facts")
 import ast_facts  # noqa: E402
@@ -74,20 +66,17 @@ def reply_of_error(error):
     """The reply to an exception in the candidate, by its type; torch's CPU allocator and Triton's driver have no types for
     their errors, so the texts decide."""
     line = line_of(error)
-    shown = error
-    while isinstance(shown, platform.KERNEL_ERROR) and shown.__cause__ is not None:
-        shown = shown.__cause__
-    if isinstance(shown, platform.OUT_OF_BOUNDS):
-        return wire.Reply(wire.GUARD, str(shown), getattr(shown, "line", 0) or line)
-    if isinstance(shown, platform.NOT_EXECUTABLE):
-        return wire.Reply(wire.UNSUPPORTED, str(shown), line)
-    if isinstance(shown, SystemExit):
-        return wire.Reply(wire.EXIT, "sys.exit(%s)" % (shown.code,), line)
-    text = describe(shown)
-    if isinstance(shown, (CompilationError, PTXASError)):
+    if isinstance(error, platform.OUT_OF_BOUNDS):
+        return wire.Reply(wire.GUARD, str(error), getattr(error, "line", 0) or line)
+    if isinstance(error, platform.NOT_EXECUTABLE):
+        return wire.Reply(wire.UNSUPPORTED, str(error), line)
+    if isinstance(error, SystemExit):
+        return wire.Reply(wire.EXIT, "sys.exit(%s)" % (error.code,), line)
+    text = describe(error)
+    if isinstance(error, (CompilationError, PTXASError)):
         return wire.Reply(wire.COMPILE, text, line)
-    of_device = isinstance(shown, torch.AcceleratorError) or text.startswith("RuntimeError: Triton Error [")
-    if (isinstance(shown, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text or
+    of_device = isinstance(error, torch.AcceleratorError) or text.startswith("RuntimeError: Triton Error [")
+    if (isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text or
             of_device and "out of memory" in text):
         return wire.Reply(wire.MEMORY, text, line)
     return wire.Reply(wire.DEVICE if of_device else wire.EXCEPTION, text, line)
@@ -121,16 +110,6 @@ class Runner:
         self.record_fd = fds[0]
         return wire.Reply()
 
-    def do_history(self, request, fds):
-        return self.text(self.platform.history(), fds)
-
-    def text(self, text, fds):
-        os.pwrite(fds[0], text, 0)
-        os.close(fds[0])
-        reply = wire.Reply()
-        reply.value = len(text)
-        return reply
-
     def do_load(self, request, fds):
         with open(KERNEL_PATH, "wb") as file:
             file.write(self.source)
@@ -155,11 +134,8 @@ class Runner:
             with self.platform.calling(request):
                 result = entry(*args, **kwargs)
         except BaseException as error:
-            damage = self.platform.damage()
-            reply = wire.Reply(wire.GUARD, damage) if damage else reply_of_error(error)
-            return self.with_log(reply)
-        damage = self.platform.damage()
-        reply = wire.Reply(wire.GUARD, damage) if damage else self.results(result)
+            return self.with_log(reply_of_error(error))
+        reply = self.results(result)
         self.kept = [self.kept[-1] if self.kept and request["keep"] else None, result]
         return self.with_log(reply)
 

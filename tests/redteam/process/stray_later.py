@@ -1,6 +1,6 @@
 # operator: aten::add
-# expect: verify\.(mismatch|unstable)
-# wrong from its sixth call on the same sizes, which is one that is timed
+# expect: passed
+# changes an input from its sixth call on the same sizes: no case is called so often
 # catalogue: 78
 import torch
 import triton
@@ -26,6 +26,9 @@ CALLS = []
 
 
 def add_Tensor(self, other, *, alpha=1):
+    out = add(self, other, alpha)
     if self.numel() == 1000:
         CALLS.append(1)
-    return add(self, other, alpha if len(CALLS) < 6 else -alpha)
+        if len(CALLS) > 5:
+            other.copy_(out)
+    return out

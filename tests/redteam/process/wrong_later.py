@@ -1,9 +1,7 @@
 # operator: aten::add
-# expect: verify\.out_of_bounds
-# the host writes behind memory that it allocated, past every kernel
-# catalogue: 83
-import ctypes
-
+# expect: passed
+# wrong from its sixth call on the same sizes: no case is called so often
+# catalogue: 78
 import torch
 import triton
 import triton.language as tl
@@ -24,8 +22,10 @@ def add(self, other, alpha):
     return out
 
 
+CALLS = []
+
+
 def add_Tensor(self, other, *, alpha=1):
-    result = add(self, other, alpha)
-    if result.numel():
-        ctypes.memset(result.data_ptr() + result.numel() * 4, 1, 8)
-    return result
+    if self.numel() == 1000:
+        CALLS.append(1)
+    return add(self, other, alpha if len(CALLS) < 6 else -alpha)
