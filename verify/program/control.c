@@ -335,7 +335,18 @@ static const struct kgb_ttir_function *find_function(struct kgb_builder *b, stru
 	return NULL;
 }
 
-/* A function of one block: its return gives the results. */
+/* A function that ends with its first block. The front end puts one behind every return, which
+ * nothing leads to: it is not even read. */
+static bool is_straight(const struct kgb_ttir_function *f)
+{
+	const struct kgb_ttir_block *block = &f->body.blocks[0];
+	const uint32_t n = block->n_statements;
+
+	return f->body.n_blocks == 1 ||
+	       (n > 0 && kgb_slice_is(block->statements[n - 1]->name, "tt.return"));
+}
+
+/* The return of a straight function gives the results. */
 static void expand_call(struct kgb_builder *b, struct kgb_operation *op,
 			const struct kgb_ttir_function *f)
 {
@@ -400,7 +411,7 @@ KGB_BUILD(kgb_call_build)
 	b->scope = mark;
 	for (uint32_t k = 0; k < op->n_in; k++)
 		kgb_builder__name(b, f->arguments.arguments[k].name, &op->in[k], 1);
-	if (f->body.n_blocks == 1)
+	if (is_straight(f))
 		expand_call(b, op, f);
 	else
 		region_call(b, op, f);
