@@ -60,6 +60,7 @@ static int build(struct kgb_machine_program *program, const struct kgb_ttir_modu
 	(void)kgb_builder__add_value(&b, &none, 0); /* value 0 stands for none */
 	build_kernel(&b, kernel);
 	KGB_VEC_RELEASE(&b.names);
+	KGB_VEC_RELEASE(&b.reads);
 	program->values = b.values.items;
 	program->n_values = (uint32_t)b.values.n;
 	program->constants = b.constants.items;

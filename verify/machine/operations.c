@@ -6,19 +6,20 @@
 #define LANEWISE KGB_RULE_LANEWISE
 #define END KGB_RULE_END
 #define BRANCH KGB_RULE_BRANCH
+#define PURE (KGB_RULE_LANEWISE | KGB_RULE_PURE)
 #define MANY KGB_TTIR_LIST_MAX
 
 /* One loop over lanes: arith.addi and its relatives. */
 #define LANES(name, n, id, via, class)                                                       \
 	{                                                                                    \
 		name, kgb_elementwise_build, kgb_elementwise_run, n, n, KGB_LANES_##id, via, \
-			(class) | LANEWISE                                                   \
+			(class) | PURE                                                       \
 	}
 #define INTEGERS(name, n, id, via) LANES(name, n, id, via, INTEGER)
 #define FLOATS(name, n, id) LANES(name, n, id, KGB_VIA_NOTHING, FLOAT)
-#define CAST(name, what)                                                               \
-	{                                                                              \
-		name, kgb_cast_build, kgb_cast_run, 1, 1, KGB_CAST_##what, 0, LANEWISE \
+#define CAST(name, what)                                                           \
+	{                                                                          \
+		name, kgb_cast_build, kgb_cast_run, 1, 1, KGB_CAST_##what, 0, PURE \
 	}
 /* The same storage under another name: nothing runs. */
 #define VIEW(name, build, what)                            \
@@ -98,15 +99,14 @@ static const struct kgb_rule rules[] = {
 	FLOATS("math.roundeven", 1, RINT),
 	FLOATS("math.copysign", 2, COPYSIGN),
 	FLOATS("math.fma", 3, FMA),
-	{"tt.clampf", kgb_clamp_build, kgb_elementwise_run, 3, 3, 0, 0, FLOAT | LANEWISE},
-	{"arith.cmpi", kgb_compare_build, kgb_elementwise_run, 2, 2, 0, 0, INTEGER | LANEWISE},
+	{"tt.clampf", kgb_clamp_build, kgb_elementwise_run, 3, 3, 0, 0, FLOAT | PURE},
+	{"arith.cmpi", kgb_compare_build, kgb_elementwise_run, 2, 2, 0, 0, INTEGER | PURE},
 	{"arith.cmpf", kgb_compare_build, kgb_elementwise_run, 2, 2, 0, 0, FLOAT | LANEWISE},
-	{"arith.select", kgb_select_build, kgb_elementwise_run, 3, 3, 0, 0, LANEWISE},
-	{"tt.addptr", kgb_advance_build, kgb_elementwise_run, 2, 2, 0, 0, LANEWISE},
-	{"tt.extern_elementwise", kgb_extern_build, kgb_elementwise_run, 1, 3, 0, 0,
-	 FLOAT | LANEWISE},
+	{"arith.select", kgb_select_build, kgb_elementwise_run, 3, 3, 0, 0, PURE},
+	{"tt.addptr", kgb_advance_build, kgb_elementwise_run, 2, 2, 0, 0, PURE},
+	{"tt.extern_elementwise", kgb_extern_build, kgb_elementwise_run, 1, 3, 0, 0, FLOAT | PURE},
 	{"tt.elementwise_inline_asm", kgb_inline_assembly_build, kgb_elementwise_run, 1, 3, 0, 0,
-	 FLOAT | LANEWISE},
+	 FLOAT | PURE},
 
 	CAST("arith.extsi", SIGN_EXTEND),
 	CAST("arith.extui", ZERO_EXTEND),

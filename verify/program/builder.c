@@ -285,7 +285,7 @@ void kgb_builder__place(struct kgb_builder *b, struct kgb_operation *op)
 
 	if (b->failed)
 		return;
-	if (++b->program->n_operations > KGB_MACHINE_OPERATIONS_MAX) {
+	if (++b->n_placed > KGB_MACHINE_OPERATIONS_MAX) {
 		kgb_builder__fail(b, "more than %u operations", KGB_MACHINE_OPERATIONS_MAX);
 		return;
 	}
@@ -365,6 +365,7 @@ static void build_statement(struct kgb_builder *b, const struct kgb_ttir_stateme
 	op->in = in;
 	op->n_in = s->n_operands;
 	op->what = rule->what;
+	op->is_pure = rule->flags & KGB_RULE_PURE;
 	op->flow = rule->flags & KGB_RULE_END      ? KGB_FLOW_END
 		   : rule->flags & KGB_RULE_BRANCH ? KGB_FLOW_BRANCH
 						   : KGB_FLOW_NEXT;
@@ -480,6 +481,8 @@ struct kgb_region *kgb_builder__region(struct kgb_builder *b, struct kgb_operati
 	kgb_builder__forget(b, mark);
 	b->region = outer;
 	b->text = outer_text;
+	if (!b->failed)
+		kgb_builder__prune(b, region);
 	if (op) {
 		op->regions[op->n_regions++] = region;
 		op->end = b->position;
@@ -596,6 +599,7 @@ static uint32_t expand(struct kgb_builder *b, uint32_t value, uint32_t collapsed
 	op->in = in;
 	op->n_in = 1;
 	op->element = from.type.element;
+	op->is_pure = true;
 	make_plan(plan, operands, 1, &from.type, collapsed);
 	op->plan = plan;
 	uint32_t out = kgb_builder__result(b, op, &from.type, collapsed);

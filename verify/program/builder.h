@@ -34,6 +34,7 @@ struct kgb_rule {
 #define KGB_RULE_LANEWISE 4 /* fits into a combine region that does many combinations at a time */
 #define KGB_RULE_END 8 /* ends a region, and its block */
 #define KGB_RULE_BRANCH 16 /* ends a block */
+#define KGB_RULE_PURE 32 /* does nothing but make its results */
 
 /** What ends a region. */
 enum kgb_end {
@@ -54,6 +55,12 @@ struct kgb_builder_name {
 	uint32_t block; /* of the region */
 };
 
+/* Of a root, while a region is pruned. */
+struct kgb_builder_read {
+	uint32_t n; /* how often it is read */
+	struct kgb_operation *maker; /* a pure one; NULL: none */
+};
+
 struct kgb_builder {
 	struct kgb_machine_program *program; /* borrowed */
 	const struct kgb_ttir_module *module;
@@ -69,9 +76,11 @@ struct kgb_builder {
 	KGB_VEC(struct kgb_value) values;
 	KGB_VEC(struct kgb_builder_name) names;
 	KGB_VEC(uint8_t) constants;
+	KGB_VEC(struct kgb_builder_read) reads; /* all zero between uses */
 	uint32_t chains[1024]; /* index + 1 of the last name with a hash */
 	size_t scope; /* names before it belong to a caller */
 	uint32_t position;
+	uint32_t n_placed; /* operations, with those that are dropped again */
 	/* What has to end the region that is being built: values of these types. */
 	const uint32_t *expected;
 	uint32_t n_expected;
@@ -143,6 +152,8 @@ struct kgb_region *kgb_builder__region_with_end(struct kgb_builder *b, struct kg
 						const uint32_t *arguments, size_t width,
 						enum kgb_end end, const uint32_t *expected,
 						uint32_t n_expected);
+/** Drop operations of a complete region that are pure and whose results nobody reads. */
+void kgb_builder__prune(struct kgb_builder *b, struct kgb_region *region);
 /** The value with this name; an error if it is not visible here. */
 uint32_t kgb_builder__find(struct kgb_builder *b, struct kgb_ttir_operand operand);
 size_t kgb_builder__mark(const struct kgb_builder *b);

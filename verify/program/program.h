@@ -96,6 +96,7 @@ struct kgb_operation {
 	uint8_t element, to; /* enum kgb_ttir_element of operands and result */
 	uint8_t via; /* enum kgb_via */
 	bool is_wide;
+	bool is_pure; /* nobody misses it where nobody reads its results */
 	uint32_t what; /* a variant */
 	int64_t number[4];
 	const int64_t *list;

@@ -118,6 +118,16 @@ static const struct {
 	 {9},
 	 "tt.func private @larger(%x: i32, %y: i32) -> i32 {\n%k = arith.cmpi sgt, %x, %y : i32\n"
 	 "cf.cond_br %k, ^bb1, ^bb2\n^bb1:\ntt.return %x : i32\n^bb2:\ntt.return %y : i32\n}\n"},
+	{"a call in a combine region, of a function with a block behind its return",
+	 LOADS
+	 "%r:2 = \"tt.reduce\"(%x, %i) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %iu: i32, %v: i32, %iv: i32):\n"
+	 "%s:2 = tt.call @first(%u, %iu, %v, %iv) : (i32, i32, i32, i32) -> (i32, i32)\n"
+	 "tt.reduce.return %s#0, %s#1 : i32, i32\n}) : (tensor<8xi32>, tensor<8xi32>) -> (i32, i32)\n"
+	 "tt.store %o, %r#1 : !tt.ptr<i32>",
+	 {5},
+	 "tt.func private @first(%x: i32, %ix: i32, %y: i32, %iy: i32) -> (i32, i32) {\n%k = arith.cmpi sgt, %x, %y : i32\n"
+	 "%m = arith.select %k, %x, %y : i32\n%n = arith.select %k, %ix, %iy : i32\ntt.return %m, %n : i32, i32\n"
+	 "^bb1:  // no predecessors\n%p = ub.poison : i32\ntt.return %p, %p : i32, i32\n}\n"},
 	{"transposition",
 	 LOADS
 	 "%m = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>\n"
@@ -175,6 +185,13 @@ static const struct {
 	 "tt.descriptor_store %e[%c0, %c0], %t : !tt.tensordesc<2x4xi32>, tensor<2x4xi32>\n"
 	 "tt.descriptor_reduce add, %e[%c1, %c0], %t : !tt.tensordesc<2x4xi32>, tensor<2x4xi32>",
 	 {0, -2, 8, 6, 0, -5, 9, 2},
+	 NULL},
+	{"branches over what nobody reads",
+	 C(1) C(3) "%k = arith.constant false\n%u = arith.addi %c1, %c1 : i32\n%w = arith.muli %c3, %c3 : i32\n"
+		   "cf.cond_br %k, ^bb1, ^bb2(%u : i32)\n^bb1:\n%n = arith.addi %u, %w : i32\ncf.br ^bb2(%c1 : i32)\n"
+		   "^bb2(%p: i32):\n%m = arith.addi %p, %w : i32\n%q = arith.addi %p, %c3 : i32\n"
+		   "tt.store %o, %q : !tt.ptr<i32>",
+	 {5},
 	 NULL},
 	{"a map with a condition",
 	 LOADS
@@ -510,6 +527,33 @@ static const struct {
 	 KGB_ERR_NOT_FOUND, "__nv_nothing"},
 };
 
+static void test_what_nobody_reads_is_not_executed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *body;
+		uint32_t n_operations; /* with the return */
+	} rows[] = {
+		{"%z = arith.constant 0 : i32\n%u = arith.addi %z, %z : i32\n%v = arith.divsi %u, %z : i32",
+		 1},
+		{C(1) "%u = arith.addi %c1, %c1 : i32\n%v = arith.muli %u, %u : i32\n"
+		      "%w = arith.extsi %u : i32 to i64\ntt.store %o, %v : !tt.ptr<i32>",
+		 4},
+		{"%v = tt.load %a : !tt.ptr<i32>", 2},
+		{C(1) C(2) "%u = arith.addi %c1, %c2 : i32\n%w = arith.addi %c1, %c1 : i32\n"
+			   "scf.for %n = %c1 to %c2 step %c1  : i32 {\n"
+			   "%v = arith.addi %n, %u : i32\ntt.store %o, %v : !tt.ptr<i32>\n}",
+		 5},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free) char *text = module_text(SIGNATURE, rows[i].body);
+		struct kgb_machine_program *program = parse_module(text);
+		assert_int_equal(kgb_machine_program_n_operations(program), rows[i].n_operations);
+		kgb_machine_program_free(program);
+	}
+}
+
 static void test_text_that_is_refused(void **state)
 {
 	(void)state;
@@ -535,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),
 		cmocka_unit_test(test_the_seed_draws_order_and_masked_lanes),
 		cmocka_unit_test(test_launches_that_do_not_fit_are_refused),
+		cmocka_unit_test(test_what_nobody_reads_is_not_executed),
 		cmocka_unit_test(test_text_that_is_refused),
 	};
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Operations whose results nobody reads. Triton's front end leaves many: it computes every index in
+ * 64 bits, too, to see whether 32 suffice, and asserts that only where it was asked to.
+ */
+#include "verify/program/builder.h"
+
+static struct kgb_builder_read *read_of(struct kgb_builder *b, uint32_t value)
+{
+	return &b->reads.items[kgb_builder__value(b, value)->root];
+}
+
+/* Of a region and those in it. */
+static void count_reads(struct kgb_builder *b, const struct kgb_region *region)
+{
+	for (uint32_t i = 0; i < region->n_operations; i++) {
+		struct kgb_operation *op = region->operations[i];
+		for (uint32_t k = 0; k < op->n_in; k++)
+			read_of(b, op->in[k])->n++;
+		for (uint32_t k = 0; op->is_pure && k < op->n_out; k++)
+			read_of(b, op->out[k])->maker = op;
+		for (uint32_t k = 0; k < op->n_regions; k++)
+			count_reads(b, op->regions[k]);
+	}
+}
+
+/* Only what was written is cleared: there may be many regions. */
+static void clear_reads(struct kgb_builder *b, const struct kgb_region *region)
+{
+	for (uint32_t i = 0; i < region->n_operations; i++) {
+		const struct kgb_operation *op = region->operations[i];
+		for (uint32_t k = 0; k < op->n_in; k++)
+			*read_of(b, op->in[k]) = (struct kgb_builder_read){0};
+		for (uint32_t k = 0; k < op->n_out; k++)
+			*read_of(b, op->out[k]) = (struct kgb_builder_read){0};
+		for (uint32_t k = 0; k < op->n_regions; k++)
+			clear_reads(b, op->regions[k]);
+	}
+}
+
+static bool is_needed(struct kgb_builder *b, const struct kgb_operation *op)
+{
+	for (uint32_t i = 0; i < op->n_out; i++)
+		if (read_of(b, op->out[i])->n > 0)
+			return true;
+	return !op->is_pure;
+}
+
+/* Marks the operation and, one after the other, those that only it has read. */
+static void drop(struct kgb_builder *b, struct kgb_operation *op)
+{
+	KGB_VEC(struct kgb_operation *) dropped = {0};
+
+	op->run = NULL;
+	KGB_VEC_ADD(&dropped, op);
+	while (dropped.n > 0) {
+		op = dropped.items[--dropped.n];
+		for (uint32_t i = 0; i < op->n_out; i++)
+			b->values.items[op->out[i]].bytes = 0;
+		for (uint32_t i = 0; i < op->n_in; i++) {
+			struct kgb_builder_read *read = read_of(b, op->in[i]);
+			struct kgb_operation *maker = read->maker;
+			read->n--;
+			if (!maker || !maker->run || maker->region != op->region ||
+			    is_needed(b, maker))
+				continue;
+			maker->run = NULL;
+			KGB_VEC_ADD(&dropped, maker);
+		}
+	}
+	KGB_VEC_RELEASE(&dropped);
+}
+
+static void close_gaps(struct kgb_region *region)
+{
+	uint32_t kept = 0, block = 0;
+
+	for (uint32_t i = 0; i <= region->n_operations; i++) {
+		for (; block < region->n_blocks && region->blocks[block].first <= i; block++)
+			region->blocks[block].first = kept;
+		if (i < region->n_operations && region->operations[i]->run)
+			region->operations[kept++] = region->operations[i];
+	}
+	region->n_operations = kept;
+}
+
+void kgb_builder__prune(struct kgb_builder *b, struct kgb_region *region)
+{
+	while (b->reads.n < b->values.n)
+		KGB_VEC_ADD(&b->reads, (struct kgb_builder_read){0});
+	count_reads(b, region);
+	for (uint32_t i = 0; i < region->n_operations; i++)
+		if (region->operations[i]->run && !is_needed(b, region->operations[i]))
+			drop(b, region->operations[i]);
+	clear_reads(b, region);
+	close_gaps(region);
+	b->program->n_operations += region->n_operations;
+}
