@@ -29,6 +29,14 @@ from refusal import Refused
 HEADER = struct.Struct("<QQ")
 RECURSION = 4000
 INLINE_ASSEMBLY = "tt.elementwise_inline_asm"
+COLLECTED_AFTER = 32  # modules: they hold memory that Python does not count
+
+
+class Kept:
+    """What modules of one kernel.py share: a worker serves no other, and a context changes nothing in the text of a module."""
+
+    text = parsed = context = None
+    n_made = 0
 
 
 def innermost(error):
@@ -40,16 +48,28 @@ def innermost(error):
     return "%s: %s" % (type(error).__name__, error)
 
 
+def parsed(text):
+    if Kept.text != text:
+        Kept.text, Kept.parsed = text, KernelText(text)
+    return Kept.parsed
+
+
+def context_of(backend):
+    if Kept.context is None:
+        Kept.context = ir.context()
+        ir.load_dialects(Kept.context)
+        backend.load_dialects(Kept.context)
+    return Kept.context
+
+
 def make(text, claims):
     """(text of the module, facts) from kernel.py and the line of claims; raises Refused."""
     hardened.REFUSALS.clear()
     hardened.CLAIMED.clear()
     hardened.VISITED[0] = 0
-    claims = Claims(KernelText(text), claims)
+    claims = Claims(parsed(text), claims)
     backend = make_backend(hardened.TARGET)
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
+    context = context_of(backend)
     source = ASTSource(claims.kernel, claims.types, claims.constants, claims.attrs)
     try:
         options = backend.parse_options(dict(claims.options))
@@ -105,7 +125,13 @@ def handle(request, fds):
     finally:
         for fd in fds:
             os.close(fd)
-        gc.collect()  # modules hold memory that Python does not count
+        collect()
+
+
+def collect():
+    Kept.n_made += 1
+    if Kept.n_made % COLLECTED_AFTER == 0:
+        gc.collect()
 
 
 WARM_UP = b"""import triton

@@ -21,6 +21,7 @@ class KernelText:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Refused("kernel.py does not parse: %s" % error) from None
         self.functions = {}  # line of the def statement: (node, qualified name)
+        self.trees = {}  # of that line, as the front end visits it; it changes nothing there that another visit could see
         self.collect(self.tree, "")
 
     def collect(self, root, prefix):
@@ -43,6 +44,11 @@ class KernelText:
         if node is None or node.name != name:
             raise Refused("kernel.py has no function %s in line %d" % (brief(name), line))
         return node, qualname
+
+    def visited(self, line):
+        if line not in self.trees:
+            self.trees[line] = stripped(self.functions[line][0])
+        return self.trees[line]
 
 
 def stripped(node):
@@ -109,7 +115,7 @@ class FromText(jit.JITFunction):
         self.starting_line_number, self.raw_src = line, ["def "]
         self._src = "def %s(...):\n" % name
         self.hash, self.used_global_vals, self.debug = "", {}, None
-        self.names, self.tree, self.noinline, self.symbol = {}, None, None, None
+        self.text, self.names, self.noinline, self.symbol = text, {}, None, None
 
     def complete(self, names, defaults, noinline, symbol):
         """Once all functions are known: names and defaults may be functions."""
@@ -122,9 +128,7 @@ class FromText(jit.JITFunction):
         self.fn = Shape(self)
 
     def parse(self):
-        if self.tree is None:
-            self.tree = stripped(self.node)
-        return self.tree
+        return self.text.visited(self.def_file_line_number)
 
     def get_capture_scope(self):
         return self.names
