@@ -164,10 +164,38 @@ static bool is_placeholder_name(const char *s, size_t len)
 	return len > 0;
 }
 
-/* Renders the placeholder whose "{{" is at `open`; *next is set behind its "}}". */
-static int render_placeholder(struct kgb_buf *out, const char *tmpl, const char *open,
-			      const char *(*lookup)(const char *, const void *),
-			      const void *payload, const char **next, struct kgb_err *err)
+enum { SECTIONS_MAX = 8 }; /* in each other */
+
+/* What stands between "{{" and "}}". */
+struct tag {
+	const char *open, *next; /* its first character, and the first one behind it */
+	char kind; /* '#', '^' or '/' of a section; 0: a placeholder */
+	char *name;
+};
+
+/* What is being rendered: a section is open while its end has not come. */
+struct rendering {
+	const char *text;
+	const char *(*lookup)(const char *name, const void *payload);
+	const void *payload;
+	struct kgb_buf *out;
+	struct {
+		char *name;
+		const char *open;
+		bool is_shown;
+	} sections[SECTIONS_MAX];
+	size_t n_sections;
+};
+
+/* A tag of a section that has a line to itself takes the line with it. */
+static const char *behind_tag(const char *text, const char *open, const char *close)
+{
+	const bool is_alone = (open == text || open[-1] == '\n') && close[2] == '\n';
+
+	return close + 2 + is_alone;
+}
+
+static int read_tag(const char *text, const char *open, struct tag *out, struct kgb_err *err)
 {
 	const char *name = open + 2;
 	const char *close = strstr(name, "}}");
@@ -175,55 +203,121 @@ static int render_placeholder(struct kgb_buf *out, const char *tmpl, const char 
 
 	if (!close)
 		return kgb_fail(err, KGB_ERR_INVALID, "template line %d: '{{' without '}}'",
-				line_of(tmpl, open));
+				line_of(text, open));
+	*out = (struct tag){.open = open, .next = close + 2};
+	if (*name && strchr("#^/", *name)) {
+		out->kind = *name++;
+		out->next = behind_tag(text, open, close);
+	}
 	const char *end = close;
 	while (name < end && *name == ' ')
 		name++;
 	while (end > name && end[-1] == ' ')
 		end--;
-	KGB_AUTO(free) char *key = kgb_xstrndup(name, (size_t)(end - name));
-	if (!is_placeholder_name(key, strlen(key)))
+	out->name = kgb_xstrndup(name, (size_t)(end - name));
+	if (is_placeholder_name(out->name, strlen(out->name)))
+		return 0;
+	kgb_fail(err, KGB_ERR_INVALID, "template line %d: '%s' is not a placeholder name",
+		 line_of(text, open), kgb_brief(out->name, shown));
+	kgb_free(out->name);
+	return -1;
+}
+
+static bool is_shown(const struct rendering *t)
+{
+	return t->n_sections == 0 || t->sections[t->n_sections - 1].is_shown;
+}
+
+static int end_section(struct rendering *t, const struct tag *tag, struct kgb_err *err)
+{
+	char shown[KGB_BRIEF_LEN];
+
+	if (t->n_sections == 0 || strcmp(t->sections[t->n_sections - 1].name, tag->name) != 0)
+		return kgb_fail(err, KGB_ERR_INVALID, "template line %d: '{{/%s}}' ends no section",
+				line_of(t->text, tag->open), kgb_brief(tag->name, shown));
+	kgb_free(t->sections[--t->n_sections].name);
+	return 0;
+}
+
+static int begin_section(struct rendering *t, const struct tag *tag, bool is_set,
+			 struct kgb_err *err)
+{
+	if (t->n_sections == SECTIONS_MAX)
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"template line %d: '%s' is not a placeholder name",
-				line_of(tmpl, open), kgb_brief(key, shown));
-	const char *value = lookup(key, payload);
+				"template line %d: more than %d sections in each other",
+				line_of(t->text, tag->open), SECTIONS_MAX);
+	const bool shown = is_shown(t) && is_set == (tag->kind == '#');
+	t->sections[t->n_sections].name = kgb_xstrdup(tag->name);
+	t->sections[t->n_sections].open = tag->open;
+	t->sections[t->n_sections++].is_shown = shown;
+	return 0;
+}
+
+static int render_tag(struct rendering *t, const struct tag *tag, struct kgb_err *err)
+{
+	char shown[KGB_BRIEF_LEN];
+
+	if (tag->kind == '/')
+		return end_section(t, tag, err);
+	const char *value = t->lookup(tag->name, t->payload);
 	if (!value)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"template line %d: unknown placeholder '{{%s}}'",
-				line_of(tmpl, open), kgb_brief(key, shown));
-	kgb_buf_adds(out, value);
-	*next = close + 2;
+				line_of(t->text, tag->open), kgb_brief(tag->name, shown));
+	if (tag->kind)
+		return begin_section(t, tag, value[0] != '\0', err);
+	if (is_shown(t))
+		kgb_buf_adds(t->out, value);
 	return 0;
+}
+
+static int render(struct rendering *t, struct kgb_err *err)
+{
+	char shown[KGB_BRIEF_LEN];
+	const char *p = t->text;
+
+	for (;;) {
+		struct tag tag = {0};
+		const char *open = strstr(p, "{{");
+		if (is_shown(t))
+			kgb_buf_add(t->out, p, open ? (size_t)(open - p) : strlen(p));
+		if (!open)
+			break;
+		if (read_tag(t->text, open, &tag, err) < 0)
+			return -1;
+		const int rc = render_tag(t, &tag, err);
+		kgb_free(tag.name);
+		if (rc < 0)
+			return -1;
+		p = tag.next;
+	}
+	if (t->n_sections == 0)
+		return 0;
+	return kgb_fail(err, KGB_ERR_INVALID, "template line %d: the section '%s' does not end",
+			line_of(t->text, t->sections[t->n_sections - 1].open),
+			kgb_brief(t->sections[t->n_sections - 1].name, shown));
 }
 
 int kgb_template_render(struct kgb_buf *out, const char *tmpl,
 			const char *(*lookup)(const char *name, const void *payload),
 			const void *payload, struct kgb_err *err)
 {
+	struct rendering t = {.text = tmpl, .lookup = lookup, .payload = payload, .out = out};
 	size_t start = out->len;
 	bool overflowed_before = out->overflowed;
-	const char *p = tmpl;
 
 	out->overflowed = false;
-	for (;;) {
-		const char *open = strstr(p, "{{");
-		kgb_buf_add(out, p, open ? (size_t)(open - p) : strlen(p));
-		if (!open)
-			break;
-		if (render_placeholder(out, tmpl, open, lookup, payload, &p, err) < 0) {
-			kgb_buf_truncate(out, start);
-			out->overflowed = overflowed_before;
-			return -1;
-		}
-	}
+	int rc = render(&t, err);
 	bool too_large = out->overflowed;
 	out->overflowed = overflowed_before;
-	if (too_large) {
+	while (t.n_sections > 0)
+		kgb_free(t.sections[--t.n_sections].name);
+	if (rc == 0 && too_large)
+		rc = kgb_fail(err, KGB_ERR_LIMIT, "rendered template is larger than %zu bytes",
+			      out->limit);
+	if (rc < 0)
 		kgb_buf_truncate(out, start);
-		return kgb_fail(err, KGB_ERR_LIMIT, "rendered template is larger than %zu bytes",
-				out->limit);
-	}
-	return 0;
+	return rc;
 }
 
 /* ---- arrays of strings ---- */

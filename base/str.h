@@ -68,7 +68,9 @@ void kgb_suggest(struct kgb_buf *out, const char *word, const char *const *names
 
 /** {{name}} template: every placeholder is looked up through `lookup` (NULL = unknown = error
  * naming it and its line). Inserted text is not re-scanned. Names are of [A-Za-z0-9_.-]; blanks
- * around are fine. LIMIT when the text does not fit into out. A failure appends nothing. */
+ * around are fine. What stands between {{#name}} and {{/name}} is left out where the value of name
+ * is empty, between {{^name}} and {{/name}} where it is not; such a tag takes a line that it has to
+ * itself with it. LIMIT when the text does not fit into out. A failure appends nothing. */
 KGB_MUST_CHECK int kgb_template_render(struct kgb_buf *out, const char *tmpl,
 				       const char *(*lookup)(const char *name, const void *payload),
 				       const void *payload, struct kgb_err *err);
