@@ -71,7 +71,7 @@ static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
 		kgb_tensor_view_describe(&rows->view, out);
 		kgb_buf_adds(out, is_changed ? ", in place)" : ")");
 	} else if (is_changed) {
-		kgb_buf_adds(out, " (in place)");
+		kgb_buf_adds(out, arg->param->is_kept ? " (returned as it is)" : " (in place)");
 	}
 }
 
@@ -104,22 +104,44 @@ static void describe_list(const struct kgb_case *c, size_t *i, struct kgb_buf *o
 	kgb_buf_addc(out, ']');
 }
 
+/* "NAME=..." of the argument at *i, or of the list that begins there; *i becomes its last number.
+ */
+static void describe_named(const struct kgb_case *c, size_t *i, struct kgb_buf *out)
+{
+	const struct kgb_param *param = c->args[*i].param;
+
+	kgb_buf_addf(out, "%s=", param->list ? param->list : param->name);
+	if (param->list)
+		describe_list(c, i, out);
+	else
+		describe_arg(c, &c->args[*i], out);
+}
+
 /* From the caller's view: a list is one argument; memory behind addresses is not an argument. */
-void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
+void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *other,
+			      struct kgb_buf *out)
 {
 	const char *between = "";
 
 	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_param *param = c->args[i].param;
-		if (param->is_behind)
+		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+		KGB_AUTO(buf) struct kgb_buf same = KGB_BUF_INIT(0);
+		size_t k = i;
+		if (c->args[i].param->is_behind)
 			continue;
-		kgb_buf_addf(out, "%s%s=", between, param->list ? param->list : param->name);
-		if (param->list)
-			describe_list(c, &i, out);
-		else
-			describe_arg(c, &c->args[i], out);
+		if (other)
+			describe_named(other, &k, &same);
+		describe_named(c, &i, &text);
+		if (kgb_str_eq(text.ptr, same.ptr))
+			continue;
+		kgb_buf_addf(out, "%s%s", between, text.ptr);
 		between = ", ";
 	}
+}
+
+void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
+{
+	kgb_case_describe_unlike(c, NULL, out);
 }
 
 /* ---- for the hash of benchmarks ---- */

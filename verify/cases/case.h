@@ -124,6 +124,9 @@ struct kgb_case {
 /** Append the arguments, as "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous
  * output buffer>". */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
+/** Only the arguments that differ from those of another case of the same interface; NULL: all. */
+void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *other,
+			      struct kgb_buf *out);
 /** Append the parts of "(a,b,c)", as specs write arguments. Returns -1 for any other form. */
 int kgb_split_args(const char *text, struct kgb_strv *out);
 /** Append what a benchmark's time depends on: its sizes, strides, fills and values. Two cases with

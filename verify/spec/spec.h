@@ -57,6 +57,7 @@ struct kgb_param {
 	enum kgb_param_kind kind;
 	bool keyword; /* passed by name */
 	int64_t result; /* result that this parameter holds after the call; -1 none */
+	bool is_kept; /* that result is the argument as it was: the schema has "Tensor(a) NAME" */
 	const cJSON *shape; /* TENSOR: "$a" or [4, 5], null for None; borrowed from the document,
 			       like `value` */
 	const char *layout; /* TENSOR, OUT: "$a_layout" or a layout name; default contiguous */

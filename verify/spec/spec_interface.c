@@ -283,6 +283,24 @@ static int load_param(struct kgb_spec_loader *l, struct kgb_param *out)
 	return refuse_keys(l, out, "value", foreign_to_value);
 }
 
+/* Does the schema say that the parameter is returned ("Tensor(a)") but not written to ("(a!)")? */
+static bool is_returned_unchanged(const char *schema, const char *name)
+{
+	const size_t len = strlen(name);
+	const char *first = strchr(schema, '(');
+
+	for (const char *at = first; at && (at = strchr(at, ' ')); at++) {
+		const char *type = at;
+		if (strncmp(at + 1, name, len) != 0 || !at[1 + len] || !strchr(",=)", at[1 + len]))
+			continue;
+		while (type > first + 1 && type[-1] != ' ')
+			type--;
+		return memchr(type, '(', (size_t)(at - type)) &&
+		       !memchr(type, '!', (size_t)(at - type));
+	}
+	return false;
+}
+
 /* Tensors of a list stand side by side and are passed alike; no parameter bears the list's name. */
 static int check_list(struct kgb_spec_loader *l, const struct kgb_interface *out, size_t i)
 {
@@ -391,6 +409,8 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 		if (load_param(l, &out->params[i]) < 0 || check_param_order(l, out, i) < 0 ||
 		    check_list(l, out, i) < 0)
 			return -1;
+		out->params[i].is_kept = out->params[i].result >= 0 &&
+					 is_returned_unchanged(out->schema, out->params[i].name);
 	}
 	return find_behind(l, out) < 0 ? -1 : check_results_held(l, out);
 }
