@@ -129,20 +129,26 @@ static void hash_prompt(struct kgb_chat_prompt *prompt, const struct kgb_chat_te
 	kgb_sha256_hex(all.ptr, all.len, prompt->sha256);
 }
 
+void kgb_chat_prompt_of(struct kgb_chat_prompt *out, const struct kgb_chat_texts *texts,
+			const char *task)
+{
+	*out = (struct kgb_chat_prompt){.system_text = KGB_BUF_INIT(2 * KGB_LIMIT_PROMPT),
+					.task = KGB_BUF_INIT(KGB_LIMIT_PROMPT)};
+	kgb_chat_texts_system(texts, &out->system_text);
+	kgb_buf_adds(&out->task, task);
+	hash_prompt(out, texts);
+}
+
 int kgb_chat_prompt_render(struct kgb_chat_prompt *out, const char *data_dir,
 			   const struct kgb_method *method, const struct kgb_chat_texts *texts,
-			   const struct kgb_spec *spec, const char *platform, struct kgb_err *err)
+			   const struct kgb_spec *spec, const struct kgb_prompt_vars *vars,
+			   struct kgb_err *err)
 {
-	const struct kgb_prompt_vars vars = {.platform = platform};
-	struct kgb_chat_prompt prompt = {.system_text = KGB_BUF_INIT(2 * KGB_LIMIT_PROMPT),
-					 .task = KGB_BUF_INIT(KGB_LIMIT_PROMPT)};
-	kgb_chat_texts_system(texts, &prompt.system_text);
-	if (kgb_prompt_render(data_dir, method, spec, &vars, &prompt.task, err) < 0) {
-		kgb_chat_prompt_release(&prompt);
+	KGB_AUTO(buf) struct kgb_buf task = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+
+	if (kgb_prompt_render(data_dir, method, spec, vars, &task, err) < 0)
 		return -1;
-	}
-	hash_prompt(&prompt, texts);
-	*out = prompt;
+	kgb_chat_prompt_of(out, texts, task.ptr);
 	return 0;
 }
 

@@ -45,8 +45,11 @@ struct kgb_chat_prompt {
 KGB_MUST_CHECK int kgb_chat_prompt_render(struct kgb_chat_prompt *out, const char *data_dir,
 					  const struct kgb_method *method,
 					  const struct kgb_chat_texts *texts,
-					  const struct kgb_spec *spec, const char *platform,
-					  struct kgb_err *err);
+					  const struct kgb_spec *spec,
+					  const struct kgb_prompt_vars *vars, struct kgb_err *err);
+/** The same with the task of an earlier run. */
+void kgb_chat_prompt_of(struct kgb_chat_prompt *out, const struct kgb_chat_texts *texts,
+			const char *task);
 void kgb_chat_prompt_release(struct kgb_chat_prompt *prompt);
 
 /** An answer that the next round is shown. */

@@ -2,191 +2,109 @@
 #include "methods/prompt.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "base/limits.h"
 #include "base/system/fs.h"
-#include "verify/cases/cases.h"
 
 struct prompt_values {
 	const struct kgb_prompt_operator *op;
-	const char *conventions;
-	const char *platform;
-	const char *instructions;
-	const char *max_verify_calls;
+	const struct kgb_prompt_vars *vars;
+	const char *conventions, *platform, *instructions; /* rendered or to be rendered */
+	char rank[32], factor[32], ulps[32], bulk[32], terms[32], calls[32], kernel[32];
+	struct kgb_buf call_time, check_time;
 };
 
-static const char *where_the_work_is(const struct kgb_spec *spec)
+/** Those of the files about the operator alone. */
+static const char *lookup_text(const char *name, const struct prompt_values *v)
 {
-	return spec->triton == KGB_TRITON_NONE
-		       ? ""
-		       : ", whose computation runs in your own Triton\nkernels";
-}
-
-/** The first of the rules. */
-static const char *what_makes_results(const struct kgb_spec *spec)
-{
-	if (spec->triton == KGB_TRITON_NONE)
-		return spec->launches == KGB_LAUNCHES_BY_DATA
-			       ? "No kernel is needed, and the value of a tensor may be read on the "
-				 "host."
-			       : "No kernel is needed.";
-	if (spec->triton == KGB_TRITON_MOVES)
-		return "The result must come from `@triton.jit` kernels defined in your file: they "
-		       "move the elements to their places.\n  PyTorch may copy a tensor as it is, but "
-		       "must not put the result together, before or after a kernel.";
-	if (spec->triton == KGB_TRITON_ALONE)
-		return "The result must come from `@triton.jit` kernels defined in your file alone: "
-		       "PyTorch's fills and copies, such as\n  `torch.zeros`, `copy_` and "
-		       "`contiguous` below, must not write it, nor put it together for a kernel "
-		       "that only copies it on.";
-	return "The result must come from `@triton.jit` kernels defined in your file.";
-}
-
-static const char *lookup_value(const char *name, const void *payload)
-{
-	const struct prompt_values *v = payload;
-	const struct kgb_spec *spec = v->op->spec;
+	const struct kgb_prompt_operator *op = v->op;
 	const struct {
-		const char *name;
-		const char *value;
+		const char *name, *value;
 	} table[] = {
-		{"operator", spec->name},
-		{"category", spec->category},
-		{"summary", spec->summary},
-		{"semantics", spec->semantics},
-		{"interfaces", v->op->interfaces.ptr},
-		{"dtypes", v->op->dtypes.ptr},
-		{"tf32", v->op->tf32},
-		{"where", where_the_work_is(spec)},
-		{"results", what_makes_results(spec)},
-		{"examples", v->op->examples.ptr},
+		{"operator", op->spec->name},
+		{"category", op->spec->category},
+		{"summary", op->spec->summary},
+		{"semantics", op->spec->semantics},
+		{"interfaces", op->interfaces.ptr},
+		{"checked", op->checked.ptr},
+		{"timed_with", op->timed.ptr},
+		{"baseline", kgb_spec_baseline(op->spec)},
+		{"dtypes", op->dtypes.ptr},
+		{"exact", op->exact.ptr},
+		{"spacings", op->spacings.ptr},
+		{"rank", v->rank},
+		{"factor", v->factor},
+		{"ulps", v->ulps},
+		{"bulk", v->bulk},
+		{"terms", v->terms},
+		{"rounded", op->rounded.ptr},
 		{"conventions", v->conventions},
 		{"platform", v->platform},
 		{"instructions", v->instructions},
-		{"max_verify_calls", v->max_verify_calls},
+		{"max_verify_calls", v->calls},
+		{"call_time", v->call_time.ptr},
+		{"check_time", v->check_time.ptr},
+		{"max_kernel", v->kernel},
+		{"versions", v->vars->versions ? v->vars->versions : ""},
+		{"target", v->vars->target ? v->vars->target : ""},
 	};
+
 	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
 		if (kgb_str_eq(name, table[i].name))
 			return table[i].value;
 	return NULL;
 }
 
-/** "def add_Tensor(self, other, *, alpha)": names and order as the judge will call them. */
-static void add_signature(const struct kgb_interface *interface, struct kgb_buf *out)
+/** Whether kernels of the platform are timed at all. */
+static bool has_timing(const char *platform)
 {
-	kgb_buf_addf(out, "def %s(", interface->entry);
-	bool keyword = false;
-	struct kgb_param params[KGB_MAX_ARGS];
-	size_t n_params = kgb_interface_called_params(interface, params);
-	for (size_t i = 0; i < n_params; i++) {
-		const struct kgb_param *param = &params[i];
-		if (i > 0)
-			kgb_buf_adds(out, ", ");
-		if (param->keyword && !keyword) {
-			kgb_buf_adds(out, "*, ");
-			keyword = true;
-		}
-		kgb_buf_adds(out, param->name);
-	}
-	kgb_buf_addc(out, ')');
+	return !kgb_str_eq(platform, "cpu");
 }
 
-static bool leads_to_result(const struct kgb_interface *interface, const struct kgb_param *array)
+/** What sections of the templates ask. */
+static const char *lookup_fact(const char *name, const struct prompt_values *v)
 {
-	for (size_t i = 0; i < interface->n_params; i++)
-		if (kgb_str_eq(interface->params[i].name, array->into))
-			return interface->params[i].result >= 0;
-	return false;
+	const struct kgb_prompt_operator *op = v->op;
+	const enum kgb_triton_rule triton = op->spec->triton;
+	const bool has_floats = op->has_narrow_floats || op->has_wide_floats;
+	const struct {
+		const char *name;
+		bool value;
+	} table[] = {
+		{"kernels", triton != KGB_TRITON_NONE},
+		{"moves", triton == KGB_TRITON_MOVES},
+		{"alone", triton == KGB_TRITON_ALONE},
+		{"reads_data", op->spec->launches == KGB_LAUNCHES_BY_DATA},
+		{"timed", op->is_timed && has_timing(v->vars->platform)},
+		{"empty", op->has_empty},
+		{"single", op->has_single},
+		{"sizes", op->has_sizes},
+		{"views", op->has_views},
+		{"offsets", op->has_offsets},
+		{"outliers", op->has_outliers},
+		{"specials", op->has_specials},
+		{"floats", op->allows_errors && has_floats && triton != KGB_TRITON_NONE},
+		{"narrow", op->has_narrow_floats},
+		{"wide", op->has_wide_floats},
+		{"float_types", has_floats},
+		{"such", op->rounds_terms || !op->has_narrow_floats},
+		{"tf32", op->adds_up && op->dtypes_seen[KGB_DTYPE_FLOAT32]},
+		{"float_values", op->has_float_values},
+		{"signed_zeros", op->has_signed_zeros},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
+		if (kgb_str_eq(name, table[i].name))
+			return table[i].value ? "yes" : "";
+	return NULL;
 }
 
-static void add_interface(const struct kgb_interface *interface, struct kgb_buf *out)
+static const char *lookup_value(const char *name, const void *payload)
 {
-	kgb_buf_adds(out, "- `");
-	add_signature(interface, out);
-	kgb_buf_addf(out, "` for `%s`", interface->schema);
-	for (size_t i = 0; i < interface->n_params; i++) {
-		const struct kgb_param *param = &interface->params[i];
-		if (param->kind == KGB_PARAM_OUT)
-			kgb_buf_addf(out, "; writes its result into `%s`", param->name);
-		else if (param->into && leads_to_result(interface, param))
-			kgb_buf_addf(out, "; modifies the memory that `%s` has the addresses of",
-				     param->name);
-		else if (param->is_behind)
-			continue;
-		else if (param->result >= 0 && !param->list)
-			kgb_buf_addf(out, "; modifies `%s` in place", param->name);
-		else if (param->result >= 0 && !(i > 0 && kgb_str_eq(param[-1].list, param->list)))
-			kgb_buf_addf(out, "; modifies the tensors in `%s` in place", param->list);
-	}
-	kgb_buf_adds(out, interface->n_returned > 1 ? "; returns a tuple of the results"
-			  : interface->n_returned   ? "; returns the result"
-						    : "; returns `None`");
-	if (interface->doc)
-		kgb_buf_addf(out, ". %s", interface->doc);
-	kgb_buf_addc(out, '\n');
-}
+	const char *text = lookup_text(name, payload);
 
-/** What the function is called with, for instance: the case in the middle, which is neither empty
- * nor special, and the last benchmark of those that are not small. */
-static void add_examples(const struct kgb_interface *interface, const struct kgb_cases *cases,
-			 struct kgb_buf *out)
-{
-	const struct kgb_case *small = NULL, *large = NULL;
-	size_t n = 0, k = 0;
-	for (size_t i = 0; i < cases->n; i++)
-		n += cases->items[i].interface == interface;
-	for (size_t i = 0; i < cases->n + cases->n_benchmarks; i++) {
-		const struct kgb_case *c = &cases->items[i];
-		if (c->interface != interface)
-			continue;
-		if (c->mode == KGB_MODE_STANDARD && (!small || k <= n / 2))
-			small = c;
-		if (c->mode == KGB_MODE_BENCHMARK &&
-		    (!large || kgb_case_elements(c) > kgb_case_elements(large)))
-			large = c;
-		k++;
-	}
-	if (small) {
-		kgb_buf_addf(out, "- `%s`, checked for instance with `", interface->entry);
-		kgb_case_describe(small, out);
-		kgb_buf_adds(out, "`\n");
-	}
-	if (large) {
-		kgb_buf_addf(out, "- `%s`, timed for instance with `", interface->entry);
-		kgb_case_describe(large, out);
-		kgb_buf_adds(out, "`\n");
-	}
-}
-
-static bool names_dtype(const struct kgb_spec *spec, const char *name)
-{
-	for (size_t i = 0; i < spec->dtypes.n; i++)
-		if (kgb_str_eq(spec->dtypes.items[i], name))
-			return true;
-	return false;
-}
-
-/** Those of the spec, then what other tensors have in some cases. */
-static void add_dtypes(const struct kgb_spec *spec, const struct kgb_cases *cases,
-		       struct kgb_buf *out)
-{
-	bool told[KGB_N_DTYPES] = {false};
-	const char *before = "";
-	for (size_t i = 0; i < spec->dtypes.n; i++, before = ", ")
-		kgb_buf_addf(out, "%s`%s`", before, spec->dtypes.items[i]);
-	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++)
-		told[d] = names_dtype(spec, kgb_dtype_name(d));
-	before = "; of some tensors also ";
-	for (size_t i = 0; i < cases->n; i++)
-		for (size_t k = 0; k < cases->items[i].n_args; k++) {
-			const struct kgb_arg *arg = &cases->items[i].args[k];
-			if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent ||
-			    told[arg->view.dtype])
-				continue;
-			told[arg->view.dtype] = true;
-			kgb_buf_addf(out, "%s`%s`", before, kgb_dtype_name(arg->view.dtype));
-			before = ", ";
-		}
+	return text ? text : lookup_fact(name, payload);
 }
 
 static int read_text(const char *path, struct kgb_buf *out, struct kgb_err *err)
@@ -207,36 +125,39 @@ int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out, struct kgb_
 	return 0;
 }
 
-int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_spec *spec,
-			     struct kgb_err *err)
+static void fill_values(struct prompt_values *out, const struct kgb_prompt_operator *op,
+			const struct kgb_prompt_vars *vars)
 {
-	struct kgb_prompt_operator made = {
-		.spec = spec,
-		.interfaces = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
-		.dtypes = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
-		.tf32 = "",
-		.examples = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
-	};
-	struct kgb_cases cases;
-	if (kgb_cases_expand(spec, &cases, err) < 0)
-		return -1;
-	for (size_t i = 0; i < spec->n_interfaces; i++) {
-		add_interface(&spec->interfaces[i], &made.interfaces);
-		add_examples(&spec->interfaces[i], &cases, &made.examples);
-	}
-	add_dtypes(spec, &cases, &made.dtypes);
-	kgb_cases_release(&cases);
-	if (names_dtype(spec, "float32"))
-		made.tf32 = " (for `tl.dot` on float32 that means `input_precision=\"ieee\"`)";
-	*op = made;
-	return 0;
+	*out = (struct prompt_values){.op = op,
+				      .vars = vars,
+				      .call_time = KGB_BUF_INIT(0),
+				      .check_time = KGB_BUF_INIT(0)};
+	if (op->rank >= 0)
+		snprintf(out->rank, sizeof(out->rank), "%d dimension%s", op->rank,
+			 op->rank == 1 ? "" : "s");
+	snprintf(out->factor, sizeof(out->factor), "%g", op->factor);
+	snprintf(out->ulps, sizeof(out->ulps), "%g", op->ulps);
+	/* docs/tolerance.md: the bulk line, and eps_S. */
+	snprintf(out->bulk, sizeof(out->bulk), "%g", op->ulps / 4);
+	snprintf(out->terms, sizeof(out->terms), "%g", op->ulps * (op->rounds_terms ? 0.5 : 4));
+	snprintf(out->calls, sizeof(out->calls), "%lld", (long long)vars->max_verify_calls);
+	snprintf(out->kernel, sizeof(out->kernel), "%u KiB", KGB_LIMIT_KERNEL >> 10);
+	kgb_duration_print(&out->call_time, vars->call_timeout_ms);
+	kgb_duration_print(&out->check_time, vars->verify_timeout_ms);
 }
 
-void kgb_prompt_operator_release(struct kgb_prompt_operator *op)
+/** Append a file of templates. */
+static int render_file(const char *dir, const char *name, const struct prompt_values *values,
+		       struct kgb_buf *out, struct kgb_err *err)
 {
-	kgb_buf_release(&op->interfaces);
-	kgb_buf_release(&op->dtypes);
-	kgb_buf_release(&op->examples);
+	KGB_AUTO(buf) struct kgb_buf template = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+	KGB_AUTO(free) char *path = kgb_path_join(dir, name);
+
+	if (read_text(path, &template, err) < 0)
+		return -1;
+	return kgb_template_render(out, template.ptr, lookup_value, values, err) < 0
+		       ? kgb_ctx(err, "%s", path)
+		       : 0;
 }
 
 int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *method,
@@ -245,43 +166,30 @@ int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *me
 			       struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf conventions = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(buf) struct kgb_buf template = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf platform = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(buf) struct kgb_buf own = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
 	KGB_AUTO(buf) struct kgb_buf instructions = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
-	KGB_AUTO(free) char *template_path = kgb_xasprintf("%s/methods/data/prompt.md", data_dir);
-	KGB_AUTO(free)
-	char *platform_path =
-		kgb_xasprintf("%s/methods/data/platform/%s.md", data_dir, vars->platform);
-	KGB_AUTO(free)
-	char *source_path =
-		kgb_xasprintf("%s/methods/data/source/%s.md", data_dir, op->spec->source);
-	KGB_AUTO(free) char *own_path = kgb_xasprintf("%s/%s", method->dir, method->instructions);
-	if (read_text(template_path, &template, err) < 0 ||
-	    read_text(source_path, &conventions, err) < 0 ||
-	    read_text(platform_path, &platform, err) < 0 || read_text(own_path, &own, err) < 0)
-		return -1;
+	KGB_AUTO(free) char *data = kgb_path_join(data_dir, "methods/data");
+	KGB_AUTO(free) char *source_name = kgb_xasprintf("source/%s.md", op->spec->source);
+	KGB_AUTO(free) char *platform_name = kgb_xasprintf("platform/%s.md", vars->platform);
+	struct prompt_values values;
+	int rc = 0;
 
-	KGB_AUTO(free) char *calls = kgb_xasprintf("%lld", (long long)vars->max_verify_calls);
-	struct prompt_values values = {
-		.op = op,
-		.conventions = conventions.ptr,
-		.platform = platform.ptr,
-		.max_verify_calls = calls,
-	};
-	if (kgb_template_render(&instructions, own.ptr, lookup_value, &values, err) < 0)
-		return kgb_ctx(err, "%s", own_path);
-	if (vars->sees_gpu && method->verify_tool) { /* the others have no tools to use it */
-		KGB_AUTO(free)
-		char *gpu_path = kgb_path_join(data_dir, "methods/data/shown_gpu.md");
-		if (read_text(gpu_path, &own, err) < 0)
-			return -1;
-		kgb_buf_adds(&instructions, own.ptr);
-	}
+	fill_values(&values, op, vars);
+	if (render_file(data, source_name, &values, &conventions, err) < 0 ||
+	    render_file(data, platform_name, &values, &platform, err) < 0 ||
+	    render_file(method->dir, method->instructions, &values, &instructions, err) < 0)
+		rc = -1;
+	/* The others have no tools to use it. */
+	if (rc == 0 && vars->sees_gpu && method->verify_tool)
+		rc = render_file(data, "shown_gpu.md", &values, &instructions, err);
+	values.conventions = conventions.ptr;
+	values.platform = platform.ptr;
 	values.instructions = instructions.ptr;
-	if (kgb_template_render(out, template.ptr, lookup_value, &values, err) < 0)
-		return kgb_ctx(err, "%s", template_path);
-	return 0;
+	if (rc == 0)
+		rc = render_file(data, "prompt.md", &values, out, err);
+	kgb_buf_release(&values.call_time);
+	kgb_buf_release(&values.check_time);
+	return rc;
 }
 
 int kgb_prompt_render(const char *data_dir, const struct kgb_method *method,
@@ -309,8 +217,13 @@ static const char *lookup_round(const char *name, const void *payload)
 		const char *name;
 		const char *value;
 	} table[] = {
-		{"round", v->number},   {"rounds", v->of},   {"state", v->round->state},
-		{"log", v->round->log}, {"hints", v->hints}, {"memory", v->round->memory},
+		{"round", v->number},
+		{"rounds", v->of},
+		{"state", v->round->state},
+		{"log", v->round->log},
+		{"hints", v->hints},
+		{"memory", v->round->memory},
+		{"timed", has_timing(v->round->platform) ? "yes" : ""},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)
 		if (kgb_str_eq(name, table[i].name))
@@ -342,17 +255,4 @@ int kgb_prompt_round_render(const struct kgb_method *method, const struct kgb_pr
 	if (kgb_template_render(out, template.ptr, lookup_round, &values, err) < 0)
 		return kgb_ctx(err, "%s", path);
 	return 0;
-}
-
-void kgb_prompt_stub(const struct kgb_spec *spec, struct kgb_buf *out)
-{
-	kgb_buf_addf(out,
-		     "# %s: nothing is written yet. TASK.md tells what each function must do.\n",
-		     spec->name);
-	kgb_buf_adds(out, "import torch\nimport triton\nimport triton.language as tl\n");
-	for (size_t i = 0; i < spec->n_interfaces; i++) {
-		kgb_buf_adds(out, "\n\n");
-		add_signature(&spec->interfaces[i], out);
-		kgb_buf_adds(out, ":\n    raise NotImplementedError\n");
-	}
 }

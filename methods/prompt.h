@@ -11,10 +11,15 @@
 #include "base/err.h"
 #include "methods/method.h"
 #include "verify/spec/spec.h"
+#include "verify/tensor/dtype.h"
 
 struct kgb_prompt_vars {
 	const char *platform; /* "cpu": selects methods/data/platform/<platform>.md */
+	const char *versions; /* what runs kernels: "Python 3.11.2, torch ..."; NULL: not known */
+	const char *target; /* the GPU that they are compiled for, "NVIDIA H200, sm_90"; NULL: not
+			       known */
 	int64_t max_verify_calls; /* checks that the agent may ask for */
+	int64_t call_timeout_ms, verify_timeout_ms; /* of a call of the kernel, of a verification */
 	bool sees_gpu; /* in its sandbox, with PyTorch and Triton */
 };
 
@@ -24,11 +29,26 @@ struct kgb_prompt_vars {
 KGB_MUST_CHECK int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out,
 					struct kgb_err *err);
 /** What every prompt for an operator says of it, whatever the method and the platform: made once
- * for all of them. */
+ * for all of them (prompt_operator.c). */
 struct kgb_prompt_operator {
 	const struct kgb_spec *spec; /* borrowed */
-	struct kgb_buf interfaces, dtypes, examples; /* the placeholders of these names */
-	const char *tf32; /* same; static */
+	/* Texts: functions, a case and all benchmarks of each, element types; functions whose
+	 * results are exact; spacings of floating types. */
+	struct kgb_buf interfaces, checked, timed, dtypes, exact, spacings;
+	struct kgb_buf rounded; /* how far off a quantised result may be before it is rounded */
+	/* Of the cases that decide on correctness: */
+	bool dtypes_seen[KGB_N_DTYPES];
+	int rank; /* the most dimensions of a tensor; -1: none is passed */
+	bool has_empty, has_single, has_sizes /* above 1 */, has_views, has_offsets, has_outliers,
+		has_specials;
+	bool has_float_values; /* Python floats, or complex numbers, are passed */
+	bool has_narrow_floats, has_wide_floats; /* up to float32; float64 */
+	bool is_timed; /* there are benchmarks */
+	/* Of the tolerance: */
+	bool allows_errors, has_signed_zeros;
+	bool adds_up; /* terms, in float32 */
+	bool rounds_terms; /* each term may be rounded to the result's type */
+	double factor, ulps;
 };
 /** Fails where the spec's cases cannot be expanded; then nothing is to be released. */
 KGB_MUST_CHECK int kgb_prompt_operator_init(struct kgb_prompt_operator *op,

@@ -31,7 +31,7 @@ static void reply_verdict(struct kgb_agent_checks *checks, const cJSON *verdict)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	kgb_verdict_report(verdict, &text);
-	int64_t left = checks->facts->env->max_verify_calls - checks->n_judged;
+	int64_t left = checks->facts->env->prompt.max_verify_calls - checks->n_judged;
 	kgb_buf_addf(&text, "checks left: %lld\n", (long long)left);
 	char warning[160];
 	if (kgb_budget_warning(checks->budget, warning, sizeof(warning)))
@@ -80,7 +80,7 @@ int kgb_agent_checks_take(struct kgb_agent_checks *checks, struct kgb_verify_req
 		return 0;
 	}
 	checks->request = request;
-	if (checks->n_judged >= checks->facts->env->max_verify_calls) {
+	if (checks->n_judged >= checks->facts->env->prompt.max_verify_calls) {
 		reply(checks, HTTP_TOO_MANY,
 		      "no checks left; finish with the best version you have\n");
 		return 0;

@@ -50,7 +50,7 @@ struct kgb_attempt_env {
 	const char *bin_dir;
 	const char *cli_path; /* the coding CLI's executable */
 	const char *model; /* never empty */
-	int64_t max_verify_calls;
+	struct kgb_prompt_vars prompt; /* the same for all operators, so without sees_gpu */
 	int64_t iterations; /* rounds at most, in place of the method's own number; 0: that one */
 	struct kgb_charge budget; /* limits of one attempt; 0: none */
 	int warn_percent;

@@ -64,9 +64,9 @@ static int find_prompt(const struct kgb_attempt_facts *facts, struct kgb_buf *pr
 		       struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = facts->env;
-	const struct kgb_prompt_vars vars = {.platform = kgb_devices_platform(env->devices),
-					     .max_verify_calls = env->max_verify_calls,
-					     .sees_gpu = facts->sees_gpu};
+	struct kgb_prompt_vars vars = env->prompt;
+
+	vars.sees_gpu = facts->sees_gpu;
 	if (facts->recording) {
 		KGB_AUTO(free)
 		char *path = kgb_attempt_path(kgb_recording_paths(facts->recording), "prompt.md");

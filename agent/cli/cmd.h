@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/faults.h"
 #include "base/str.h"
+#include "methods/prompt.h"
 #include "verify/spec/spec.h"
 
 /** Values of options that are not settings. */
@@ -97,6 +98,11 @@ int kgb_cli_bad_place(const char *place, const char *otherwise, struct kgb_err *
 int kgb_cli_print(const struct kgb_buf *text, int exit_code);
 
 /** The limits that the settings give each attempt. \param ladder, python borrowed. */
+/** What prompts say of the limits of these settings, on a platform. `versions`
+ * (kgb_config_versions) and `target` (struct kgb_devices) may be NULL. All texts are borrowed. */
+struct kgb_prompt_vars kgb_cli_prompt_vars(const struct kgb_settings *settings,
+					   const char *platform, const char *versions,
+					   const char *target);
 struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *settings,
 						 const struct kgb_ladder *ladder,
 						 const char *python);

@@ -51,7 +51,8 @@ static void note(struct prompt_lint *lint, struct linted_method *with, const cha
 static void lint_prompt(struct prompt_lint *lint, const struct kgb_prompt_operator *op,
 			struct linted_method *with, const char *platform)
 {
-	const struct kgb_prompt_vars vars = {.platform = platform, .max_verify_calls = 1};
+	const struct kgb_prompt_vars vars =
+		kgb_cli_prompt_vars(&lint->cli->config.settings, platform, NULL, NULL);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_prompt_operator_render(lint->cli->data_dir, &with->method, op, &vars, &text, &err) <
@@ -226,8 +227,8 @@ static int table(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *na
 
 /** Append what a bare model is sent about an operator. */
 static int add_chat_prompt(const struct kgb_cli *cli, const struct kgb_method *method,
-			   const struct kgb_spec *spec, const char *platform, struct kgb_buf *out,
-			   struct kgb_err *err)
+			   const struct kgb_spec *spec, const struct kgb_prompt_vars *vars,
+			   struct kgb_buf *out, struct kgb_err *err)
 {
 	const struct kgb_settings_prompt *prompt = &cli->config.settings.prompt;
 	const char *const files[KGB_N_CHAT_TEXTS] = {prompt->system_text, prompt->examples,
@@ -237,7 +238,7 @@ static int add_chat_prompt(const struct kgb_cli *cli, const struct kgb_method *m
 	if (kgb_chat_texts_read(&texts, method, files, err) < 0)
 		return -1;
 	const int rc =
-		kgb_chat_prompt_render(&chat, cli->data_dir, method, &texts, spec, platform, err);
+		kgb_chat_prompt_render(&chat, cli->data_dir, method, &texts, spec, vars, err);
 	if (rc == 0) {
 		kgb_buf_addf(out, "=== system ===\n%s\n=== user ===\n%s", chat.system_text.ptr,
 			     chat.task.ptr);
@@ -256,10 +257,9 @@ static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_st
 {
 	const struct kgb_settings *settings = &cli->config.settings;
 	const bool on_gpu = settings->run.device && kgb_str_starts(settings->run.device, "cuda");
-	const struct kgb_prompt_vars vars = {
-		.platform = on_gpu ? "cuda" : "cpu",
-		.max_verify_calls = settings->limits.verify_calls,
-	};
+	KGB_AUTO(free) char *versions = kgb_config_versions(&cli->config);
+	const struct kgb_prompt_vars vars =
+		kgb_cli_prompt_vars(settings, on_gpu ? "cuda" : "cpu", versions, NULL);
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_method method = {0};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -270,7 +270,7 @@ static int print_tasks(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_st
 		if (rc < 0)
 			break;
 		rc = method.program.builtin
-			     ? add_chat_prompt(cli, &method, &spec, vars.platform, &text, &err)
+			     ? add_chat_prompt(cli, &method, &spec, &vars, &text, &err)
 			     : kgb_prompt_render(cli->data_dir, &method, &spec, &vars, &text, &err);
 		kgb_spec_release(&spec);
 	}

@@ -250,3 +250,17 @@ struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *sett
 		.watch_files = settings->sandbox.watch_files,
 	};
 }
+
+struct kgb_prompt_vars kgb_cli_prompt_vars(const struct kgb_settings *settings,
+					   const char *platform, const char *versions,
+					   const char *target)
+{
+	return (struct kgb_prompt_vars){
+		.platform = platform,
+		.versions = versions,
+		.target = target,
+		.max_verify_calls = settings->limits.verify_calls,
+		.call_timeout_ms = settings->limits.call_timeout,
+		.verify_timeout_ms = settings->limits.verify_timeout,
+	};
+}

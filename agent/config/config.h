@@ -178,6 +178,9 @@ void kgb_auto_config(struct kgb_config *config);
  * malloc'ed. The environment variable KGB_PYTHON is a short name of KGB_PATHS_PYTHON,
  * KGB_CLAUDE_BIN of KGB_PATHS_CLAUDE. */
 char *kgb_config_python(const struct kgb_config *config);
+/** "Python 3.11.2, torch 2.13.0, Triton 3.9.0" of that interpreter, which is run for it (50 ms);
+ * malloc'ed. NULL: it does not have them all. */
+char *kgb_config_versions(const struct kgb_config *config);
 /** What the settings say of every verification: its limits; the rest are defaults. */
 void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_request *request,
 			      struct kgb_arena *arena);

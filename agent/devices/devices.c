@@ -135,17 +135,21 @@ int kgb_device_try(const struct kgb_device *device, struct kgb_exec_machine *out
 	return 0;
 }
 
-int kgb_devices_try(const struct kgb_devices *devices, struct kgb_err *err)
+int kgb_devices_try(struct kgb_devices *devices, struct kgb_err *err)
 {
 	for (size_t i = 0; i < devices->n; i++) {
-		struct kgb_exec_machine ignored;
+		struct kgb_exec_machine machine = {0};
 		struct kgb_err why = KGB_ERR_INIT;
-		if (devices->items[i].number >= 0 &&
-		    kgb_device_try(&devices->items[i], &ignored, &why) < 0)
+		if (devices->items[i].number < 0)
+			continue;
+		if (kgb_device_try(&devices->items[i], &machine, &why) < 0)
 			return kgb_fail(
 				err, why.kind,
 				"%s (`kgb-agent doctor` tells more, --device cpu does without)",
 				why.msg);
+		if (!devices->target[0])
+			snprintf(devices->target, sizeof(devices->target), "%s, sm_%u%u",
+				 machine.name, machine.cc_major, machine.cc_minor);
 	}
 	return 0;
 }

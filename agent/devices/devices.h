@@ -21,6 +21,7 @@ struct kgb_device {
 struct kgb_devices {
 	struct kgb_device items[KGB_GPUS_MAX];
 	size_t n; /* at least 1 */
+	char target[160]; /* the first GPU that was tried: "NVIDIA H200, sm_90"; else "" */
 };
 
 /** What `text` means here: "cpu"; "auto": GPUs if there are any that this build can use, else the
@@ -36,7 +37,7 @@ const char *kgb_devices_platform(const struct kgb_devices *devices);
 /** Open a GPU as a verdict would, and close it again (some 0.2 s), and describe it. */
 KGB_MUST_CHECK int kgb_device_try(const struct kgb_device *device, struct kgb_exec_machine *out,
 				  struct kgb_err *err);
-/** All GPUs of the list. */
-KGB_MUST_CHECK int kgb_devices_try(const struct kgb_devices *devices, struct kgb_err *err);
+/** All GPUs of the list; the first one becomes its target. */
+KGB_MUST_CHECK int kgb_devices_try(struct kgb_devices *devices, struct kgb_err *err);
 
 #endif

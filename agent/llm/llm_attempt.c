@@ -773,17 +773,34 @@ static int open_session(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	return kgb_model_session_open(&attempt->model, &source, fd, err);
 }
 
+/** The task of the recorded attempt: its answers are found by the text of the questions. False:
+ * there is none. */
+static bool find_recorded_task(const struct kgb_llm_attempt *attempt, struct kgb_buf *out)
+{
+	const struct kgb_attempt_facts *facts = &attempt->facts;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	if (!facts->env->replay)
+		return false;
+	KGB_AUTO(free) char *rel = kgb_rundir_attempt_rel(facts->spec->safe_name, facts->number);
+	KGB_AUTO(free) char *path = kgb_xasprintf("%s/%s/prompt.md", facts->env->replay->dir, rel);
+	return kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_PROMPT, out, &ignored) == 0;
+}
+
 static int make_prompt(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_env *env = attempt->facts.env;
+	const struct kgb_chat_texts *texts = env->samples->texts;
 	KGB_AUTO(free) char *path = kgb_attempt_path(&attempt->facts.paths, "prompt.md");
-	return kgb_chat_prompt_render(&attempt->prompt, env->data_dir, env->method,
-				      env->samples->texts, attempt->facts.spec,
-				      kgb_devices_platform(env->devices), err) < 0 ||
-			       kgb_fs_write_atomic(AT_FDCWD, path, attempt->prompt.task.ptr,
-						   attempt->prompt.task.len, 0644, false, err) < 0
-		       ? -1
-		       : 0;
+	KGB_AUTO(buf) struct kgb_buf task = KGB_BUF_INIT(KGB_LIMIT_PROMPT);
+
+	if (find_recorded_task(attempt, &task))
+		kgb_chat_prompt_of(&attempt->prompt, texts, task.ptr);
+	else if (kgb_chat_prompt_render(&attempt->prompt, env->data_dir, env->method, texts,
+					attempt->facts.spec, &env->prompt, err) < 0)
+		return -1;
+	return kgb_fs_write_atomic(AT_FDCWD, path, attempt->prompt.task.ptr,
+				   attempt->prompt.task.len, 0644, false, err);
 }
 
 static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)

@@ -273,7 +273,8 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 		.env.model = r->recorded.maker.model,
 		.attempt_timeout_ms = s->limits.attempt_timeout,
 		.env.limits = limits,
-		.env.max_verify_calls = s->limits.verify_calls,
+		.env.prompt = kgb_cli_prompt_vars(s, kgb_devices_platform(&r->devices), NULL,
+						  r->devices.target),
 		.env.iterations = s->run.iterations,
 		.env.max_attempts = 1,
 	};

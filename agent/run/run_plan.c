@@ -38,6 +38,7 @@ void kgb_run_plan_release(struct kgb_run_plan *plan)
 	kgb_free(plan->endpoint);
 	kgb_free(plan->cli_path);
 	kgb_free(plan->python);
+	kgb_free(plan->versions);
 }
 
 struct kgb_maker kgb_run_plan_maker(const struct kgb_run_plan *plan)
@@ -486,6 +487,8 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 			     plan->cli->bin_dir, err) < 0 ||
 	    kgb_devices_try(&plan->devices, err) < 0)
 		return -1;
+	if (plan->generate)
+		plan->versions = kgb_config_versions(&plan->cli->config);
 	/* Whoever names GPUs wants them used. */
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)

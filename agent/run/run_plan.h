@@ -37,6 +37,7 @@ struct kgb_run_plan {
 	struct kgb_rundir dir;
 	struct kgb_run_log *log;
 	char *cli_path, *python;
+	char *versions; /* owned; of that Python; NULL: not known */
 	char cli_version[KGB_VERSION_LEN];
 	const char *model;
 	enum kgb_gateway_mode gateway_mode;

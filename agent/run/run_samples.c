@@ -238,9 +238,12 @@ static int check_prompt(const struct kgb_run_plan *plan, const struct kgb_spec *
 	const struct kgb_op_state *op = kgb_run_state_op(kgb_run_log_state(plan->log), spec->name);
 	const int attempt = op->samples[op->n_samples - 1].attempt;
 	const char *was = op->attempts[attempt - 1].prompt_sha256;
+	const struct kgb_prompt_vars vars = kgb_cli_prompt_vars(
+		&plan->cli->config.settings, kgb_devices_platform(&plan->devices), plan->versions,
+		plan->devices.target);
 	struct kgb_chat_prompt prompt;
 	if (kgb_chat_prompt_render(&prompt, plan->cli->data_dir, &plan->method, &plan->texts, spec,
-				   kgb_devices_platform(&plan->devices), err) < 0)
+				   &vars, err) < 0)
 		return -1;
 	kgb_chat_prompt_release(&prompt);
 	if (!was || kgb_str_eq(was, prompt.sha256))

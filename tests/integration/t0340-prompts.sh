@@ -39,10 +39,38 @@ test_expect_success 'a prompt names the calls: signature, schema, types, cases, 
 	kgb-agent dataset prompt cublasDgemmBatched -m normal_cc >prompt &&
 	test_grep "def cublasDgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda" prompt &&
 	test_grep "cublasDgemmBatched(int transa, .*Tensor(a!) Carray" prompt &&
-	test_grep "checked for instance with .transa=" prompt && test_grep "timed for instance with .transa=" prompt &&
+	test_grep "checked for instance with .transa=" prompt && test_no_grep "timed with" prompt &&
 	test_grep "Carray=int64.2. (addresses of rows of float64.2, 40., in place), ldc" prompt && test_no_grep "B=float64" prompt &&
-	test_grep "Element types in use: .float64." prompt && test_grep "^## Rules" prompt && test_grep "kgb-verify" prompt &&
-	test_grep "There is no GPU" prompt &&
-	kgb-agent dataset prompt silu --device cuda >prompt && test_grep "NVIDIA GPU" prompt && test_no_grep "There is no GPU" prompt
+	test_grep "Types: .float64." prompt && test_grep "accumulate in float64" prompt && test_grep "All tensors are contiguous" prompt &&
+	test_grep "^## Rules" prompt && test_grep "kgb-verify" prompt && test_grep "There is no GPU" prompt && test_no_grep "speed" prompt &&
+	kgb-agent dataset prompt silu --device cuda >prompt && test_grep "NVIDIA GPU" prompt && test_no_grep "There is no GPU" prompt &&
+	test_grep "timed with .self=.*, with .self=" prompt && test_grep "the baseline (torch)" prompt
+'
+
+test_expect_success 'a prompt names the versions that run kernels, and the limits of the settings' '
+	"$KGB_PYTHON" -c "import platform, torch, triton; print(platform.python_version(), torch.__version__, triton.__version__)" >versions &&
+	read -r python torch triton <versions &&
+	kgb-agent dataset prompt silu --set limits.call_timeout=7s --set limits.verify_timeout=4m --set limits.verify_calls=9 >prompt &&
+	test_grep "^Python $python, torch $torch, Triton $triton. A call may take 7s, all cases of one verification together 4m" prompt &&
+	test_grep "You have 9 such checks" prompt &&
+	KGB_PYTHON=/nonexistent kgb-agent dataset prompt silu >prompt && test_grep "^A call may take 1m, " prompt
+'
+
+test_expect_success 'on the CPU a prompt names the target that Triton compiles for there' '
+	runner=$KGB_TEST_SOURCE_DIR/verify/python/runner &&
+	kgb-agent dataset prompt silu >prompt &&
+	capability=$(sed -n "s/^TARGET = GPUTarget(.cuda., \([0-9]*\), .*/\1/p" "$runner/ttir_image.py") &&
+	name=$(sed -n "s/.*name=\"\(NVIDIA [^\"]*\)\", major.*/\1/p" "$runner/machine_driver.py") &&
+	test -n "$capability" && test -n "$name" && test_grep "an $name (.sm_$capability.)" prompt
+'
+
+test_expect_success 'an argument that is returned as it is is not called modified' '
+	kgb-agent dataset prompt scaled_int8_quant >prompt && test_no_grep "modifies .scale" prompt && test_no_grep "in place)" prompt &&
+	test_grep "returns a given .scale. as it is" prompt && test_grep "scale=float32.1. (returned as it is)" prompt
+'
+
+test_expect_success 'an operator without kernels is not told about them' '
+	kgb-agent dataset prompt item >prompt && test_no_grep "triton.jit" prompt && test_no_grep "with Triton" prompt &&
+	test_grep "no kernel is needed" prompt
 '
 test_done

@@ -64,12 +64,13 @@ static void render(const struct fixture *f, int which, const char *text,
 	struct kgb_chat_texts texts;
 	struct kgb_err err = KGB_ERR_INIT;
 	const char *files[KGB_N_CHAT_TEXTS] = {NULL, "", NULL};
+	const struct kgb_prompt_vars vars = {.platform = "cpu"};
 	if (text) {
 		write_file(f, text);
 		files[which] = f->file;
 	}
 	if (kgb_chat_texts_read(&texts, &f->method, files, &err) < 0 ||
-	    kgb_chat_prompt_render(prompt, KGB_TEST_SOURCE_DIR, &f->method, &texts, &f->spec, "cpu",
+	    kgb_chat_prompt_render(prompt, KGB_TEST_SOURCE_DIR, &f->method, &texts, &f->spec, &vars,
 				   &err) < 0)
 		fail_msg("%s", err.msg);
 	kgb_chat_texts_describe(&texts, described);

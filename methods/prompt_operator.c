@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * What prompts say of an operator, from its spec and its cases: texts, and facts that choose
+ * between sentences of the templates. Nothing here is written for one operator.
+ */
+#include <math.h>
+
+#include "base/limits.h"
+#include "methods/prompt.h"
+#include "verify/cases/cases.h"
+
+/* ---- functions ---- */
+
+/** "def add_Tensor(self, other, *, alpha)": names and order as the judge will call them. */
+static void add_signature(const struct kgb_interface *interface, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "def %s(", interface->entry);
+	bool keyword = false;
+	struct kgb_param params[KGB_MAX_ARGS];
+	size_t n_params = kgb_interface_called_params(interface, params);
+	for (size_t i = 0; i < n_params; i++) {
+		const struct kgb_param *param = &params[i];
+		if (i > 0)
+			kgb_buf_adds(out, ", ");
+		if (param->keyword && !keyword) {
+			kgb_buf_adds(out, "*, ");
+			keyword = true;
+		}
+		kgb_buf_adds(out, param->name);
+	}
+	kgb_buf_addc(out, ')');
+}
+
+static bool leads_to_result(const struct kgb_interface *interface, const struct kgb_param *array)
+{
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (kgb_str_eq(interface->params[i].name, array->into))
+			return interface->params[i].result >= 0;
+	return false;
+}
+
+/** What a call does with a parameter that holds a result. */
+static void add_effect(const struct kgb_interface *interface, size_t i, struct kgb_buf *out)
+{
+	const struct kgb_param *param = &interface->params[i];
+	const bool is_listed = i > 0 && param->list && kgb_str_eq(param[-1].list, param->list);
+
+	if (param->kind == KGB_PARAM_OUT)
+		kgb_buf_addf(out, "; writes its result into `%s`", param->name);
+	else if (param->into && leads_to_result(interface, param))
+		kgb_buf_addf(out, "; modifies the memory that `%s` has the addresses of",
+			     param->name);
+	else if (param->is_behind || param->result < 0)
+		return;
+	else if (param->is_kept)
+		kgb_buf_addf(out, "; returns a given `%s` as it is, unchanged", param->name);
+	else if (!param->list)
+		kgb_buf_addf(out, "; modifies `%s` in place", param->name);
+	else if (!is_listed)
+		kgb_buf_addf(out, "; modifies the tensors in `%s` in place", param->list);
+}
+
+static void add_interface(const struct kgb_spec *spec, size_t i_interface, struct kgb_buf *out)
+{
+	const struct kgb_interface *interface = &spec->interfaces[i_interface];
+
+	kgb_buf_adds(out, "- `");
+	if (i_interface > 0 && kgb_str_eq(interface[-1].entry, interface->entry))
+		kgb_buf_adds(out, interface->entry);
+	else
+		add_signature(interface, out);
+	kgb_buf_addf(out, "` for `%s`", interface->schema);
+	for (size_t i = 0; i < interface->n_params; i++)
+		add_effect(interface, i, out);
+	kgb_buf_adds(out, interface->n_returned > 1 ? "; returns a tuple of the results"
+			  : interface->n_returned   ? "; returns the result"
+						    : "; returns `None`");
+	if (interface->doc)
+		kgb_buf_addf(out, ". %s", interface->doc);
+	kgb_buf_addc(out, '\n');
+}
+
+/** The case in the middle, which is neither empty nor special. */
+static void add_checked(const struct kgb_interface *interface, const struct kgb_cases *cases,
+			struct kgb_buf *out)
+{
+	const struct kgb_case *shown = NULL;
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < cases->n; i++)
+		n += cases->items[i].interface == interface;
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		if (c->interface != interface)
+			continue;
+		if (c->mode == KGB_MODE_STANDARD && (!shown || k <= n / 2))
+			shown = c;
+		k++;
+	}
+	if (!shown)
+		return;
+	kgb_buf_addf(out, "- `%s`, checked for instance with `", interface->entry);
+	kgb_case_describe(shown, out);
+	kgb_buf_adds(out, "`\n");
+}
+
+/** All benchmarks of the interface: the first one, and what is other in the others. */
+static void add_timed(const struct kgb_interface *interface, const struct kgb_cases *cases,
+		      struct kgb_buf *out)
+{
+	const struct kgb_case *first = NULL;
+
+	for (size_t i = cases->n; i < cases->n + cases->n_benchmarks; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		if (c->interface != interface)
+			continue;
+		if (first)
+			kgb_buf_adds(out, ", with `");
+		else
+			kgb_buf_addf(out, "- `%s`, timed with `", interface->entry);
+		kgb_case_describe_unlike(c, first, out);
+		kgb_buf_addc(out, '`');
+		first = first ? first : c;
+	}
+	if (first)
+		kgb_buf_addc(out, '\n');
+}
+
+/* ---- cases ---- */
+
+static bool names_dtype(const struct kgb_spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->dtypes.n; i++)
+		if (kgb_str_eq(spec->dtypes.items[i], name))
+			return true;
+	return false;
+}
+
+static void note_view(struct kgb_prompt_operator *op, const struct kgb_arg *arg)
+{
+	const int64_t numel = kgb_tensor_view_numel(&arg->view);
+
+	op->dtypes_seen[arg->view.dtype] = true;
+	op->rank = arg->view.ndim > op->rank ? arg->view.ndim : op->rank;
+	op->has_empty |= numel == 0;
+	op->has_offsets |= arg->view.offset != 0;
+	op->has_views |= !kgb_tensor_view_is_contiguous(&arg->view);
+}
+
+static void note_arg(struct kgb_prompt_operator *op, const struct kgb_arg *arg)
+{
+	const enum kgb_value_kind kind = arg->value.kind;
+
+	if (arg->param->kind == KGB_PARAM_TENSOR) {
+		if (!arg->is_absent)
+			note_view(op, arg);
+	} else if (arg->param->kind == KGB_PARAM_OUT) {
+		op->has_views |= !kgb_str_eq(arg->layout, "contiguous");
+	} else if (kind == KGB_VALUE_DTYPE) {
+		op->dtypes_seen[arg->value.dtype] = true;
+	} else if (kind == KGB_VALUE_FLOAT || kind == KGB_VALUE_COMPLEX) {
+		op->has_float_values = true;
+	}
+}
+
+/** Elements of the case's largest tensor. */
+static int64_t most_elements(const struct kgb_case *c)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		int64_t n = kgb_tensor_view_numel(&c->args[i].view);
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent && n > most)
+			most = n;
+	}
+	return most;
+}
+
+static void note_cases(struct kgb_prompt_operator *op, const struct kgb_cases *cases)
+{
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		op->has_single |= most_elements(c) == 1;
+		op->has_sizes |= most_elements(c) > 1;
+		op->dtypes_seen[c->dtype] = true;
+		op->has_outliers |= c->mode == KGB_MODE_OUTLIER;
+		op->has_specials |= c->mode == KGB_MODE_SPECIAL;
+		for (size_t k = 0; k < c->n_args; k++)
+			note_arg(op, &c->args[k]);
+	}
+	op->is_timed = cases->n_benchmarks > 0;
+}
+
+/** Those of the spec, then the others of some cases. */
+static void add_dtypes(struct kgb_prompt_operator *op)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < op->spec->dtypes.n; i++, before = ", ")
+		kgb_buf_addf(&op->dtypes, "%s`%s`", before, op->spec->dtypes.items[i]);
+	before = "; in some cases also ";
+	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++) {
+		if (!op->dtypes_seen[d] || names_dtype(op->spec, kgb_dtype_name(d)))
+			continue;
+		kgb_buf_addf(&op->dtypes, "%s`%s`", before, kgb_dtype_name(d));
+		before = ", ";
+	}
+}
+
+/* ---- accuracy ---- */
+
+/** Is some result of the interface compared with numbers? */
+static bool is_compared(const struct kgb_interface *interface)
+{
+	for (size_t i = 0; i < interface->n_results; i++)
+		if (interface->laws[i].kind == KGB_RANDOM_NONE ||
+		    interface->laws[i].kind == KGB_RANDOM_PRODUCT)
+			return !interface->is_unwritten && !interface->is_number;
+	return false;
+}
+
+static bool sees_float(const struct kgb_prompt_operator *op, bool wide)
+{
+	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++)
+		if (op->dtypes_seen[d] && kgb_dtype_is_float(d) &&
+		    (kgb_dtype_part(d) == KGB_DTYPE_FLOAT64) == wide)
+			return true;
+	return false;
+}
+
+/** "2^-23 for float32, 2^-10 for float16" */
+static void add_spacings(struct kgb_prompt_operator *op)
+{
+	bool told[KGB_N_DTYPES] = {false};
+	const char *before = "";
+
+	for (enum kgb_dtype d = 0; d < KGB_N_DTYPES; d++) {
+		const enum kgb_dtype part = kgb_dtype_part(d);
+		if (!op->dtypes_seen[d] || !kgb_dtype_is_float(d) || told[part])
+			continue;
+		told[part] = true;
+		kgb_buf_addf(&op->spacings, "%s2^%d in %s", before, (int)log2(kgb_dtype_eps(part)),
+			     kgb_dtype_name(part));
+		before = ", ";
+	}
+}
+
+/** A quantised result is compared before it is rounded: kgb_compare_rounded. */
+static void add_rounded(const struct kgb_tolerance *tolerance, struct kgb_buf *out)
+{
+	if (tolerance->before_rounding == KGB_ACCUMULATE_RESULT)
+		kgb_buf_addf(out, "%g spacings of the input's type", tolerance->ulps);
+	else
+		kgb_buf_addf(out, "%g float32 spacings", 4 * tolerance->ulps);
+}
+
+/** The strictest of the interfaces that allow errors; a kernel keeps to it in all of them. */
+static void note_tolerance(struct kgb_prompt_operator *op, const struct kgb_interface *interface)
+{
+	const struct kgb_tolerance *tolerance = &interface->tolerance;
+
+	if (!is_compared(interface))
+		return;
+	op->has_signed_zeros |= tolerance->has_signed_zeros;
+	if (tolerance->is_exact) {
+		kgb_buf_addf(&op->exact, "%s`%s`", op->exact.len ? ", " : "", interface->entry);
+		return;
+	}
+	op->factor = op->allows_errors ? fmin(op->factor, tolerance->factor) : tolerance->factor;
+	op->ulps = op->allows_errors ? fmin(op->ulps, tolerance->ulps) : tolerance->ulps;
+	op->rounds_terms = (op->rounds_terms || !op->allows_errors) &&
+			   tolerance->accumulate == KGB_ACCUMULATE_RESULT;
+	op->allows_errors = true;
+	op->adds_up |= interface->magnitude && tolerance->accumulate == KGB_ACCUMULATE_FLOAT32;
+	for (size_t i = 0; i < interface->n_results; i++)
+		if (interface->is_rounded[i] && op->rounded.len == 0)
+			add_rounded(tolerance, &op->rounded);
+}
+
+static void note_accuracy(struct kgb_prompt_operator *op)
+{
+	for (size_t i = 0; i < op->spec->n_interfaces; i++)
+		note_tolerance(op, &op->spec->interfaces[i]);
+	op->has_narrow_floats = sees_float(op, false);
+	op->has_wide_floats = sees_float(op, true);
+	add_spacings(op);
+	/* One line says it of all functions. */
+	if (op->exact.len > 0 && !op->allows_errors) {
+		kgb_buf_truncate(&op->exact, 0);
+		kgb_buf_adds(&op->exact, "all functions");
+	}
+}
+
+/* ---- for the rest of the room ---- */
+
+int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_spec *spec,
+			     struct kgb_err *err)
+{
+	struct kgb_prompt_operator made = {
+		.spec = spec,
+		.rank = -1,
+		.interfaces = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.checked = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.timed = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.dtypes = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.exact = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.spacings = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+		.rounded = KGB_BUF_INIT(KGB_LIMIT_PROMPT),
+	};
+	struct kgb_cases cases;
+
+	if (kgb_cases_expand(spec, &cases, err) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->n_interfaces; i++) {
+		add_interface(spec, i, &made.interfaces);
+		add_checked(&spec->interfaces[i], &cases, &made.checked);
+		add_timed(&spec->interfaces[i], &cases, &made.timed);
+	}
+	note_cases(&made, &cases);
+	kgb_cases_release(&cases);
+	add_dtypes(&made);
+	note_accuracy(&made);
+	*op = made;
+	return 0;
+}
+
+void kgb_prompt_operator_release(struct kgb_prompt_operator *op)
+{
+	struct kgb_buf *const texts[] = {&op->interfaces, &op->checked,  &op->timed,  &op->dtypes,
+					 &op->exact,      &op->spacings, &op->rounded};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(texts); i++)
+		kgb_buf_release(texts[i]);
+}
+
+void kgb_prompt_stub(const struct kgb_spec *spec, struct kgb_buf *out)
+{
+	kgb_buf_addf(out,
+		     "# %s: nothing is written yet. TASK.md tells what each function must do.\n",
+		     spec->name);
+	kgb_buf_adds(out, "import torch\nimport triton\nimport triton.language as tl\n");
+	for (size_t i = 0; i < spec->n_interfaces; i++) {
+		kgb_buf_adds(out, "\n\n");
+		add_signature(&spec->interfaces[i], out);
+		kgb_buf_adds(out, ":\n    raise NotImplementedError\n");
+	}
+}
