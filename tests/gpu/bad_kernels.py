@@ -18,7 +18,6 @@ interfaces:
     params:
       - {name: self, tensor: $a}
     cases: [few]
-timing: [neg/float32/tail/standard]
 """
 CASES = """
 name: few

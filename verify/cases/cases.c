@@ -76,24 +76,6 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 			return kgb_fail(err, KGB_ERR_INVALID,
 					"%s: two cases are named '%s': give them different ids",
 					spec->path, names[i]);
-	const cJSON *list = kgb_json_get(spec->doc.root, "timing");
-	for (size_t i = 0; i < spec->timing.n; i++) {
-		const char *const *found = bsearch(&spec->timing.items[i], names, cases->n,
-						   sizeof(*names), compare_names);
-		if (found && !kgb_str_ends(*found, "/benchmark"))
-			continue;
-		if (found)
-			return kgb_yaml_fail(
-				&spec->doc, cJSON_GetArrayItem(list, (int)i), err,
-				"timing: '%.100s' is a benchmark, which a CPU does not "
-				"run and a GPU times in any case",
-				*found);
-		KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-		kgb_suggest(&hint, spec->timing.items[i], names, cases->n);
-		return kgb_yaml_fail(&spec->doc, cJSON_GetArrayItem(list, (int)i), err,
-				     "timing: no case is named '%.100s'%s", spec->timing.items[i],
-				     hint.ptr);
-	}
 	return 0;
 }
 

@@ -43,7 +43,6 @@ static const struct kgb_field spec_table[] = {
 	KGB_FIELD_ROW(NODE, raw_spec, interfaces, "overloads or API variants", .required = true),
 	ROW(OBJECTS, excluded, "overloads that are left out", .sub = excluded_table,
 	    .sub_size = sizeof(struct kgb_excluded)),
-	ROW(STRS, timing, "case names that the timing stage runs"),
 	KGB_FIELD_END,
 };
 #undef ROW

@@ -206,8 +206,6 @@ struct kgb_spec {
 	size_t n_interfaces;
 	struct kgb_objects excluded; /* kgb_excluded */
 	struct kgb_case_set *case_sets; /* a list: each set that an interface names, once */
-	struct kgb_strs timing; /* full names of the cases ("entry/dtype/id/mode") that the timing
-				   stage runs on a CPU */
 };
 
 /** Load one spec file and its case sets. Errors carry file:line:col, the key and a remedy. */

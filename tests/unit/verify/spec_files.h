@@ -48,8 +48,7 @@ static const struct spec_file spec_files[] = {
 	 "    results: 2\n"
 	 "    cases: [toy]\n"
 	 "excluded:\n"
-	 "  - {overload: toy.t, reason: takes no tensor}\n"
-	 "timing: [toy_Tensor/float16/tail_1000/standard]\n"},
+	 "  - {overload: toy.t, reason: takes no tensor}\n"},
 	{SET_PATH,
 	 "name: toy\n"
 	 "doc: two tensors\n"
