@@ -109,15 +109,15 @@ static int run_program(char **argv, const int *seats, struct kgb_buf *said, stru
 	return 0;
 }
 
-static int serve(struct kgb_compiler *compiler, char **argv, struct kgb_buf *said,
-		 struct kgb_err *err)
+static int serve(struct kgb_compiler *compiler, const struct kgb_buf *kernel, char **argv,
+		 struct kgb_buf *said, struct kgb_err *err)
 {
 	struct kgb_compiler_seat *seats[N_SEATS] = {NULL};
 	int fds[N_SEATS];
 	int rc = 0;
 
 	for (int i = 0; i < N_SEATS && rc == 0; i++)
-		rc = kgb_compiler_sit(compiler, &seats[i], &fds[i], err);
+		rc = kgb_compiler_sit(compiler, kernel, &seats[i], &fds[i], err);
 	if (rc == 0)
 		rc = run_program(argv, fds, said, err);
 	for (int i = 0; i < N_SEATS; i++)
@@ -233,7 +233,8 @@ static int serve_and_prove(struct kgb_zygote *zygote, const struct kgb_disk_cach
 	if (rc == 0)
 		rc = make_index(&arguments->libraries, arguments->cache, &index, err);
 	if (rc == 0)
-		rc = serve(compiler, arguments->rest, &said, err);
+		rc = serve(compiler, arguments->kernel ? &kernel : NULL, arguments->rest, &said,
+			   err);
 	if (rc == 0)
 		rc = print_cubins(provenance, said.ptr, err);
 	if (rc == 0 && arguments->record)

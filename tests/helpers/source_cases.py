@@ -4,8 +4,9 @@
     python source_cases.py RUNNER_DIR WORK_DIR KERNEL_FILE
     python source_cases.py check OUTPUT
 
-Executes KERNEL_FILE, which is source_kernels.py, makes an image of each of its launches, and prints the paths: honest-*.image must be
-proved, forged-*.image must not. "check" compares the lines that the driver printed with that, and prints one line per case, "PASS
+Executes KERNEL_FILE, which is source_kernels.py, makes an image of each of its launches, once by itself and once by the judge's end of
+the first descriptor in KGB_SEATS, and prints the paths: honest-*.image and asked-*.image must be proved, forged-*.image must not.
+"check" compares the lines that the driver printed with that, and prints one line per case, "PASS
 name" or "FAIL name: what the driver printed".
 """
 
@@ -33,6 +34,9 @@ class Target:
     get_current_target = staticmethod(lambda: __import__("ttir_image").TARGET)
 
 
+MADE = []  # of image_of: the function, and the arguments of ttir_image.make
+
+
 def image_of(fn, *args, **kwargs):
     import triton.runtime.jit as jit
     import ttir_image
@@ -40,7 +44,21 @@ def image_of(fn, *args, **kwargs):
     kwargs["debug"] = False
     bound, specialization, options = jit.create_function_from_signature(fn.signature, fn.params, backend)(*args, **kwargs)
     options, signature, constants, attrs = fn._pack_args(backend, kwargs, bound, specialization, options)
-    return ttir_image.make(fn, signature, constants, attrs, options)[0]
+    MADE.append((fn, signature, constants, attrs, options))
+    return ttir_image.make(*MADE[-1])[0]
+
+
+def asked(images):
+    """The images with the judge's IR, which is that of this process. What a constexpr function gives is not told by the text."""
+    import remote
+    import ttir_image
+    remote.use(int(os.environ["KGB_SEATS"].split()[0]))
+    for (name, image), made in zip(images.items(), MADE):
+        found = ttir_image.made_by_judge(*made, remote.JUDGE.make_ir)
+        if found is None or found[0].partition(b"\n")[2] != image.partition(b"\n")[2] or found[1] != ttir_image.made_here(*made)[1]:
+            found = [b"the judge makes other IR, or none"]
+        if name != "constexpr_function":
+            yield name, found[0]
 
 
 def honest(kernel):
@@ -98,7 +116,7 @@ def make(work, path):
     kernel = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(kernel)
     images = dict(honest(kernel))
-    for kind, cases in (("honest", images.items()), ("forged", forged(images)), ("honest", [("torch", b'{"kgb_torch":1}\n')])):
+    for kind, cases in (("honest", images.items()), ("asked", asked(images)), ("forged", forged(images)), ("honest", [("torch", b'{"kgb_torch":1}\n')])):
         for name, image in cases:
             path = os.path.join(work, "%s-%s.image" % (kind, name))
             with open(path, "wb") as file:
@@ -112,8 +130,8 @@ def check(output):
     for line in lines:
         kind, _, name = os.path.basename(line["file"]).partition(".")[0].partition("-")
         proof, owner = ("moves", "torch_move") if name == "torch" else ("triton", "triton")
-        good = (line["proof"], line["owner"]) == ((proof, owner) if kind == "honest" else ("none", "unknown"))
-        print("%s %s%s" % ("PASS" if good else "FAIL", name, "" if good else ": %s" % line))
+        good = (line["proof"], line["owner"]) == ((proof, owner) if kind != "forged" else ("none", "unknown"))
+        print("%s %s%s" % ("PASS" if good else "FAIL", "asked-" * (kind == "asked") + name, "" if good else ": %s" % line))
 
 
 if __name__ == "__main__":

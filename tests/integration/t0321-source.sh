@@ -24,6 +24,9 @@ for name in plain specialized helpers constants closure other_closure alias cond
 	constexpr_function assembly torch; do
 	test_expect_success "a launch of style '$name' is proved" 'test_grep "^PASS $name\$" cases'
 done
+for name in plain specialized helpers constants closure other_closure alias conditional renamed tuples dtype hidden assembly; do
+	test_expect_success "the judge makes the IR of style '$name' when it is asked to" 'test_grep "^PASS asked-$name\$" cases'
+done
 for name in module other_module by_hand no_locations longer function option constant attribute variable library python answer \
 	claims cubin; do
 	test_expect_success "an image with another '$name' is not" 'test_grep "^PASS $name\$" cases'

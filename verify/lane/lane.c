@@ -266,9 +266,11 @@ int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb
 	lane->seat = NULL;
 	kgb_worker_stop(&lane->runner);
 	kgb_shared_arena_release(&lane->runner_memory);
-	/* On the CPU a runner needs no machine code. */
-	if (lane->judge->compiler && lane->judge->options->device != KGB_DEVICE_CPU &&
-	    kgb_compiler_sit(lane->judge->compiler, &lane->seat, &compiler, err) < 0)
+	if (lane->judge->compiler &&
+	    kgb_compiler_sit(lane->judge->compiler,
+			     lane->judge->options->device == KGB_DEVICE_CPU ? &lane->judge->source
+									    : NULL,
+			     &lane->seat, &compiler, err) < 0)
 		return -1;
 	if (send_kernel(lane, &lane->runner, &lane->judge->source, compiler, err) < 0)
 		return -1;

@@ -48,6 +48,7 @@ struct kgb_compiler {
 
 struct kgb_compiler_seat {
 	struct kgb_compiler *compiler;
+	const struct kgb_buf *kernel; /* borrowed: kernel.py; NULL: IR is requested with */
 	pthread_t thread;
 	int fd;
 	bool leaving; /* under the compiler's lock, as the next */
@@ -348,28 +349,40 @@ static bool send_all(int fd, const void *data, size_t len)
 	return true;
 }
 
-static bool read_request(int fd, struct request *request)
+static bool is_acceptable(const struct question *question, bool has_kernel)
 {
+	if (has_kernel)
+		return question->ttir_bytes == 0 && question->options_bytes > 0 &&
+		       question->options_bytes <= KGB_CLAIMS_MAX && question->sm == 0;
+	return question->ttir_bytes > 0 && question->ttir_bytes <= KGB_TRITON_IR_MAX &&
+	       question->options_bytes <= KGB_TRITON_OPTIONS_MAX &&
+	       question->sm <= KGB_COMPILER_SM_MAX;
+}
+
+static bool read_request(const struct kgb_compiler_seat *seat, struct request *request)
+{
+	const struct kgb_buf *kernel = seat->kernel;
 	struct question question;
 
 	kgb_free(request->text);
 	*request = (struct request){0};
-	if (!read_all(fd, &question, sizeof(question)) || question.ttir_bytes == 0 ||
-	    question.ttir_bytes > KGB_TRITON_IR_MAX ||
-	    question.options_bytes > KGB_TRITON_OPTIONS_MAX || question.sm > KGB_COMPILER_SM_MAX)
+	if (!read_all(seat->fd, &question, sizeof(question)) ||
+	    !is_acceptable(&question, kernel != NULL))
 		return false;
 	request->len = sizeof(question) + question.ttir_bytes + question.options_bytes;
 	request->text = kgb_xmalloc(request->len + 1);
 	memcpy(request->text, &question, sizeof(question));
 	request->text[request->len] = '\0';
 	request->source = (struct kgb_triton_source){
-		.text = request->text + sizeof(question),
-		.text_len = question.ttir_bytes,
+		.kind = kernel ? KGB_SOURCE_PYTHON : KGB_SOURCE_IR,
+		.text = kernel ? kernel->ptr : request->text + sizeof(question),
+		.text_len = kernel ? kernel->len : question.ttir_bytes,
 		.options = request->text + sizeof(question) + question.ttir_bytes,
 		.options_len = question.options_bytes,
 		.sm = (unsigned)question.sm,
 	};
-	return read_all(fd, request->text + sizeof(question), request->len - sizeof(question));
+	return read_all(seat->fd, request->text + sizeof(question),
+			request->len - sizeof(question));
 }
 
 static bool send_answer(int fd, const struct entry *entry)
@@ -388,23 +401,22 @@ static void *serve(void *payload)
 	struct request request = {0};
 
 	(void)pthread_setname_np(pthread_self(), "compiler");
-	while (read_request(seat->fd, &request) &&
-	       send_answer(seat->fd, make(seat, &request.source)))
+	while (read_request(seat, &request) && send_answer(seat->fd, make(seat, &request.source)))
 		;
 	(void)shutdown(seat->fd, SHUT_RDWR); /* the runner goes on without us */
 	kgb_free(request.text);
 	return NULL;
 }
 
-int kgb_compiler_sit(struct kgb_compiler *compiler, struct kgb_compiler_seat **out, int *runner_fd,
-		     struct kgb_err *err)
+int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel,
+		     struct kgb_compiler_seat **out, int *runner_fd, struct kgb_err *err)
 {
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return kgb_fail_errno(err, errno, "socketpair");
 	struct kgb_compiler_seat *seat = kgb_xcalloc(1, sizeof(*seat));
-	*seat = (struct kgb_compiler_seat){.compiler = compiler, .fd = pair[0]};
+	*seat = (struct kgb_compiler_seat){.compiler = compiler, .kernel = kernel, .fd = pair[0]};
 	int code = pthread_create(&seat->thread, NULL, serve, seat);
 	if (code != 0) {
 		kgb_close(pair[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Makes what the candidate's kernels run as: on the CPU Triton IR of the text of kernel.py, for
- * kgb_provenance_prove; on a GPU machine code. A runner requests code for its Triton IR here
- * and does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
+ * Makes what the candidate's kernels run as: on the CPU Triton IR of the text of kernel.py, on a
+ * GPU machine code. A runner requests IR for its claims, or code for its Triton IR, here and
+ * does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
  * for all lanes and, by the cache, for later verifications, and code that we made needs no other
  * proof of where it came from. Requests are untrusted. The runner compiles what this refuses, for
  * the error message that its author must see; code made so is proved by nothing.
@@ -10,7 +10,8 @@
  * One SOCK_STREAM socket per runner. Request: three little-endian 64-bit numbers, the lengths of
  * the IR and of a JSON object with Triton's options, and the compute capability (90 for 9.0); then
  * IR and options. Answer: two such numbers, the lengths of a cubin and of its facts
- * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause.
+ * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause. On the
+ * CPU the request has no IR, claims in place of options, and gets IR in place of a cubin.
  */
 #ifndef KGB_VERIFY_PROVENANCE_COMPILER_H
 #define KGB_VERIFY_PROVENANCE_COMPILER_H
@@ -35,9 +36,11 @@ int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler);
 
 /** What a runner is served by: a thread. */
 struct kgb_compiler_seat;
-/** Serve a runner; the caller gives *runner_fd to it and closes it. */
-KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, struct kgb_compiler_seat **out,
-				    int *runner_fd, struct kgb_err *err);
+/** Serve a runner; the caller gives *runner_fd to it and closes it. `kernel` is the kernel.py of
+ * all requests, borrowed; NULL on a GPU. */
+KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel,
+				    struct kgb_compiler_seat **out, int *runner_fd,
+				    struct kgb_err *err);
 /** End a compilation that runs and the thread. NULL is fine. */
 void kgb_compiler_leave(struct kgb_compiler_seat *seat);
 

@@ -168,7 +168,7 @@ static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof 
 	assert_ok(kgb_device_policy_load(KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml", &policy,
 					 &err),
 		  err);
-	assert_ok(kgb_compiler_sit(compiler, &seat, &fd, &err), err);
+	assert_ok(kgb_compiler_sit(compiler, NULL, &seat, &fd, &err), err);
 	assert_int_equal(write(fd, question, sizeof(question)), sizeof(question));
 	assert_int_equal(write(fd, scene->source.text, scene->source.text_len),
 			 (ssize_t)scene->source.text_len);

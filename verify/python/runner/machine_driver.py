@@ -18,6 +18,7 @@ from triton.runtime import driver
 
 import cpu_trace
 import launcher
+import remote
 import ttir_image
 
 CAPABILITY = (9, 0)
@@ -59,7 +60,8 @@ class Kernel(CompiledKernel):
 
     def __init__(self, src, target, options):
         self.module = self.function = self._run = self._module_pid = None
-        self.image, self.name, module = ttir_image.make(src.fn, src.signature, src.constants, src.attrs, options)
+        self.image, self.name, module = ttir_image.make(src.fn, src.signature, src.constants, src.attrs, options,
+                                                        remote.JUDGE.make_ir)
         facts = {**vars(options), "target": target, "name": self.name, "hash": src.hash(), "shared": SHARED_BYTES,
                  "tmem_size": None, "global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0,
                  "profile_scratch_align": 1}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Requests machine code of Triton IR from the judge (verify/provenance/compiler.h): compiled once for all lanes and
-verifications, and proved by that. What the judge refuses, and everything when the judge has gone, is compiled here as Triton does:
-an error of the compiler then reaches the candidate, and code has no proof.
+"""Requests machine code of Triton IR, and on the CPU the IR of claims (ttir_image.py), from the judge
+(verify/provenance/compiler.h): compiled once for all lanes and verifications, and proved by that. What the judge refuses, and
+everything when the judge has gone, is compiled here as Triton does: an error of the compiler then reaches the candidate, and code
+has no proof.
 """
 
 import json
@@ -37,20 +38,29 @@ class Judge:
         while data:
             data = data[os.write(self.fd, data):]
 
-    def compile(self, ttir, options, sm):
-        """(cubin, metadata), or None."""
+    def ask(self, ttir, options, sm):
+        """(code, facts), or None."""
         with self.lock:
             if self.fd < 0:
                 return None
             try:
                 self.write(QUESTION.pack(len(ttir), len(options), sm) + ttir + options)
-                n_cubin, n_facts = ANSWER.unpack(self.read(ANSWER.size))
-                cubin, facts = self.read(n_cubin), self.read(n_facts)
+                n_code, n_facts = ANSWER.unpack(self.read(ANSWER.size))
+                code, facts = self.read(n_code), self.read(n_facts)
             except OSError:
                 os.close(self.fd)
                 self.fd = -1
                 return None
-        return (cubin, json.loads(facts)["metadata"]) if cubin else None
+        return (code, json.loads(facts)) if code else None
+
+    def compile(self, ttir, options, sm):
+        """(cubin, metadata), or None."""
+        found = self.ask(ttir, options, sm)
+        return found and (found[0], found[1]["metadata"])
+
+    def make_ir(self, claims):
+        """(IR, facts) of the judge's kernel.py and these claims, or None."""
+        return self.ask(b"", claims, 0)
 
 
 JUDGE = Judge()

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Images of kernels on the CPU: the claims and the text of Triton's IR (docs/record-format.md).
 
-Triton's front end makes the IR while this module notes all values that it looks up outside of the text of kernel.py. The judge
-makes the IR once more, from that text and these values, and takes no other. So a mistake here can only refuse a kernel.
+The judge makes the IR of the text of kernel.py and the values that Triton's front end looks up outside of it, and takes no other.
+Mostly these can be told by the text: then only the judge makes the IR. Else, and where the judge refuses to, the front end makes it
+here, while this module notes what it looks up. So a mistake here can only refuse a kernel.
 """
 
+import ast
+import collections
 import json
 import math
 import os
@@ -25,6 +28,7 @@ FILE = "kernel.py"
 HOME = os.path.dirname(triton.__file__) + os.sep
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "sanitize_overflow", "enable_fp_fusion",
            "launch_cooperative_grid", "launch_pdl", "default_dot_input_precision")
+CLAIMS_MAX = 256 << 10
 # Modules that the judge has too; other modules are the values of their attributes.
 SHARED = ("triton", "math")
 
@@ -60,6 +64,15 @@ class Notes:
         self.names = {}  # of each function, by its id: {name: value}
         self.attributes = {}  # of each module that the judge does not have: {name: value}
         self.answers = {}  # of each constexpr function, by its id: [(arguments, keywords, result)]
+
+    def names_of(self, fn):
+        return self.names.get(id(fn), {})
+
+    def attributes_of(self, module):
+        return self.attributes.get(module, {})
+
+    def answers_of(self, fn):
+        return self.answers.get(id(fn), ())
 
 
 class Names(dict):
@@ -106,6 +119,56 @@ class Watched(code_generator.CodeGenerator):
         return result
 
 
+# ---- what the front end will look up ----
+
+CHAINS = {}  # of each text of a function: names, each with the attributes that follow it
+
+
+def chain_of(node):
+    """The name and the attributes of a.b.c; None for anything else."""
+    attributes = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(attributes)) if isinstance(node, ast.Name) else None
+
+
+def chains_of(fn):
+    if fn.src not in CHAINS:
+        nodes = (node for part in fn.parse().body[0].body for node in ast.walk(part))
+        CHAINS[fn.src] = sorted(set(filter(None, map(chain_of, nodes))))
+    return CHAINS[fn.src]
+
+
+class Foreseen(Notes):
+    """Told by the text: all that the front end can look up, and more. What it does not look up changes nothing in the IR."""
+
+    def names_of(self, fn):
+        scope, found = fn.get_capture_scope(), {}
+        for name, *attributes in chains_of(fn):
+            if name in scope:
+                found[name] = scope[name]
+                self.follow(scope[name], attributes)
+        return found
+
+    def follow(self, value, attributes):
+        for attribute in attributes:
+            if not isinstance(value, types.ModuleType) or is_shared(value) or not hasattr(value, attribute):
+                return
+            module, value = value, getattr(value, attribute)
+            self.attributes.setdefault(module, {})[attribute] = value
+
+    def answers_of(self, fn):
+        raise Unclaimed("results of %s" % fn.__name__)
+
+
+def symbol_of(fn, signature, constants):
+    """The name of the kernel in the IR."""
+    named = {fn.arg_names[path[0]]: value for path, value in constants.items() if len(path) == 1}
+    name = fn.repr(collections.namedtuple("SpecializationProxy", ["constants", "signature"])(named, signature))
+    return name[name.rfind(".") + 1:]
+
+
 # ---- values as claims ----
 
 class Claims:
@@ -130,7 +193,7 @@ class Claims:
     def module(self, module):
         if is_shared(module):
             return {"module": module.__name__}
-        return {"module": module.__name__, "values": self.those(self.notes.attributes.get(module, {}))}
+        return {"module": module.__name__, "values": self.those(self.notes.attributes_of(module))}
 
     def those(self, values):
         """The claims of those values that have one."""
@@ -178,7 +241,7 @@ class Claims:
 
     def answers(self, fn):
         found = {}
-        for args, kwargs, result in self.notes.answers.get(id(fn), ()):
+        for args, kwargs, result in self.notes.answers_of(fn):
             try:
                 row = [[self.value(unwrapped(arg)) for arg in args],
                        {name: self.value(unwrapped(arg)) for name, arg in kwargs.items()}, self.value(unwrapped(result))]
@@ -191,7 +254,7 @@ class Claims:
         claim = {"name": fn.fn.__code__.co_name, "line": line_of(fn)}
         if type(fn) is jit.ConstexprFunction:
             return {**claim, "answers": self.answers(fn)}
-        claim["names"] = self.those(self.notes.names.get(id(fn), {}))
+        claim["names"] = self.those(self.notes.names_of(fn))
         if symbol:
             if symbol != claim["name"]:
                 claim["symbol"] = symbol
@@ -243,9 +306,21 @@ def claims_of(fn, signature, constants, attrs, options, notes, symbol):
 
 # ---- images ----
 
-def make(fn, signature, constants, attrs, options):
-    """(image, symbol, module) of a launch: `fn` is a JITFunction, the others are the results of its _pack_args. Raises what the
-    compiler raises, and Unclaimed."""
+def encoded(claims):
+    return json.dumps(claims, separators=(",", ":")).encode()
+
+
+def made_by_judge(fn, signature, constants, attrs, options, make_ir):
+    """(image, symbol, IR), or None."""
+    try:
+        line = encoded(claims_of(fn, signature, constants, attrs, options, Foreseen(), symbol_of(fn, signature, constants)))
+    except Exception:  # of the candidate's objects
+        return None
+    found = make_ir(line) if len(line) <= CLAIMS_MAX else None
+    return found and (b"%s\n%s" % (line, found[0]), found[1]["name"], found[0].decode())
+
+
+def made_here(fn, signature, constants, attrs, options):
     backend = make_backend(TARGET)
     context = ir.context()
     ir.load_dialects(context)
@@ -258,8 +333,16 @@ def make(fn, signature, constants, attrs, options):
     finally:
         Notes.current = before
     symbol = module.get_entry_func_name()
-    line = claims_of(fn, signature, constants, attrs, options, notes, symbol)
-    return ("%s\n%s" % (json.dumps(line, separators=(",", ":")), module)).encode(), symbol, module
+    line = encoded(claims_of(fn, signature, constants, attrs, options, notes, symbol))
+    return b"%s\n%s" % (line, str(module).encode()), symbol, module
+
+
+def make(fn, signature, constants, attrs, options, make_ir=lambda line: None):
+    """(image, symbol, module or its text) of a launch: `fn` is a JITFunction, those that follow are the results of its _pack_args.
+    `make_ir` has the judge make the IR, and its facts, of a line of claims; None: it does not. Raises what the compiler raises, and
+    Unclaimed."""
+    return (made_by_judge(fn, signature, constants, attrs, options, make_ir)
+            or made_here(fn, signature, constants, attrs, options))
 
 
 def prepare():
