@@ -244,7 +244,9 @@ def answer_for_cuda():
     torch.cuda.device_count = lambda: 1
     torch.cuda.set_device = lambda device: None
     torch.cuda.synchronize = lambda device=None: None
-    torch.cuda.device = any_device
+    torch.cuda.device = torch.cuda.device_of = any_device
+    torch.cuda.current_stream = lambda device=None: types.SimpleNamespace(cuda_stream=0)
+    torch.cuda.is_bf16_supported = lambda including_emulation=True: True
 
 
 def prepare():
