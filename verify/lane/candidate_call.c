@@ -250,7 +250,8 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	kgb_jsonw_put(&w, "{op: 'call', entry: %s, poison: %ld, fill:",
 		      native ? interface->baseline : interface->entry,
 		      kgb_rng_int(&call->rng, 1, 254));
-	if (spec->repetition % 2 == 0)
+	call->fresh_is_ones = spec->repetition % 2 == 0;
+	if (call->fresh_is_ones)
 		kgb_jsonw_i64(&w, 0xff);
 	else
 		kgb_jsonw_null(&w);

@@ -49,6 +49,10 @@ struct kgb_candidate_call {
 	size_t n_parts; /* at least 1 */
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */
+	bool fresh_is_ones; /* memory that torch gave the call had every bit set */
+	uint64_t fresh_seed; /* else it had random bytes: kgb_exec_poison_word of this seed; 0:
+			      * others
+			      */
 	int64_t wall_ns; /* from sending the request to having the reply */
 	struct kgb_rng rng; /* of this call; the image has taken its first numbers */
 };

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "verify/lane/random_results.h"
+#include "verify/protocol/exec_request.h"
 
 /* ---- checks: 0 fine, 1 refused ---- */
 
@@ -25,7 +26,8 @@ static int check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
 		return 0;
 	if (reply->value == KGB_WIRE_FORM_SINGLE && reply->n_outputs != 1)
 		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-				  "the kernel's process contradicts itself", NULL);
+				  "the kernel's process contradicts itself",
+				  "Return plain tensors in a plain tuple.");
 	const char *got =
 		reply->value == KGB_WIRE_FORM_NONE ? "None"
 		: reply->value == KGB_WIRE_FORM_SINGLE
@@ -150,7 +152,8 @@ static int check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
 			   const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
 	if (check_strides(lane, truth, output, 0,
-			  "The result must have the strides that were asked for.", failure) != 0)
+			  "Allocate it with these strides: torch.empty_strided(size, stride).",
+			  failure) != 0)
 		return 1;
 	if (output->where == KGB_WIRE_FRESH || kgb_tensor_view_numel(&truth->view) == 0)
 		return 0;
@@ -175,7 +178,8 @@ static int check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
 				      name),
 			"the result is not the part of '%s' that it must be", name);
 	return check_strides(lane, truth, output, 2,
-			     "The view must walk through memory as PyTorch's does.", failure);
+			     "Return a view with these strides: expand, transpose, as_strided.",
+			     failure);
 }
 
 static int check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
@@ -207,11 +211,14 @@ static int check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
 			"Return a tensor of its own with one place per element, not an expanded one.");
 	if (!call->values[i])
 		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-				  "the result's elements were not delivered", NULL);
+				  "the result's elements were not delivered",
+				  "Return a plain tensor that torch allocated.");
 	if (!interface->is_laid_out[i])
 		return 0;
-	return check_strides(lane, truth, output, 2,
-			     "The result must lie in memory as the operator says.", failure);
+	return check_strides(
+		lane, truth, output, 2,
+		"Allocate it with these strides (torch.empty_strided), as the semantics say.",
+		failure);
 }
 
 /* Bytes from the first element to the end of the last one; strides that reach too far do not count.
@@ -384,25 +391,83 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 	return out->ok;
 }
 
-/* What is most likely wrong, from the kind of wrongness. */
-static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_compare *compare)
+/* Bytes from the first element to the one of that row-major number. */
+static uint64_t bytes_to(const struct kgb_tensor_view *view, int64_t element)
 {
-	if (isnan(compare->got) && !isnan(compare->expected) && kgb_case_has_unread(c))
+	int64_t index[KGB_MAX_DIMS];
+	int64_t at = 0;
+
+	kgb_unravel(element, view->sizes, view->ndim, index);
+	for (int d = 0; d < view->ndim; d++)
+		at += index[d] * view->strides[d];
+	return (uint64_t)at * kgb_dtype_size(view->dtype);
+}
+
+static bool is_fresh(const struct kgb_candidate_call *call, uint64_t address, const char *bytes,
+		     size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t at = address + i;
+		const unsigned char filled =
+			call->fresh_is_ones ? 0xff
+					    : (unsigned char)(kgb_exec_poison_word(call->fresh_seed,
+										   at & ~7ULL) >>
+							      (at % 8 * 8));
+		if ((unsigned char)bytes[i] != filled)
+			return false;
+	}
+	return true;
+}
+
+/* Does the element of result `i` still hold what lay there before the call? Single bytes, and
+ * integers where every bit was set, may be equal by chance; parts of complex numbers are left out.
+ */
+static bool is_unwritten(const struct kgb_lane *lane, const struct kgb_case_data *data,
+			 const struct kgb_candidate_call *call, size_t i, int64_t element)
+{
+	const enum kgb_dtype dtype = data->results[i].view.dtype;
+	const size_t holder = kgb_candidate_call_holder(data->kase, i);
+	const size_t n = kgb_dtype_size(dtype);
+
+	if (element < 0 || n == 1 || kgb_dtype_is_complex(dtype) || !call->values[i])
+		return false;
+	const char *got = (const char *)call->values[i] + (size_t)element * n;
+	if (holder != SIZE_MAX) {
+		const struct kgb_tensor_view *view = &call->views[holder];
+		const uint64_t at = call->at[holder] + (uint64_t)view->offset * n;
+		return data->kase->args[holder].param->kind == KGB_PARAM_OUT &&
+		       memcmp(lane->image.ptr + at + bytes_to(view, element), got, n) == 0;
+	}
+	if (call->fresh_is_ones ? !kgb_dtype_is_float(dtype) : !call->fresh_seed)
+		return false;
+	const struct kgb_tensor_view view = kgb_wire_view(&call->reply.outputs[i]);
+	return is_fresh(call, call->reply.outputs[i].address + bytes_to(&view, element), got, n);
+}
+
+/* What is most likely wrong, from the kind of wrongness. */
+static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_compare *compare,
+				 bool unwritten)
+{
+	const bool is_new_nan = isnan(compare->got) && !isnan(compare->expected);
+
+	if (unwritten)
+		return "No kernel wrote this element, it holds what lay in fresh memory: check the grid (sizes that are "
+		       "no multiple of the block) and the mask of tl.store.";
+	if (is_new_nan && kgb_case_has_unread(c))
 		return "What the operator does not read holds NaN here (between columns or elements, in the other triangle, in "
 		       "slots without a token): mask it off when loading, as NaN times 0 is NaN.";
-	if (isnan(compare->got) && !isnan(compare->expected) && c->mode != KGB_MODE_SPECIAL)
-		return "Fresh memory is filled with NaN here, so these elements were probably never written, or computed "
-		       "from masked-off loads: check the mask and the grid (sizes that are no multiple of the block) and "
-		       "'other=' of tl.load.";
+	if (is_new_nan && c->mode != KGB_MODE_SPECIAL)
+		return "The kernel computed NaN from ordinary numbers: look for 0 / 0, inf - inf, inf * 0, roots and logarithms of "
+		       "negative numbers, masked lanes of tl.load without 'other=', and memory that is read before it is written.";
 	if (compare->n_wrong > 0 && compare->got == 0 && compare->expected == 0)
-		return "A zero has the wrong sign here, and it counts: -0 must stay -0 where the operator's semantics say so (comparisons "
-		       "and sums like x + 0.0 lose it).";
+		return "Keep the sign of zeros here: -0 must stay -0 where the operator's semantics say so (comparisons and sums "
+		       "like x + 0.0 lose it).";
 	if (c->interface->tolerance.is_exact)
-		return "Copies and conversions must be exact: every element the one that is expected, rounded once to nearest, ties to even, "
-		       "where the type has fewer bits.";
+		return "Copy and convert exactly: load, convert once to the result's type (to nearest, ties to even) and store, without "
+		       "another type in between.";
 	if (c->mode == KGB_MODE_SPECIAL)
-		return "The inputs contain infinities, NaN, zeros of both signs and the largest and smallest numbers: "
-		       "the result must be what PyTorch gives for them.";
+		return "Treat infinities, NaN, zeros of both signs and the largest and smallest numbers as PyTorch does: the inputs "
+		       "contain them.";
 	for (size_t i = 0; i < c->n_args; i++)
 		if (c->args[i].layout && strcmp(c->args[i].layout, "contiguous") != 0)
 			return "An argument is not contiguous here: address elements through the tensor's strides and "
@@ -410,19 +475,20 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 	if (compare->n_wrong == 0 || c->mode == KGB_MODE_OUTLIER)
 		return "The error is larger than that of a faithful implementation: accumulate in float32 (or float64 for "
 		       "float64 inputs) and convert once at the end.";
-	return "Compare with the operator's definition on exactly these shapes and arguments.";
+	return "Compute by hand what the semantics give for exactly these shapes and arguments, and compare.";
 }
 
-void kgb_candidate_call_explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *data,
-					 size_t i, const struct kgb_compare *compare,
-					 struct kgb_failure *failure)
+static void explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *data,
+			     const struct kgb_candidate_call *call, size_t i,
+			     const struct kgb_compare *compare, struct kgb_failure *failure)
 {
 	const struct kgb_truth *truth = &data->results[i];
 	const char *which = data->n_results > 1 ? kgb_lane_text(lane, "result %zu: ", i) : "";
 
 	*failure = (struct kgb_failure){
 		.code = KGB_CODE_VERIFY_MISMATCH,
-		.hint = mismatch_hint(data->kase, compare),
+		.hint = mismatch_hint(data->kase, compare,
+				      is_unwritten(lane, data, call, i, compare->reported)),
 		.has_values = compare->reported >= 0,
 		.index_is_first = compare->reported == compare->first_wrong,
 		.ndim = truth->view.ndim,
@@ -463,7 +529,7 @@ bool kgb_candidate_call_check_values(struct kgb_lane *lane, const struct kgb_cas
 							 compare.share);
 			continue;
 		}
-		kgb_candidate_call_explain_mismatch(lane, data, i, &compare, failure);
+		explain_mismatch(lane, data, call, i, &compare, failure);
 		return false;
 	}
 	return true;

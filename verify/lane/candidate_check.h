@@ -25,10 +25,6 @@ bool kgb_candidate_call_check_values(struct kgb_lane *lane, const struct kgb_cas
 bool kgb_candidate_call_same_bits(const struct kgb_case_data *data,
 				  const struct kgb_candidate_call *a,
 				  const struct kgb_candidate_call *b);
-/** Describe the result of a comparison that failed. */
-void kgb_candidate_call_explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *data,
-					 size_t i, const struct kgb_compare *compare,
-					 struct kgb_failure *failure);
 /** Whether fresh results of two calls share memory. The runner kept those of the first call, so
  * they must not. */
 bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,

@@ -12,6 +12,7 @@
 int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 	       const char *hint)
 {
+	KGB_ASSERT(hint && hint[0]);
 	*failure = (struct kgb_failure){.code = code, .message = message, .hint = hint};
 	return 1;
 }
@@ -41,6 +42,10 @@ int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code c
 	return 1;
 }
 
+const char kgb_unsupported_hint[] =
+	"Write it with other operations of triton.language: a GPU may execute this one, the judge's CPU "
+	"cannot.";
+
 int kgb_refuse_kept(struct kgb_failure *failure)
 {
 	return kgb_refuse(
@@ -69,7 +74,8 @@ static int explain_signal(struct kgb_lane *lane, int signo, struct kgb_failure *
 
 	if (signo == SIGXCPU)
 		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
-				  "the kernel used up its processor time", NULL);
+				  "the kernel used up its processor time",
+				  "Look for a loop that does not end, on the host or in a kernel.");
 	if (signo == SIGKILL)
 		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
 				  "the kernel's process was killed, most likely for lack of memory",
@@ -94,7 +100,11 @@ static int explain_timeout(struct kgb_lane *lane, struct kgb_failure *failure)
 		(long long)((is_over ? request->timeout_ms : request->call_timeout_ms) / 1000));
 }
 
-static const char exit_hint[] = "A kernel file must not end the process.";
+static const char exit_hint[] =
+	"Return a result or raise an exception; nothing in the file may end the process.";
+static const char protocol_hint[] =
+	"Only define functions and kernels: leave descriptors, threads and memory of the process "
+	"alone.";
 
 int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -110,7 +120,7 @@ int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, str
 				       "the kernel's process exited with status %d%s",
 				       runner->end_value, kgb_lane_last_words(lane, runner));
 	case KGB_WORKER_LIED:
-		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_PROTOCOL, NULL,
+		return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_PROTOCOL, protocol_hint,
 				       "the kernel's process broke the protocol: %s", runner->why);
 	case KGB_WORKER_ALIVE:
 	case KGB_WORKER_LOST:
@@ -142,9 +152,16 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 		*failure = (struct kgb_failure){0};
 		return 0;
 	case KGB_WIRE_COMPILE:
-	case KGB_WIRE_EXCEPTION:
 		return kgb_refuse(failure, KGB_CODE_VERIFY_EXCEPTION, text,
-				  "The call raised an exception.");
+				  "Rewrite that line of the kernel: Triton does not compile it for "
+				  "these arguments.");
+	case KGB_WIRE_EXCEPTION:
+		return kgb_refuse(
+			failure, KGB_CODE_VERIFY_EXCEPTION, text,
+			reply->line > 0
+				? "Rewrite that line so that it does not raise for these "
+				  "arguments."
+				: "Find what raises it for these arguments, and rewrite it.");
 	case KGB_WIRE_DEVICE:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_DEVICE_EXCEPTION, text,
@@ -161,13 +178,14 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Mask every tl.load and tl.store: offsets must stay below the number of elements.");
 	case KGB_WIRE_UNSUPPORTED:
-		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text, NULL);
+		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text,
+				  kgb_unsupported_hint);
 	case KGB_WIRE_BAD_REQUEST:
 	case KGB_WIRE_N_STATUSES:
 		break;
 	}
 	return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
-			  "the kernel's process refused a request", NULL);
+			  "the kernel's process refused a request", protocol_hint);
 }
 
 int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd, int64_t deadline_ms,

@@ -87,7 +87,7 @@ KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err
 /** The deadline of one call: its own limit, and never past the end of the verification. */
 int64_t kgb_lane_call_deadline(const struct kgb_lane *lane);
 /** Fill *failure with these, which live as long as the lane's verdict, and clear its other members.
- * Returns 1. */
+ * The hint says what to do, in every case. Returns 1. */
 int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 	       const char *hint);
 /** kgb_refuse with a message from a format. */
@@ -96,6 +96,8 @@ int kgb_lane_refuse(struct kgb_lane *lane, struct kgb_failure *failure, enum kgb
 /** Decide the verification against the kernel, with the failure of kgb_lane_refuse. Returns 1. */
 int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code code,
 		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
+/** What to do about an operation that the machine does not execute. */
+extern const char kgb_unsupported_hint[];
 /** Refuse a result that lies where an earlier one does. */
 int kgb_refuse_kept(struct kgb_failure *failure);
 /** The end of what a worker wrote to stderr, for a message; "" when there is nothing. */

@@ -187,14 +187,20 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 			 "the number of elements."},
 		[KGB_EXEC_FAULT_ALIGNMENT] =
 			{KGB_CODE_VERIFY_OUT_OF_BOUNDS,
-			 "An address must be a multiple of the element's size."},
-		[KGB_EXEC_FAULT_CLAIM] = {KGB_CODE_VERIFY_RECORD, NULL},
+			 "Make each address a multiple of its element's size: cast pointers "
+			 "only to types that their offsets fit."},
+		[KGB_EXEC_FAULT_CLAIM] =
+			{KGB_CODE_VERIFY_RECORD,
+			 "Launch as kernel[grid](...) in every call: keep no compiled kernel for other arguments."},
 		[KGB_EXEC_FAULT_RACE] =
 			{KGB_CODE_VERIFY_RACE,
 			 "Let each program write elements of its own, or use atomics."},
-		[KGB_EXEC_FAULT_INDEX] = {KGB_CODE_VERIFY_OUT_OF_BOUNDS,
-					  "An index lies outside of its block."},
-		[KGB_EXEC_FAULT_ASSERT] = {KGB_CODE_VERIFY_EXCEPTION, NULL},
+		[KGB_EXEC_FAULT_INDEX] =
+			{KGB_CODE_VERIFY_OUT_OF_BOUNDS,
+			 "Keep every index within its block: bound it with a mask or tl.minimum."},
+		[KGB_EXEC_FAULT_ASSERT] =
+			{KGB_CODE_VERIFY_EXCEPTION,
+			 "Correct what the assertion checks, or the assertion: it fails for these arguments."},
 		[KGB_EXEC_FAULT_FUEL] = {KGB_CODE_VERIFY_TIMEOUT,
 					 "Look for a loop that does not end."},
 	};
@@ -238,7 +244,8 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 			(enum kgb_exec_fault)lane->replay->replayer->exec.reply.device_error, text);
 	/* Nothing was executed, so nothing passes; but that is not the candidate's doing. */
 	case KGB_EXEC_UNKNOWN_OPERATION:
-		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text, NULL);
+		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text,
+				  kgb_unsupported_hint);
 	case KGB_EXEC_DONE:
 	case KGB_EXEC_REFUSED:
 	case KGB_EXEC_DIED:
@@ -461,6 +468,7 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
 	if (rc == 0)
 		rc = run(lane, rcase, call, &request, &layout, failure, err);
+	call->fresh_seed = request.poison;
 	if (rc == 0)
 		kgb_replay_take(lane, rcase, data, lane->replay->replayer->output, &layout, call);
 	return rc;

@@ -70,7 +70,9 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 			"conversion may be done with torch, nothing else.");
 	/* Nothing was proved, so nothing passes; but that is not the candidate's doing. */
 	case KGB_REPLAY_UNDECIDED:
-		return kgb_refuse(failure, KGB_CODE_INFRA_RECOMPILE, reason, NULL);
+		return kgb_refuse(
+			failure, KGB_CODE_INFRA_RECOMPILE, reason,
+			"Check it again; fewer variants of a kernel take less time to compile.");
 	case KGB_REPLAY_NO_WORK:
 		return kgb_refuse(
 			failure, KGB_CODE_CHEAT_NO_LAUNCH, reason,
@@ -152,8 +154,10 @@ static int load_plans(struct kgb_lane *lane,
 
 	KGB_MEASURE(lane, KGB_PHASE_PLAN);
 	if (kgb_replay_plan_make(&captures[KGB_REPLAY_CALLS - 1], owners, &out->plan, &why) < 0)
-		return kgb_refuse(failure, KGB_CODE_VERIFY_NOT_REPLAYABLE,
-				  kgb_lane_text(lane, "%s", why.msg), NULL);
+		return kgb_refuse(
+			failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, kgb_lane_text(lane, "%s", why.msg),
+			"Use plain launches, fills and copies on one device, on memory that "
+			"torch allocates in the call.");
 	if (kgb_replay_start_exec(lane, err) < 0)
 		return -1;
 	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);

@@ -150,7 +150,7 @@ static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rc
 			.message = kgb_lane_text(
 				lane, "case %s is right although no Triton kernel was run",
 				fresh->kase->name),
-			.hint = "The result must be computed by the Triton kernels and by nothing else.",
+			.hint = "Compute every element of the result in your Triton kernels.",
 		};
 	return 0;
 }

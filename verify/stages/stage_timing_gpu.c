@@ -333,7 +333,7 @@ static int check_last(struct session *s, const struct kgb_timer_block *block,
 		return check_with_reference(s, slot, layout, err);
 	s->refused = kgb_lane_refuse(
 		lane, &s->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
-		"The result must depend on the arguments only.",
+		"Compute the result from the arguments alone, in every call.",
 		"case %s: a timed call gave another result than the same call untimed",
 		s->kase->name);
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
@@ -425,10 +425,11 @@ static void accuse(struct session *s, const struct kgb_timer_result *result)
 	};
 
 	KGB_ASSERT(codes[result->why] != KGB_CODE_NONE);
-	s->refused =
-		kgb_lane_refuse(s->lane, &s->failure, codes[result->why],
-				"The time of a call must be that of its work, whoever measures it.",
-				"case %s: %s", s->kase->name, result->text);
+	s->refused = kgb_lane_refuse(
+		s->lane, &s->failure, codes[result->why],
+		"Do the same work in every call: no caches, no other streams, nothing that "
+		"depends on being measured.",
+		"case %s: %s", s->kase->name, result->text);
 }
 
 /* A measurement that something disturbed, but not provably the candidate, is made once more. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "verify/lane/candidate_check.h"
+#include "verify/protocol/exec_request.h"
 
 #include "tests/unit/base/support.h"
 #include "verify/ablation/ablation.h"
@@ -512,9 +513,60 @@ test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such(KGB_UNUSED vo
 			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
 		assert_int_equal(failure.n_wrong, 1);
 		assert_int_equal(failure.index[0] * COLUMNS + failure.index[1], 7);
-		assert_contains(failure.hint, is_zero ? "wrong sign" : "must be exact");
+		assert_contains(failure.hint,
+				is_zero ? "Keep the sign of zeros" : "convert exactly");
 		free_fixture(f);
 	}
+}
+
+/* A result that no kernel wrote holds what fresh memory held; any other NaN was computed. */
+static void test_a_computed_nan_is_not_taken_for_fresh_memory(KGB_UNUSED void **state)
+{
+	static const struct {
+		bool fresh_is_ones;
+		uint64_t seed;
+		uint32_t bits; /* of the element; 0: those that the seed gives */
+		bool unwritten;
+	} rows[] = {
+		{true, 0, 0xffffffff, true},   {true, 0, 0x7fc00000, false},
+		{false, 9, 0, true},           {false, 9, 0xffffffff, false},
+		{false, 0, 0xffffffff, false}, {false, 9, 0x7fc00000, false},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct fixture *f = answered(FRESH, 1);
+		struct kgb_failure failure = {0};
+		const uint64_t address = f->call.reply.outputs[0].address + 4 * 7;
+		uint32_t bits = rows[i].bits;
+		if (!bits)
+			bits = (uint32_t)(kgb_exec_poison_word(rows[i].seed, address & ~7ULL) >>
+					  (address % 8 * 8));
+		f->call.fresh_is_ones = rows[i].fresh_is_ones;
+		f->call.fresh_seed = rows[i].seed;
+		memcpy((char *)f->call.values[0] + 4 * 7, &bits, sizeof(bits));
+		assert_false(
+			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
+		if ((strstr(failure.hint, "No kernel wrote this element") != NULL) !=
+		    rows[i].unwritten)
+			fail_msg("row %zu: %s", i, failure.hint);
+		if (bits == 0x7fc00000)
+			assert_contains(failure.hint, "computed NaN");
+		free_fixture(f);
+	}
+}
+
+static void test_a_buffer_that_nobody_wrote_is_told_as_such(KGB_UNUSED void **state)
+{
+	struct fixture *f = answered(BUFFER, 1);
+	struct kgb_failure failure = {0};
+
+	f->lane.after.len = 0;
+	kgb_buf_add(&f->lane.after, f->lane.image.ptr, f->lane.image.len);
+	kgb_free(f->call.values[0]);
+	kgb_candidate_call_take_held(&f->lane, &f->data, &f->call);
+	assert_false(kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure));
+	assert_contains(failure.hint, "No kernel wrote this element");
+	free_fixture(f);
 }
 
 static void test_results_that_were_not_delivered_are_wrong(KGB_UNUSED void **state)
@@ -847,6 +899,8 @@ int main(void)
 		cmocka_unit_test(test_one_wrong_element_of_any_result_is_told),
 		cmocka_unit_test(
 			test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such),
+		cmocka_unit_test(test_a_computed_nan_is_not_taken_for_fresh_memory),
+		cmocka_unit_test(test_a_buffer_that_nobody_wrote_is_told_as_such),
 		cmocka_unit_test(test_results_that_were_not_delivered_are_wrong),
 		cmocka_unit_test(test_results_that_are_held_are_read_from_their_strided_elements),
 		cmocka_unit_test(test_calls_with_other_bits_are_told_apart),
