@@ -21,6 +21,7 @@ import torch
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import PTXASError
 
+import explain
 import memory
 import wire
 
@@ -54,15 +55,7 @@ def line_of(error):
     return line
 
 
-def describe(error):
-    try:
-        text = str(error)
-    except Exception:
-        text = "(its message cannot be shown)"
-    return "%s: %s" % (type(error).__name__, text)
-
-
-def reply_of_error(error):
+def reply_of_error(error, source):
     """The reply to an exception in the candidate, by its type; torch's CPU allocator and Triton's driver have no types for
     their errors, so the texts decide."""
     line = line_of(error)
@@ -72,7 +65,8 @@ def reply_of_error(error):
         return wire.Reply(wire.UNSUPPORTED, str(error), line)
     if isinstance(error, SystemExit):
         return wire.Reply(wire.EXIT, "sys.exit(%s)" % (error.code,), line)
-    text = describe(error)
+    text, compiled = explain.describe(error, source)
+    line = compiled or line
     if isinstance(error, (CompilationError, PTXASError)):
         return wire.Reply(wire.COMPILE, text, line)
     of_device = isinstance(error, torch.AcceleratorError) or text.startswith("RuntimeError: Triton Error [")
@@ -94,7 +88,10 @@ class Runner:
         try:
             return getattr(self, "do_" + request["op"])(request, fds)
         except BaseException as error:
-            return reply_of_error(error)
+            return reply_of_error(error, self.text_of_source())
+
+    def text_of_source(self):
+        return self.source.decode("utf-8", "replace")
 
     def do_ready(self, request, fds):
         return wire.Reply()
@@ -134,7 +131,7 @@ class Runner:
             with self.platform.calling(request):
                 result = entry(*args, **kwargs)
         except BaseException as error:
-            return self.with_log(reply_of_error(error))
+            return self.with_log(reply_of_error(error, self.text_of_source()))
         reply = self.results(result)
         self.kept = [self.kept[-1] if self.kept and request["keep"] else None, result]
         return self.with_log(reply)
