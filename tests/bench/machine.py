@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Speed of the machine for Triton's IR, against Triton's interpreter: milliseconds for a launch, and elements of the output in a
-second.
+"""Speed of the machine for Triton's IR: milliseconds for a launch, and elements of the output in a second.
 
-    machine.py LIBRARY [--threads N] [--no-interpreter]
+    machine.py LIBRARY [--threads N]
 
 LIBRARY is <build>/tests/helpers/machine_library.so of a release build. Needs torch and triton.
 """
 
 import argparse
-import json
 import os
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -20,17 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 sys.dont_write_bytecode = True
 TYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64", "int32": "i32"}
-
-
-def interpreted():
-    """Milliseconds of each case in the interpreter, as JSON; in a process with TRITON_INTERPRET."""
-    import machine_kernels
-    found = {}
-    for name, (kernel, args, grid, constants, _) in machine_kernels.large_cases().items():
-        began = time.perf_counter()
-        kernel[grid](**args, **constants)
-        found[name] = 1e3 * (time.perf_counter() - began)
-    print(json.dumps(found))
 
 
 def milliseconds(program, args, grid, threads):
@@ -48,18 +34,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--no-interpreter", action="store_true")
     options = parser.parse_args()
-    theirs = {}
-    if not options.no_interpreter:
-        done = subprocess.run([sys.executable, __file__, "--interpreted"], env={**os.environ, "TRITON_INTERPRET": "1"},
-                              stdout=subprocess.PIPE, check=True)
-        theirs = json.loads(done.stdout)
     import torch
     from machine_library import Machine, compile_ttir
     import machine_kernels
     machine = Machine(os.path.abspath(options.library))
-    print("%-26s %12s %12s %10s %12s %8s" % ("case", "1 thread, ms", "%d threads" % options.threads, "Melem/s", "interpreter", "ratio"))
+    print("%-26s %12s %12s %10s" % ("case", "1 thread, ms", "%d threads" % options.threads, "Melem/s"))
     for name, (kernel, args, grid, constants, _) in machine_kernels.large_cases().items():
         signature = {key: "*" + TYPES[str(value.dtype)[6:]] if isinstance(value, torch.Tensor) else "i32"
                      for key, value in args.items()}
@@ -67,13 +47,8 @@ def main():
         one = milliseconds(program, args, grid, 1)
         more = milliseconds(program, args, grid, options.threads)
         elements = max(value.numel() for value in args.values() if isinstance(value, torch.Tensor))
-        print("%-26s %12.2f %12.2f %10.1f %12s %8s" % (
-            name, one, more, elements / more / 1e3, "%.0f" % theirs[name] if theirs else "-",
-            "%.0f" % (theirs[name] / one) if theirs else "-"))
+        print("%-26s %12.2f %12.2f %10.1f" % (name, one, more, elements / more / 1e3))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--interpreted"]:
-        interpreted()
-    else:
-        main()
+    main()

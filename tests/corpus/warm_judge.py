@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 END_S = 60
@@ -16,6 +17,19 @@ def find_python(given):
         if path and os.access(path, os.X_OK):
             return path
     return None
+
+
+def has_torch():
+    """Starts this program again with find_python's if this Python has no torch and triton. False: neither has."""
+    try:
+        import torch  # noqa: F401
+        import triton  # noqa: F401
+        return True
+    except ImportError:
+        python = find_python(None)
+        if python and python != sys.executable:
+            os.execv(python, [python, "-B", "-W", "ignore", *sys.argv])
+        return False
 
 
 def spec_of(operator):

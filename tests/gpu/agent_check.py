@@ -6,7 +6,7 @@
 
 Runs it over honest and cheating kernels of the tests, verifies that run again, lets a scripted agent request checks,
 interrupts a run, and hides the GPU. Prints TAP; exit status 0 when every check passes, 77 when no Python has torch and
-triton. With --device cpu it does the same without speedups, on fewer kernels, under Triton's interpreter.
+triton. With --device cpu it does the same without speedups, on fewer kernels.
 """
 
 import argparse

@@ -6,7 +6,7 @@
 
 A bad kernel must be rejected, a fault of the machine must be an infra_error with its reason, and after each an honest kernel
 must pass on the same device. Prints TAP; exit status 0 when every check passes, 77 when no Python has torch and triton. With
---device cpu only the checks without a GPU run, under Triton's interpreter.
+--device cpu only the checks without a GPU run.
 """
 
 import argparse
