@@ -31,6 +31,8 @@ import triton.compiler.code_generator as code_generator  # noqa: E402
 ORDINARY = code_generator.CodeGenerator
 import from_source  # noqa: E402
 import hardened  # noqa: E402
+import ttir_image  # noqa: E402
+from claims import OPTIONS  # noqa: E402
 from refusal import Refused  # noqa: E402
 
 WALL_S, MEMORY = 600, 2 << 30
@@ -411,6 +413,9 @@ class HostileClaims(unittest.TestCase):
                    {"instrumentation_mode": "gsan"}, {"": 1}, [], None, {"default_dot_input_precision": 1}, {"launch_pdl": None})
         self.all_refused([{**good, "options": options} for options in choices])
 
+    def test_the_options_are_those_that_a_runner_claims(self):
+        self.assertEqual(set(OPTIONS), set(ttir_image.OPTIONS))
+
     def test_a_constexpr_function_has_only_the_results_that_are_claimed(self):
         text = HEAD + "@triton.constexpr_function\ndef f(n, m=1):\n    %s\n    return n\n" % PAYLOAD + kernel("tl.store(x, f(V, m=2))")
         answers = {"name": "f", "line": 5, "answers": [[[7], {"m": 2}, 99], [[7.0], {"m": 2}, 1], [[True], {"m": 2}, 1]]}
@@ -435,7 +440,7 @@ class HostileClaims(unittest.TestCase):
 
 
 class HonestText(unittest.TestCase):
-    """What honest kernels use, besides the corpus (tests/gpu/source_corpus.py)."""
+    """What honest kernels use, besides the corpus."""
 
     def made(self, text, names=(), **fields):
         result, events = tried(text, claims_of(text, names, **fields))
