@@ -81,22 +81,40 @@ static const char *own_words(const struct kgb_round *round)
 	return round->summary ? round->summary : "(nothing said)";
 }
 
+/** Was some round timed? Without a GPU none is, and nothing is said of speed. */
+static bool has_speedup(const struct kgb_attempt_state *attempt)
+{
+	for (size_t i = 0; i < attempt->n_rounds; i++)
+		if (attempt->rounds[i].has_verdict && attempt->rounds[i].verdict.speedup > 0)
+			return true;
+	return false;
+}
+
+static void add_speedup(const struct kgb_round *round, struct kgb_buf *out)
+{
+	if (round->has_verdict && round->verdict.speedup > 0)
+		kgb_buf_addf(out, " | %.3f", round->verdict.speedup);
+	else
+		kgb_buf_adds(out, " | -");
+}
+
 void kgb_rounds_log(const struct kgb_attempt_state *attempt, struct kgb_buf *out)
 {
-	kgb_buf_adds(out, "| round | result | speedup | kept | what changed |\n"
-			  "|---|---|---|---|---|\n");
+	const bool is_timed = has_speedup(attempt);
+
+	kgb_buf_addf(out, "| round | result |%s kept | what changed |\n",
+		     is_timed ? " speedup |" : "");
+	kgb_buf_addf(out, "|---|---|%s---|---|\n", is_timed ? "---|" : "");
 	for (size_t i = 0; i < attempt->n_rounds; i++) {
 		const struct kgb_round *round = &attempt->rounds[i];
 		kgb_buf_addf(out, "| %d | ", round->number);
 		add_result(round, out);
-		if (round->has_verdict && round->verdict.speedup > 0)
-			kgb_buf_addf(out, " | %.3f", round->verdict.speedup);
-		else
-			kgb_buf_adds(out, " | -");
+		if (is_timed)
+			add_speedup(round, out);
 		kgb_buf_addf(out, " | %s | %s |\n", round->kept ? "yes" : "no", own_words(round));
 	}
 	if (attempt->n_rounds == 0)
-		kgb_buf_adds(out, "| - | none yet | - | - | - |\n");
+		kgb_buf_adds(out, "| - | none yet | - | - |\n");
 }
 
 /** "helped, speedup 1.1 to 1.3", "did not help", "was rejected: verify.mismatch" */

@@ -159,6 +159,18 @@ static void test_the_log_is_a_table_of_all_rounds(void **state)
 			 "| 3 | nothing was judged: agent.no_kernel | - | no | (nothing said) |\n");
 }
 
+static void test_the_log_of_rounds_without_times_has_no_speedups(void **state)
+{
+	(void)state;
+	struct kgb_round rounds[] = {round_of(1, "passed", 0, true, "first")};
+	struct kgb_attempt_state attempt = {.rounds = rounds, .n_rounds = 1};
+	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(0);
+	kgb_rounds_log(&attempt, &out);
+	assert_string_equal(out.ptr, "| round | result | kept | what changed |\n"
+				     "|---|---|---|---|\n"
+				     "| 1 | passed | yes | first |\n");
+}
+
 static void test_the_memory_has_what_helped_other_operators_and_what_did_not(void **state)
 {
 	(void)state;
@@ -275,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_only_ends_that_the_next_round_does_not_share_let_it_begin),
 		cmocka_unit_test(test_a_summary_is_one_plain_line),
 		cmocka_unit_test(test_the_log_is_a_table_of_all_rounds),
+		cmocka_unit_test(test_the_log_of_rounds_without_times_has_no_speedups),
 		cmocka_unit_test(test_the_memory_has_what_helped_other_operators_and_what_did_not),
 		cmocka_unit_test(test_the_memory_is_bounded_and_keeps_the_latest),
 		cmocka_unit_test(test_a_round_reads_what_kernel_py_holds),
