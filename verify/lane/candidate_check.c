@@ -42,7 +42,7 @@ static int check_count(struct kgb_lane *lane, const struct kgb_case_data *data,
 			: kgb_lane_text(lane, "a tuple of %zu values, the last %zu of them None",
 					wanted, interface->n_nones);
 	return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_RETURN,
-			       kgb_lane_text(lane, "%s must return %s.", interface->entry, must),
+			       kgb_lane_text(lane, "In %s return %s.", interface->entry, must),
 			       "%s returned %s", interface->entry, got);
 }
 

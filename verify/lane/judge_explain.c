@@ -176,7 +176,8 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 	case KGB_WIRE_GUARD:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
-			"Mask every tl.load and tl.store: offsets must stay below the number of elements.");
+			"Keep addresses within their tensors and indices within their blocks: mask every "
+			"tl.load and tl.store by the number of elements.");
 	case KGB_WIRE_UNSUPPORTED:
 		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text,
 				  kgb_unsupported_hint);

@@ -83,7 +83,7 @@ static int read_kernel(struct kgb_judge *judge, struct kgb_lane *lane, struct kg
 			       read_err.kind == KGB_ERR_LIMIT ? KGB_CODE_CONTRACT_TOO_LARGE
 							      : KGB_CODE_CONTRACT_NOT_A_FILE,
 			       kgb_lane_text(lane,
-					     "kernel.py must be a regular file of at most %u KiB.",
+					     "Write kernel.py as a regular file of at most %u KiB.",
 					     KGB_LIMIT_KERNEL / 1024),
 			       "%s", read_err.msg);
 }
