@@ -169,8 +169,8 @@ static void check_cases(const struct subject *s)
 
 static void check_kernels(const struct subject *s)
 {
-	static const char *const words[] = {"@triton.jit", "tl.float64", "tl.dot", "launched",
-					    "your kernels"};
+	static const char *const words[] = {"@triton.jit", "tl.float64", "tl.dot",      "tl.load",
+					    "sm_90",       "launched",   "your kernels"};
 
 	must_agree(s, !has_kernels(s), "no kernel is needed");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(words) && !has_kernels(s); i++)
@@ -293,7 +293,7 @@ static void check_prompt(const struct kgb_prompt_operator *op, const struct kgb_
 	if (kgb_prompt_operator_render(KGB_TEST_SOURCE_DIR, method, op, &vars, &text, &err) < 0)
 		fail_msg("%s: %s", op->spec->name, err.msg);
 	const struct subject s = {op->spec, cases, platform, text.ptr};
-	must_agree(&s, kgb_str_eq(platform, "cuda"), "A GPU, sm_90");
+	must_agree(&s, kgb_str_eq(platform, "cuda") && has_kernels(&s), "A GPU, sm_90");
 	check_limits(&s);
 	check_speed(&s);
 	check_benchmarks(&s);
