@@ -73,7 +73,7 @@ test_expect_success 'the second round gets the result of the first, and the hist
 	prompt=$(folder auto)/rounds/002/prompt.md
 	test_grep "^## Round 2 of at most 2" "$prompt"
 	test_grep "holds the best version so far: that of round 1" "$prompt"
-	test_grep "^| 1 | passed | - | yes | The verifier accepts" "$prompt"
+	test_grep "^| 1 | passed | yes | The verifier accepts" "$prompt"
 	test_grep "^| 2 | failed verify.mismatch | - | no | Tried" "$(folder auto)/ITERATIONS.md"
 	cmp "$(folder auto)/ITERATIONS.md" "$(folder auto)/ws/ITERATIONS.md"
 	git --git-dir="$(folder auto)/git" log --reverse --notes=kgb --format="%s|%N" >history
@@ -193,7 +193,7 @@ test_expect_success 'a version that was checked and then spoilt, folders and lin
 	test_expect_code 0 with_cli silu --skip-verify -m rude --json --runs-dir rude >out.json 2>log || { cat log; false; }
 	silu ".end == \"agent.ok\" and .best_round == 1 and (.rounds | map(.code) == [null, \"agent.kernel_not_regular\", \"agent.kernel_symlink\"])"
 	cmp "$honest" rude/*/kernels/aten__silu.py
-	test_grep "^| 3 | nothing was judged: agent.kernel_symlink | - | no | round 3 / with a .pipe |$" "$(folder rude)/ITERATIONS.md"
+	test_grep "^| 3 | nothing was judged: agent.kernel_symlink | no | round 3 / with a .pipe |$" "$(folder rude)/ITERATIONS.md"
 '
 test_expect_success 'kill -9 in round 2: no process is left, and the record has round 1 with its tokens' '
 	change_method ako4all "s/iterations: .*/iterations: 2/" slow &&
