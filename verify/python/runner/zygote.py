@@ -20,6 +20,7 @@ stderr, ...]. Supervisor: {"started": {versions}, "lasting": true | false} with 
 {"ended": "exit" | "signal", "value": N}, which a lasting worker does not need an end for; or {"error": text}.
 """
 
+import ctypes
 import gc
 import json
 import math
@@ -34,6 +35,8 @@ import time
 LIBRARIES = ("/kgb/lib", "/kgb/runner", "/kgb/reference", "/kgb/compiler")
 JAILED = ("runner", "compile", "source")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+HUGE_PAGE = 2 << 20
+MADV_COLLAPSE = 25  # Linux 6.1
 FILE_BYTES = 16 << 20
 COMPILE_PROCESSES = 16
 GPU_PROCESSES = 256  # and threads: the driver's, and those of the compilers that Triton starts
@@ -455,6 +458,20 @@ def import_role(role):
     return versions(role)
 
 
+def use_huge_pages():
+    """Of this process's own memory: a fork copies an entry for each page, and a verification takes several forks. Where the kernel
+    cannot, nothing happens."""
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    with open("/proc/self/maps") as maps:
+        lines = [line.split() for line in maps]
+    for addresses, access, _, _, inode, *_ in lines:
+        first, end = (int(address, 16) for address in addresses.split("-"))
+        first, end = -(-first // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
+        if access == "rw-p" and inode == "0" and first < end:
+            madvise(first, end - first, MADV_COLLAPSE)
+
+
 def main():
     role = sys.argv[1]
     hub = socket.socket(fileno=int(sys.argv[2]))
@@ -467,6 +484,7 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.collect()
     gc.freeze()
+    use_huge_pages()
     hub.send(json.dumps({"ready": hello}).encode())
     spares = Spares(role, hub, hello)
     spares.fill()
