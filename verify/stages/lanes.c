@@ -10,7 +10,7 @@
 
 /* Each lane on a GPU has a context there. The driver makes and ends contexts one after the other,
  * 0.2 s each (tests/bench/contexts): many at once would only wait for each other. */
-enum { LANES_ON_CPU = 4, LANES_ON_GPU = 2, SEATS_ON_GPU = 4, PROCESSORS_PER_SEAT = 2 };
+enum { LANES_ON_CPU = 4, LANES_ON_GPU = 2, SEATS_ON_GPU = 4, PROCESSORS_PER_GPU_SEAT = 2 };
 
 struct thread {
 	struct kgb_lane lane;
@@ -23,14 +23,25 @@ struct thread {
 	struct kgb_err err;
 };
 
+/* On the CPU the processes of a lane take turns. */
+static size_t count_seats(bool gpu)
+{
+	const size_t processors = (size_t)kgb_parallel_cores();
+
+	if (!gpu)
+		return processors;
+	return processors / PROCESSORS_PER_GPU_SEAT < SEATS_ON_GPU
+		       ? processors / PROCESSORS_PER_GPU_SEAT
+		       : SEATS_ON_GPU;
+}
+
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_seats *seats)
 {
 	const bool gpu = judge->options->device != KGB_DEVICE_CPU;
 	const size_t asked = (size_t)judge->options->request.lanes;
 	const size_t n = judge->cases.n;
 	const size_t most = asked ? n : n / least;
-	const size_t processors = (size_t)kgb_parallel_cores() / PROCESSORS_PER_SEAT;
-	const size_t n_seats = gpu && processors > SEATS_ON_GPU ? SEATS_ON_GPU : processors;
+	const size_t n_seats = count_seats(gpu);
 	size_t wanted = asked ? asked : gpu ? LANES_ON_GPU : LANES_ON_CPU;
 
 	seats->n = 0;
