@@ -176,3 +176,23 @@ void kgb_isolation_write(const struct kgb_isolation_info *info, struct kgb_jsonw
 		      info->listener);
 	kgb_jsonw_put(w, "nested_userns: %hhd}", info->nested_userns);
 }
+
+bool kgb_isolation_read(const cJSON *node, struct kgb_isolation_info *out)
+{
+	const char *level = kgb_json_str(node, "level", NULL);
+	const char *version = kgb_json_str(node, "bwrap_version", "");
+
+	for (size_t i = 0; level && i < KGB_ARRAY_LEN(level_names); i++) {
+		if (!kgb_str_eq(level, level_names[i]))
+			continue;
+		*out = (struct kgb_isolation_info){
+			.level = (enum kgb_isolation_level)i,
+			.seccomp = kgb_json_bool(node, "seccomp", false),
+			.listener = kgb_json_bool(node, "listener", false),
+			.nested_userns = kgb_json_bool(node, "nested_userns", false),
+		};
+		(void)snprintf(out->bwrap_version, sizeof(out->bwrap_version), "%s", version);
+		return true;
+	}
+	return false;
+}

@@ -6,6 +6,7 @@
 #define KGB_SANDBOX_ISOLATION_PROBE_H
 
 #include "base/err.h"
+#include "base/formats/json.h"
 #include "base/formats/jsonw.h"
 #include "sandbox/isolation/bwrap.h"
 #include "sandbox/isolation/status.h"
@@ -35,6 +36,8 @@ KGB_MUST_CHECK int kgb_isolation_probe(const char *launcher, const char *bwrap,
 				       struct kgb_isolation_info *out, struct kgb_err *err);
 /** Write it as a JSON object (as in results and verdicts). */
 void kgb_isolation_write(const struct kgb_isolation_info *info, struct kgb_jsonw *w);
+/** Read what kgb_isolation_write wrote; false: it is something else. */
+bool kgb_isolation_read(const cJSON *node, struct kgb_isolation_info *out);
 
 /** Internal to probing (ladder.c): run `script` by sh in a sandbox with the base policy, to its
  * end; its output goes to *said, what the launcher tells to *status (initialised by the caller, and

@@ -71,6 +71,7 @@ static int start(struct server *server, const struct arguments *a,
 				       .data_dir = places->data_dir,
 				       .library = places->library,
 				       .cupti = a->cupti};
+	struct kgb_isolation_info isolation;
 
 	if (kgb_judge_paths_device(places, a->device, &spec, err) < 0)
 		return -1;
@@ -86,6 +87,9 @@ static int start(struct server *server, const struct arguments *a,
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
 			return -1;
+	if (kgb_isolation_probe(NULL, NULL, &isolation, err) < 0 ||
+	    kgb_zygotes_tell_isolation(&isolation, server->dir_fd, err) < 0)
+		return -1;
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
 			return -1;
@@ -155,6 +159,8 @@ static void stop(struct server *server)
 		kgb_close(server->listeners[role]);
 		kgb_zygote_stop(&server->zygotes[role]);
 	}
+	if (server->dir_fd >= 0)
+		(void)unlinkat(server->dir_fd, KGB_ZYGOTES_ISOLATION, 0);
 	kgb_close(server->dir_fd);
 	kgb_close(server->signals);
 }

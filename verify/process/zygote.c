@@ -28,6 +28,7 @@ enum {
 	HELLO_MAX = 4096,
 	STDERR_TAIL = 600,
 	CONNECT_BACKLOG = 64,
+	ISOLATION_MAX = 1024,
 	STATUS_MS = 10 * 1000, /* for a launcher whose sandbox is gone */
 	PRIVATE_BYTES = 16 << 20 /* Triton's own modules for CUDA are compiled there */
 };
@@ -290,6 +291,34 @@ static void read_identity(struct kgb_zygote *zygote)
 	if (kgb_fs_opendir(AT_FDCWD, zygote->socket_dir, &dir, &ignored) == 0 &&
 	    kgb_fs_read_untrusted(dir, name, KGB_SHA256_HEX_LEN, &text, &ignored) == 0)
 		snprintf(zygote->identity, sizeof(zygote->identity), "%s", text.ptr);
+}
+
+int kgb_zygotes_tell_isolation(const struct kgb_isolation_info *info, int dir_fd,
+			       struct kgb_err *err)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(ISOLATION_MAX);
+	struct kgb_jsonw w;
+
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_isolation_write(info, &w);
+	return kgb_fs_write_atomic(dir_fd, KGB_ZYGOTES_ISOLATION, text.ptr, text.len, 0600, false,
+				   err);
+}
+
+bool kgb_zygotes_isolation(const char *path, struct kgb_isolation_info *out)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(ISOLATION_MAX);
+	KGB_AUTO(fd) int dir = -1;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	cJSON *node = NULL;
+
+	bool told = kgb_fs_opendir(AT_FDCWD, path, &dir, &ignored) == 0 &&
+		    kgb_fs_read_untrusted(dir, KGB_ZYGOTES_ISOLATION, ISOLATION_MAX, &text,
+					  &ignored) == 0 &&
+		    kgb_json_parse(text.ptr, text.len, &node, &ignored) == 0 &&
+		    kgb_isolation_read(node, out);
+	cJSON_Delete(node);
+	return told;
 }
 
 void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *dir)

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/formats/json.h"
 #include "base/hash.h"
+#include "sandbox/isolation/probe.h"
 
 enum kgb_role {
 	KGB_ROLE_RUNNER,
@@ -77,6 +78,13 @@ KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
  */
 KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd,
 					    struct kgb_err *err);
+#define KGB_ZYGOTES_ISOLATION "isolation.json"
+/** Write which isolation this machine has to that file in `dir_fd`, so that it is tried once
+ * and not for each verdict. */
+KGB_MUST_CHECK int kgb_zygotes_tell_isolation(const struct kgb_isolation_info *info, int dir_fd,
+					      struct kgb_err *err);
+/** Read it; false: `dir` does not tell. */
+bool kgb_zygotes_isolation(const char *dir, struct kgb_isolation_info *out);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all
  * zero). */
 void kgb_zygote_stop(struct kgb_zygote *zygote);

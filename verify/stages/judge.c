@@ -187,6 +187,18 @@ static void run_stages(struct kgb_lane *lane)
 	kgb_gpu_health_check(lane);
 }
 
+static int find_isolation(const struct kgb_judge *judge, struct kgb_verdict *verdict,
+			  struct kgb_err *err)
+{
+	const char *zygotes = judge->options->request.zygotes;
+
+	if (!(zygotes && kgb_zygotes_isolation(zygotes, &verdict->isolation)) &&
+	    kgb_isolation_probe(NULL, NULL, &verdict->isolation, err) < 0)
+		return -1;
+	verdict->has_isolation = true;
+	return 0;
+}
+
 static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_verdict *verdict = lane->verdict;
@@ -216,9 +228,8 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 	int rc = read_kernel(judge, lane, err);
 	if (rc < 0)
 		return -1;
-	if (kgb_isolation_probe(NULL, NULL, &verdict->isolation, err) < 0)
+	if (find_isolation(judge, verdict, err) < 0)
 		return -1;
-	verdict->has_isolation = true;
 	if (rc == 1)
 		return 0;
 	if (start_zygotes(judge, err) < 0)

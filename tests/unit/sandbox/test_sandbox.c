@@ -448,6 +448,21 @@ static void test_the_probe_reports_this_machine(void **state)
 	assert_true(info.seccomp);
 	assert_true(info.listener);
 	assert_true(info.nested_userns);
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf again = KGB_BUF_INIT(0);
+	struct kgb_isolation_info read_back;
+	struct kgb_jsonw w;
+	cJSON *node = NULL;
+	kgb_jsonw_init(&w, &text, 0);
+	kgb_isolation_write(&info, &w);
+	assert_ok(kgb_json_parse(text.ptr, text.len, &node, &err), &err);
+	assert_true(kgb_isolation_read(node, &read_back));
+	kgb_jsonw_init(&w, &again, 0);
+	kgb_isolation_write(&read_back, &w);
+	assert_string_equal(text.ptr, again.ptr);
+	cJSON_SetValuestring(cJSON_GetObjectItem(node, "level"), "L9");
+	assert_false(kgb_isolation_read(node, &read_back));
+	cJSON_Delete(node);
 }
 
 static void test_the_probe_names_the_fix(void **state)
