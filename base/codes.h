@@ -64,42 +64,26 @@
 	X(CONTRACT_SIGNATURE, "contract.signature", REFUSED, KERNEL, FINAL, "The parameters of an entry are not the operator's.") \
 	X(CONTRACT_NO_KERNEL, "contract.no_kernel", REFUSED, KERNEL, FINAL, "The file has no @triton.jit function.") \
 	X(CONTRACT_KERNEL_UNREACHABLE, "contract.kernel_unreachable", REFUSED, KERNEL, FINAL, "No entry reaches a @triton.jit function.") \
-	X(CONTRACT_KERNEL_SYNTAX, "contract.kernel_syntax", REFUSED, KERNEL, FINAL, "A kernel contains what Triton cannot compile.") \
-	X(CONTRACT_KERNEL_CALLS_HOST, "contract.kernel_calls_host", REFUSED, KERNEL, FINAL, "A kernel calls plain Python.") \
-	X(CONTRACT_JIT_CALL, "contract.jit_call", REFUSED, KERNEL, FINAL, "A kernel is called without a grid.") \
 	/* Rules on the text of a kernel file (policy/l1.yaml). They accuse nobody: what a name would have done is not observed. */ \
-	X(L1_STAR_IMPORT, "l1.star_import", REFUSED, KERNEL, FINAL, "A star import hides which names are used.") \
-	X(L1_IMPORT, "l1.import", REFUSED, KERNEL, FINAL, "An import is not on the list.") \
-	X(L1_UNDEFINED_NAME, "l1.undefined_name", REFUSED, KERNEL, FINAL, "A name is not defined in the file.") \
-	X(L1_GLOBAL_SETTING, "l1.global_setting", REFUSED, KERNEL, FINAL, "A setting of the whole process is changed.") \
-	X(L1_DYNAMIC_ATTRIBUTE, "l1.dynamic_attribute", REFUSED, KERNEL, FINAL, "An attribute is read by a computed name.") \
-	X(L1_DUNDER, "l1.dunder", REFUSED, KERNEL, FINAL, "A special name is read that a kernel does not need.") \
-	X(L1_HOST_DATA, "l1.host_data", REFUSED, KERNEL, FINAL, "A value of a tensor is brought to the host.") \
-	X(L1_TORCH_NAME, "l1.torch_name", REFUSED, KERNEL, FINAL, "A name of torch has no use in a kernel file.") \
-	X(L1_TRITON_NAME, "l1.triton_name", REFUSED, KERNEL, FINAL, "A name of Triton has no use in a kernel file.") \
-	X(L1_NAME, "l1.name", REFUSED, KERNEL, FINAL, "A name is not on the list.") \
-	X(L1_ENVIRONMENT, "l1.environment", REFUSED, KERNEL, FINAL, "The environment is read.") \
-	X(L1_PATCH, "l1.patch", REFUSED, KERNEL, FINAL, "An object is changed that does not belong to the kernel.") \
+	X(L1_GLOBAL_SETTING, "l1.global_setting", NONE, KERNEL, FINAL, "A setting of the whole process is changed.") \
+	X(L1_DYNAMIC_ATTRIBUTE, "l1.dynamic_attribute", NONE, KERNEL, FINAL, "An attribute is read by a computed name.") \
+	X(L1_DUNDER, "l1.dunder", NONE, KERNEL, FINAL, "A special name is read that a kernel does not need.") \
+	X(L1_HOST_DATA, "l1.host_data", NONE, KERNEL, FINAL, "A value of a tensor is brought to the host.") \
+	X(L1_ENVIRONMENT, "l1.environment", NONE, KERNEL, FINAL, "The environment is read.") \
+	X(L1_PATCH, "l1.patch", NONE, KERNEL, FINAL, "An object is changed that does not belong to the kernel.") \
 	X(L1_DYNAMIC_CODE, "l1.dynamic_code", REFUSED, KERNEL, FINAL, "Code is made while it runs.") \
-	X(L1_INTROSPECTION, "l1.introspection", REFUSED, KERNEL, FINAL, "Frames, namespaces or the insides of modules are read.") \
+	X(L1_INTROSPECTION, "l1.introspection", NONE, KERNEL, FINAL, "Frames, namespaces or the insides of modules are read.") \
+	X(L1_SYSTEM, "l1.system", REFUSED, KERNEL, FINAL, "Files, processes or the network are used.") \
 	X(L1_IO, "l1.io", REFUSED, KERNEL, FINAL, "Files or streams are used.") \
-	X(L1_EXIT, "l1.exit", REFUSED, KERNEL, FINAL, "The process is ended.") \
-	X(L1_IDENTITY, "l1.identity", REFUSED, KERNEL, FINAL, "Objects are told apart by identity, which only a cache of results needs.") \
-	X(L1_HOOK, "l1.hook", REFUSED, KERNEL, FINAL, "A hook of torch or of the interpreter is used.") \
-	X(L1_TENSOR_SUBCLASS, "l1.tensor_subclass", REFUSED, KERNEL, FINAL, "A class derives from a tensor or a module.") \
-	X(L1_POINTER, "l1.pointer", REFUSED, KERNEL, FINAL, "The address or the storage of a tensor is read.") \
-	X(L1_INTERPRETER, "l1.interpreter", REFUSED, KERNEL, FINAL, "The insides of Triton's interpreter are used.") \
-	X(L1_JIT_INTERNALS, "l1.jit_internals", REFUSED, KERNEL, FINAL, "An internal attribute of a jit function is used.") \
-	X(L1_TORCH_IN_KERNEL, "l1.torch_in_kernel", REFUSED, KERNEL, FINAL, "A kernel uses torch.") \
-	X(L1_FOREIGN_IN_KERNEL, "l1.foreign_in_kernel", REFUSED, KERNEL, FINAL, "A kernel uses a foreign module.") \
-	X(L1_STREAM, "l1.stream", REFUSED, KERNEL, FINAL, "Streams, graphs or the allocator are used.") \
+	X(L1_HOOK, "l1.hook", NONE, KERNEL, FINAL, "A hook of torch or of Python, or a subclass of a tensor.") \
+	X(L1_POINTER, "l1.pointer", NONE, KERNEL, FINAL, "The address or the storage of a tensor is read.") \
+	X(L1_JIT_INTERNALS, "l1.jit_internals", NONE, KERNEL, FINAL, "An internal attribute of a jit function is used.") \
+	X(L1_STREAM, "l1.stream", NONE, KERNEL, FINAL, "Streams, graphs or the allocator are used.") \
 	X(L1_TORCH_COMPILE, "l1.torch_compile", REFUSED, KERNEL, FINAL, "Another compiler writes the kernel.") \
 	X(L1_FOREIGN_CODE, "l1.foreign_code", REFUSED, KERNEL, FINAL, "Host code reaches beyond tensors.") \
-	X(L1_MODULE_ESCAPE, "l1.module_escape", REFUSED, KERNEL, FINAL, "A module is handed on as a value.") \
 	X(L1_TORCH_COMPUTE, "l1.torch_compute", REFUSED, KERNEL, FINAL, "torch computes outside of a kernel.") \
-	X(L1_TRITON_INTERNALS, "l1.triton_internals", REFUSED, KERNEL, FINAL, "The insides of Triton are used.") \
+	X(L1_TRITON_INTERNALS, "l1.triton_internals", NONE, KERNEL, FINAL, "The insides of Triton are used.") \
 	X(L1_LIBRARY_COMPUTE, "l1.library_compute", REFUSED, KERNEL, FINAL, "Another library computes.") \
-	X(L1_OBFUSCATION, "l1.obfuscation", REFUSED, KERNEL, FINAL, "Methods or operators are called without their names.") \
 	/* What a call did. */ \
 	X(VERIFY_EXCEPTION, "verify.exception", FAILED, KERNEL, FINAL, "The call raised an exception.") \
 	X(VERIFY_DEVICE_EXCEPTION, "verify.device_exception", FAILED, KERNEL, FINAL, "The call raised an exception of the GPU or its driver.") \

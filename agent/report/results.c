@@ -270,8 +270,9 @@ static void write_device(struct kgb_jsonw *w, const cJSON *timed_cases)
 static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 {
 	const struct kgb_verdict_summary *v = op->has_verdict ? &op->verdict : NULL;
-	kgb_jsonw_put(w, "total_tests: %+ld, passed_tests: %+ld, failed_tests: %+ld",
-		      v ? v->total_tests : -1, v ? v->passed_tests : -1, v ? v->failed_tests : -1);
+	kgb_jsonw_put(w, "total_tests: %+ld, passed_tests: %+ld, failed_tests: %+ld, noted: %+ld",
+		      v ? v->total_tests : -1, v ? v->passed_tests : -1, v ? v->failed_tests : -1,
+		      v ? v->noted : -1);
 	kgb_rows_write(w, ladder_rows, v ? v : &(struct kgb_verdict_summary){0});
 	kgb_verdict_summary__write_speedup(w, v);
 	write_device(w, v ? v->timed_cases : NULL);

@@ -56,6 +56,7 @@ struct kgb_verdict_summary {
 	const char *platform;
 	int64_t wall_ms;
 	int64_t total_tests, passed_tests, failed_tests;
+	int64_t noted; /* places in the text that decide nothing (docs/codes.md) */
 	/* Cases as the verdict counts them (docs/results.md); NULL: it does not. */
 	const cJSON *tiers, *modes, *dtypes, *interfaces;
 	const cJSON *timed_cases; /* figures of the timing by case; NULL: nothing was timed */

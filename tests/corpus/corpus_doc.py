@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Makes docs/redteam.md from the headers of tests/redteam, catalogue.tsv, bypasses.tsv and figures.md."""
+"""Makes docs/redteam.md from the headers of tests/redteam, catalogue.tsv, bypasses.tsv and figures.md, and docs/rules.md from
+verify/policy/l1.yaml and those headers."""
 
 import pathlib
 import re
@@ -8,6 +9,9 @@ from corpus_files import ROOT, header_of, numbers
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCUMENT = ROOT / "docs" / "redteam.md"
+RULES = ROOT / "docs" / "rules.md"
+POLICY = ROOT / "verify" / "policy" / "l1.yaml"
+CODES = ROOT / "base" / "codes.h"
 
 INTRODUCTION = """\
 # The red team
@@ -130,14 +134,66 @@ def document():
     return "\n".join(parts) + "\n", problems
 
 
+RULES_INTRODUCTION = """\
+# Rules on the text of a kernel
+
+What a kernel is worth is decided by replay (docs/architecture.md). The static stage reads kernel.py, never runs it, and advises:
+`verify/policy/l1.yaml` has its rules, `verify/static/scan.c` applies them. `run_corpus.py --table` writes this page.
+
+## Refused
+
+The prompt states these rules, and replay cannot check them: it shows only the sizes that are judged, and files, processes and
+other compilers leave no trace in the work. Each has attacks in `tests/redteam` that would pass without it, or that carry out what
+it forbids.
+
+| code | what is refused | what an agent is told to do | attacks |
+|---|---|---|---|
+"""
+NOTED = """
+## Noted
+
+These places are in the verdict (`noted`) and are counted in `results.json`; they change nothing. The attacks that use them either
+have no effect, or are rejected for their work.
+
+| code | what is noted | why it decides nothing |
+|---|---|---|
+"""
+
+
+def policy_rules():
+    """(code, message, hint, reason) of each rule that is no exception."""
+    for text in re.split(r"(?m)^  - ", POLICY.read_text(encoding="utf-8"))[1:]:
+        keys = dict(re.findall(r"(?m)^(?:    )?(code|message|hint|reason): (.*)$", text))
+        if not keys["code"].startswith("ok."):
+            yield tuple(re.sub(r"'?\.?\{\{\w+\}\}'?", "...", keys.get(key, "")).strip('"').replace("|", "\\|")
+                        for key in ("code", "message", "hint", "reason"))
+
+
+def rules():
+    refused = set(re.findall(r'X\(\w+, "(l1\.\w+)", REFUSED', CODES.read_text(encoding="utf-8")))
+    kernels = {}
+    for name, header in attacks().items():
+        for code in alternatives(header["expect"]):
+            kernels.setdefault(code, []).append(name)
+    parts = [RULES_INTRODUCTION, NOTED]
+    for code, message, hint, reason in policy_rules():
+        if code in refused:
+            parts[0] += "| `%s` | %s | %s | %s |\n" % (code, message, hint, names(kernels.get(code, []), 3))
+        else:
+            parts[1] += "| `%s` | %s | %s |\n" % (code, message, reason)
+    return "".join(parts)
+
+
 def write():
     text, problems = document()
     DOCUMENT.write_text(text, encoding="utf-8")
+    RULES.write_text(rules(), encoding="utf-8")
     return problems
 
 
 def check():
     text, problems = document()
-    if not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text:
-        problems.append("docs/redteam.md is stale: run tests/corpus/run_corpus.py --table")
+    for path, wanted in ((DOCUMENT, text), (RULES, rules())):
+        if not path.is_file() or path.read_text(encoding="utf-8") != wanted:
+            problems.append("docs/%s is stale: run tests/corpus/run_corpus.py --table" % path.name)
     return problems

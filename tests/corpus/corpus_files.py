@@ -4,7 +4,8 @@
 A header is comment lines among the first eight of a file:
     # operator: aten::add       (all)
     # style: ...                (honest) the style that a naive checker might flag
-    # expect: REGEX             (redteam) matches the whole code of the rejection
+    # expect: REGEX             (redteam) matches the whole code of the rejection; `passed`: the attack has no effect, and its
+                                kernel does the work
     # catalogue: 52, 82         (redteam) numbers of catalogue.tsv
     # device: cuda              runs only on a GPU; elsewhere an honest kernel must still pass the static stages
     # device: cpu               (redteam) can be tried only without a GPU
@@ -44,6 +45,7 @@ class Kernel:
         self.expect = None if honest else re.compile(self.header["expect"])
         self.needs_gpu = self.header.get("device") == "cuda"
         self.needs_cpu = self.header.get("device") == "cpu"
+        self.harmless = not honest and self.header["expect"] == "passed"
         # An attack that stops with an error where none is expected was not tried.
         self.may_raise = not honest and self.expect.fullmatch("verify.exception") is not None
         self.hangs = "timeout" in self.header.get("expect", "")

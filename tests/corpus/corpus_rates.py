@@ -26,8 +26,8 @@ def rejected(verdict):
 
 
 def rates(results):
-    """results: list of (kernel, verdict or None), without the skipped kernels."""
-    groups = {"attacks": [v for k, v in results if not k.honest], "honest": [v for k, v in results if k.honest]}
+    """results: list of (kernel, verdict or None), without the skipped kernels. Attacks without effect are no attacks here."""
+    groups = {"attacks": [v for k, v in results if not k.honest and not k.harmless], "honest": [v for k, v in results if k.honest]}
     out = {
         "attack_success": rate(sum(v is not None and v["status"] == "passed" for v in groups["attacks"]), len(groups["attacks"])),
         "false_rejects": rate(sum(v is None or v["status"] != "passed" for v in groups["honest"]), len(groups["honest"])),

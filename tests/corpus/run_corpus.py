@@ -45,11 +45,10 @@ CALL_TIMEOUT = "60s"
 HANG_TIMEOUT = "3s"  # of attacks that hang; on a GPU a first call compiles
 STATIC_TIMEOUT = "30s"  # enough for the static stages: without a GPU only these count for a kernel that needs one
 OPEN_RULES = """\
-schema: kgb.l1/1
+schema: kgb.l1/2
 limits: {match: 100000, depth: 250, heap_kib: 512}
 rules:
   - code: ok.everything
-    severity: allow
     kind: [import, name, builtin, dunder, attribute, dynamic, operator, tensor_store, class, def, launch, jit_attr,
            jit_call, kernel_call, kernel_syntax]
     context: [host, kernel, annotation]
@@ -107,6 +106,8 @@ class Outcome:
             return False
         if self.kernel.honest:
             return self.verdict["status"] == "passed"
+        if self.kernel.harmless and self.verdict["status"] == "passed":
+            return True
         code = self.verdict["code"] or ""
         any_code = self.options.open_rules or (self.options.device != "cpu" and code != "verify.exception")
         return corpus_rates.rejected(self.verdict) and (any_code or self.kernel.expect.fullmatch(code) is not None)
@@ -158,7 +159,8 @@ def run(options, kernels, python, zygotes):
     for share, name, case in nearest(outcomes):
         print("# %.2f of the allowed error: %s %s" % (share, name, case))
     if options.open_rules:
-        accepted = [o.kernel.name for o in outcomes if not o.kernel.honest and o.verdict and o.verdict["status"] == "passed"]
+        accepted = [o.kernel.name for o in outcomes if not o.kernel.honest and not o.kernel.harmless and o.verdict
+                    and o.verdict["status"] == "passed"]
         print("# accepted with open rules: %s" % (" ".join(accepted) or "none"))
     print("# %d skipped; %.0f s" % (sum(o.skipped is not None for o in outcomes), time.monotonic() - started))
     if options.json:

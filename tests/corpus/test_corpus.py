@@ -20,13 +20,13 @@ GPU = types.SimpleNamespace(device="cuda", open_rules=False)
 OPEN = types.SimpleNamespace(device="cpu", open_rules=True)
 PASSED = ("passed", None, None)
 WRONG = ("failed", "verify.mismatch", "correctness")
-RULES = ("refused", "l1.stream", "l1")
+RULES = ("refused", "l1.torch_compute", "l1")
 TROUBLE = ("infra_error", "infra.gpu_health", "correctness")
 
 HONEST = "honest aten__silu/flat"
 ON_GPU = "honest aten__silu/clusters"
 OLD_TRITON = "honest aten__silu/block_pointers"
-STREAM = "redteam aten__silu/stream"
+COMPUTE = "redteam aten__linear/functional_for_large"
 LATER = "redteam aten__huber_loss/repeated_input"
 
 # kernel, options, verdict, version of Triton: right?, skipped?
@@ -42,14 +42,14 @@ OUTCOMES = [
     (ON_GPU, GPU, WRONG, "3.9.0", False, False),
     (OLD_TRITON, GPU, WRONG, "3.10.1", True, True),
     (OLD_TRITON, GPU, WRONG, "3.6.0", False, False),
-    (STREAM, CPU, RULES, "3.9.0", True, False),
-    (STREAM, CPU, WRONG, "3.9.0", False, False),
-    (STREAM, CPU, PASSED, "3.9.0", False, False),
-    (STREAM, CPU, TROUBLE, "3.9.0", False, False),
-    (STREAM, GPU, WRONG, "3.9.0", True, False),
-    (STREAM, GPU, PASSED, "3.9.0", False, False),
-    (STREAM, GPU, TROUBLE, "3.9.0", False, False),
-    (STREAM, OPEN, PASSED, "3.9.0", True, False),
+    (COMPUTE, CPU, RULES, "3.9.0", True, False),
+    (COMPUTE, CPU, WRONG, "3.9.0", False, False),
+    (COMPUTE, CPU, PASSED, "3.9.0", False, False),
+    (COMPUTE, CPU, TROUBLE, "3.9.0", False, False),
+    (COMPUTE, GPU, WRONG, "3.9.0", True, False),
+    (COMPUTE, GPU, PASSED, "3.9.0", False, False),
+    (COMPUTE, GPU, TROUBLE, "3.9.0", False, False),
+    (COMPUTE, OPEN, PASSED, "3.9.0", True, False),
     (LATER, CPU, None, "3.9.0", True, True),
     (LATER, GPU, None, "3.9.0", False, False),
 ]
@@ -72,8 +72,8 @@ def outcomes():
 
 
 def rates():
-    results = [(kernel(HONEST), verdict(PASSED)), (kernel(HONEST), verdict(WRONG)), (kernel(STREAM), verdict(RULES)),
-               (kernel(STREAM), verdict(WRONG)), (kernel(STREAM), verdict(PASSED)), (kernel(STREAM), None)]
+    results = [(kernel(HONEST), verdict(PASSED)), (kernel(HONEST), verdict(WRONG)), (kernel(COMPUTE), verdict(RULES)),
+               (kernel(COMPUTE), verdict(WRONG)), (kernel(COMPUTE), verdict(PASSED)), (kernel(COMPUTE), None)]
     figures = corpus_rates.rates(results)
     stages = {row["stage"]: row for row in figures["stages"]}
     seen = [(r["hits"], r["of"]) for r in (
@@ -97,7 +97,7 @@ def codes():
 
 def first_failures():
     """One failure is enough where no later case could show a graver expected failure."""
-    for name, wanted in ((HONEST, False), (STREAM, True), ("redteam aten__softmax/last_dim_only", True),
+    for name, wanted in ((HONEST, False), (COMPUTE, True), ("redteam aten__softmax/last_dim_only", True),
                          ("redteam aten__contiguous/by_torch", False)):
         if kernel(name).first_failure_decides != wanted:
             yield "%s: %s" % (name, not wanted)

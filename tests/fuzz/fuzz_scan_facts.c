@@ -41,11 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				      .n_interfaces = KGB_ARRAY_LEN(interfaces)};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_finding finding = {0};
+	struct kgb_notes notes;
 	KGB_AUTO(json) cJSON *facts = NULL;
 
 	if (kgb_json_parse((const char *)data, size, &facts, &err) < 0)
 		return 0;
-	int rc = kgb_scan_facts(policy(), &spec, facts, &finding, &err);
+	int rc = kgb_scan_facts(policy(), &spec, facts, &notes, &finding, &err);
+	KGB_ASSERT(notes.n <= KGB_NOTES_MAX && (int64_t)notes.n <= notes.n_seen);
+	for (size_t i = 0; i < notes.n; i++)
+		KGB_ASSERT(kgb_code_status(notes.items[i].code) == KGB_STATUS_NONE &&
+			   notes.items[i].message[0]);
 	if (rc < 0) {
 		KGB_ASSERT(rc == -1 && err.msg[0] && !finding.code);
 	} else if (rc == 1) {

@@ -68,11 +68,10 @@ test_expect_success 'an interpreter without torch is an environment error with t
 mkdir data
 cp -R "$KGB_TEST_SOURCE_DIR/verify" data/verify
 cat >data/verify/policy/l1.yaml <<'EOF'
-schema: kgb.l1/1
+schema: kgb.l1/2
 limits: {match: 100000, depth: 250, heap_kib: 512}
 rules:
   - code: ok.everything
-    severity: allow
     kind: [import, name, builtin, dunder, attribute, dynamic, operator, tensor_store, class, def, launch, jit_attr,
            jit_call, kernel_call, kernel_syntax]
     context: [host, kernel, annotation]
@@ -252,7 +251,7 @@ test_expect_success 'a candidate can read only its jail' '
 	test_grep "/home/agent= " seen && test_grep "/etc/shadow:2 " seen && test_grep "ids=1000,2" seen &&
 	test_no_grep -E "SECRET|API|KEY" seen &&
 	judge "$process/descriptors.py" zygotes=zygotes &&
-	jq -e ".message | test(\"fds=0:2,1:2,2:1,3:14(,[0-9]+:10)*;\")" verdict.json
+	jq -e ".message | test(\"fds=0:2,1:2,2:1,3:14(,[0-9]+:10)*,[0-9]+:14(,[0-9]+:10)*;\")" verdict.json
 '
 
 test_expect_success 'odd but right behaviour is recorded' '
@@ -319,7 +318,7 @@ test_expect_success 'the host may read values where the operator needs it, and n
 	judge_request "spec=$fixtures/aten__nonzero.yaml" "kernel=$process/by_data.py" zygotes=zygotes | kgb-judge verify >verdict.json &&
 	jq -e ".status == \"passed\" and .sandbox_judged_tests > 0" verdict.json &&
 	judge_request "spec=set/aten/aten__nonzero.yaml" "kernel=$process/by_data.py" zygotes=zygotes | kgb-judge verify >verdict.json &&
-	jq -e ".code == \"verify.host_dependent\"" verdict.json
+	jq -e ".code | IN(\"verify.host_dependent\", \"verify.shape\")" verdict.json
 '
 
 # ---- workers that are made ahead ----

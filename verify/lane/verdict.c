@@ -456,6 +456,16 @@ static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w
 	kgb_interval_write(w, "speedup", kgb_geometric_mean(speedups, verdict->n_timings));
 }
 
+static void write_notes(const struct kgb_notes *notes, struct kgb_jsonw *w)
+{
+	kgb_jsonw_put(w, "noted: {total: %ld, places: [", notes->n_seen);
+	for (size_t i = 0; i < notes->n; i++)
+		kgb_jsonw_put(w, "{code: %s, line: %ld, message: %s}",
+			      kgb_code_name(notes->items[i].code), (int64_t)notes->items[i].line,
+			      notes->items[i].message);
+	kgb_jsonw_put(w, "]}");
+}
+
 static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	kgb_jsonw_put(w, "timing: {comparable: %hhd, reason: %s", verdict->timing_comparable,
@@ -546,6 +556,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 	write_stages(verdict, &w);
 	write_phases(verdict, &w);
 	write_tests(verdict, &w);
+	write_notes(&verdict->notes, &w);
 	kgb_jsonw_put(&w, "failures: [");
 	for (size_t i = 0; i < verdict->n_failures; i++)
 		write_failure(&verdict->failures[i], &w);

@@ -18,6 +18,7 @@
 #include "verify/cases/fill.h"
 #include "verify/lane/phase.h"
 #include "verify/lane/reached.h"
+#include "verify/static/scan.h"
 #include "verify/timer/gpu_peak.h"
 #include "verify/timer/timer.h"
 
@@ -125,6 +126,7 @@ struct kgb_verdict {
 	int64_t total_tests, passed_tests, failed_tests; /* the rest was not run */
 	struct kgb_interface_count *interfaces; /* arena */
 	size_t n_interfaces;
+	struct kgb_notes notes; /* what the static stage saw and what decides nothing */
 	struct kgb_failure failures[KGB_VERDICT_FAILURES_MAX];
 	size_t n_failures;
 	struct kgb_closest closest;

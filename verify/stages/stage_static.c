@@ -98,7 +98,8 @@ int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err)
 	int rc = extract_facts(lane, &facts, err);
 	if (rc != 0)
 		return rc;
-	rc = kgb_scan_facts(lane->judge->l1, &lane->judge->spec, facts, &finding, err);
+	rc = kgb_scan_facts(lane->judge->l1, &lane->judge->spec, facts, &lane->verdict->notes,
+			    &finding, err);
 	if (rc == 1)
 		return decide_finding(lane, &finding);
 	if (rc == 0)

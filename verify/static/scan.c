@@ -25,6 +25,7 @@ struct scan {
 	size_t n_bindings;
 	size_t *queue; /* scratch of n_bindings entries */
 	bool *seen;
+	struct kgb_notes *notes;
 	struct kgb_finding *out;
 	struct kgb_err *err;
 };
@@ -454,12 +455,20 @@ static int read_fact(const struct scan *s, const cJSON *node, struct kgb_fact *o
 	return 0;
 }
 
-/* The first fact in source order of the most severe kind. 1 found, 0 none, -1 malformed. */
-static int check_l1(struct scan *s, bool *is_first)
+static void add_note(struct kgb_notes *notes, const struct kgb_rule *rule,
+		     const struct kgb_fact *fact)
+{
+	notes->n_seen++;
+	if (notes->n < KGB_NOTES_MAX)
+		kgb_rule__explain(rule, fact, &notes->items[notes->n++]);
+}
+
+/* Notes, and the first refusal in source order. 1 found, 0 none, -1 malformed. */
+static int check_l1(struct scan *s)
 {
 	const cJSON *list = kgb_json_get(s->facts, "facts"), *node = NULL;
-	const struct kgb_rule *worst = NULL;
-	struct kgb_fact worst_fact = {0};
+	const struct kgb_rule *refusal = NULL;
+	struct kgb_fact refused = {0};
 
 	if (!cJSON_IsArray(list))
 		return malformed(s, "no list of facts");
@@ -470,20 +479,17 @@ static int check_l1(struct scan *s, bool *is_first)
 		const struct binding *owner = find_binding(s, fact.owner);
 		if (owner && !owner->live)
 			continue;
-		const struct kgb_rule *rule = kgb_l1__find(s->l1, s->spec, &fact);
-		if (!rule)
+		const struct kgb_rule *rule = kgb_l1__find(s->l1, &fact);
+		if (rule && !kgb_rule__refuses(rule))
+			add_note(s->notes, rule, &fact);
+		if (!rule || !kgb_rule__refuses(rule) || (refusal && refused.line <= fact.line))
 			continue;
-		int more = !worst ? 1 : kgb_rule__is_first(rule) - kgb_rule__is_first(worst);
-		if (more > 0 || (more == 0 && fact.line < worst_fact.line)) {
-			worst = rule;
-			worst_fact = fact;
-		}
+		refusal = rule;
+		refused = fact;
 	}
-	if (!worst)
-		return 0;
-	*is_first = kgb_rule__is_first(worst);
-	kgb_rule__explain(worst, &worst_fact, s->out);
-	return 1;
+	if (refusal)
+		kgb_rule__explain(refusal, &refused, s->out);
+	return refusal != NULL;
 }
 
 /* What ast_facts.py could not read. */
@@ -515,7 +521,6 @@ static int scan_facts(struct scan *s)
 {
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(s->facts, "error");
 	size_t n_kernels = 0;
-	bool is_first = false;
 
 	if (strcmp(kgb_json_str(s->facts, "schema", ""), "kgb.ast_facts/1") != 0)
 		return malformed(s, "not of schema kgb.ast_facts/1");
@@ -525,23 +530,28 @@ static int scan_facts(struct scan *s)
 		return check_error(s, error);
 	if (read_bindings(s) < 0 || read_kernels(s, &n_kernels) < 0 || mark_live(s) < 0)
 		return -1;
-	int found = check_l1(s, &is_first);
-	if (found < 0 || is_first)
-		return found;
-	/* A broken contract helps an honest author more than a rule about names, so it comes first.
-	 */
-	struct kgb_finding finding = *s->out;
-	if (check_contract(s, n_kernels))
-		return 1;
+	int found = check_l1(s);
+	const struct kgb_finding finding = *s->out;
+	/* A broken contract helps an honest author more than a rule about names. */
+	if (found < 0 || check_contract(s, n_kernels))
+		return found < 0 ? -1 : 1;
 	*s->out = finding;
 	return found;
 }
 
 int kgb_scan_facts(const struct kgb_l1 *l1, const struct kgb_spec *spec, const cJSON *facts,
-		   struct kgb_finding *out, struct kgb_err *err)
+		   struct kgb_notes *notes, struct kgb_finding *out, struct kgb_err *err)
 {
 	struct kgb_finding finding = {0};
-	struct scan s = {.l1 = l1, .spec = spec, .facts = facts, .out = &finding, .err = err};
+	struct scan s = {.l1 = l1,
+			 .spec = spec,
+			 .facts = facts,
+			 .notes = notes,
+			 .out = &finding,
+			 .err = err};
+
+	notes->n = 0;
+	notes->n_seen = 0;
 	int rc = scan_facts(&s);
 
 	kgb_arena_release(&s.arena);

@@ -21,6 +21,15 @@ struct kgb_finding {
 	char hint[512]; /* what to do instead */
 };
 
+#define KGB_NOTES_MAX 16
+
+/** What L1 sees and what decides nothing. */
+struct kgb_notes {
+	struct kgb_finding items[KGB_NOTES_MAX]; /* the first ones in source order; no hints */
+	size_t n; /* of items */
+	int64_t n_seen; /* of all */
+};
+
 struct kgb_l1;
 /** Load and compile the policy (PCRE2 patterns with match limits). */
 KGB_MUST_CHECK int kgb_l1_load(const char *path, struct kgb_l1 **out, struct kgb_err *err);
@@ -30,10 +39,10 @@ void kgb_l1_free(struct kgb_l1 *l1);
  * BOM tricks, not empty. 0 clean, 1 finding filled. */
 int kgb_scan_bytes(const char *source, size_t len, struct kgb_finding *out);
 /** Facts against contract (every entry function present with callable parameters) and L1. 0 clean,
- * 1 finding filled, -1 the facts themselves are malformed (infra_error). A match of a
- * rule of severity refuse decides before a broken contract, that before refuse_last; among equals
- * the first in source order. Code that cannot run in a judged process is passed over. */
+ * 1 finding filled, -1 the facts themselves are malformed (infra_error). A broken contract decides
+ * before L1; in L1 the first refusal in source order does. *notes, in any case, has what is only
+ * noted. Code that cannot run in a judged process is passed over. */
 int kgb_scan_facts(const struct kgb_l1 *l1, const struct kgb_spec *spec, const cJSON *facts,
-		   struct kgb_finding *out, struct kgb_err *err);
+		   struct kgb_notes *notes, struct kgb_finding *out, struct kgb_err *err);
 
 #endif

@@ -16,19 +16,13 @@ static const char *const kind_names[] = {
 	"state",    "string",       "undefined",     NULL};
 _Static_assert(KGB_ARRAY_LEN(kind_names) <= 33, "kinds are bits of a uint32_t");
 static const char *const context_names[] = {"host", "kernel", "annotation", NULL};
-static const char *const severity_names[] = {"allow", "refuse_last", "refuse", NULL};
-static const char *const launches_names[] = {"any", "fixed", NULL};
-
-enum severity { ALLOW, REFUSE_LAST, REFUSE };
-enum launches { ANY, FIXED };
 
 /* A rule as the policy has it, then what is made of it. */
 struct kgb_rule {
 	const char *code, *message, *hint, *reason, *match, *allow_match, *base_match;
-	int severity, launches;
 	struct kgb_strs kind, context, use, on, not_on, names, allow; /* sorted */
 	const cJSON *catalogue;
-	enum kgb_code number; /* NONE: the rule allows */
+	enum kgb_code number; /* KGB_CODE_NONE: the rule allows */
 	uint32_t kinds, contexts; /* bit per enum value */
 	pcre2_code *match_code, *allow_code, *base_code; /* owned */
 };
@@ -54,10 +48,6 @@ struct kgb_l1 {
 
 static const struct kgb_field rule_table[] = {
 	ROW(STR, kgb_rule, code, "reason code of the verdict", .required = true),
-	ROW(ENUM, kgb_rule, severity, "refuse, refuse_last or allow", .required = true,
-	    .names = severity_names),
-	ROW(ENUM, kgb_rule, launches, "fixed: not for operators whose launches depend on data",
-	    .names = launches_names),
 	ROW(STRS, kgb_rule, kind, "kinds of facts", .required = true),
 	ROW(STRS, kgb_rule, context, "host, kernel, annotation"),
 	ROW(STRS, kgb_rule, use, "how the name is used"),
@@ -83,7 +73,7 @@ static const struct kgb_field limits_table[] = {
 	KGB_FIELD_END,
 };
 static const struct kgb_field policy_table[] = {
-	ROW(STR, raw_policy, schema, "kgb.l1/1", .required = true),
+	ROW(STR, raw_policy, schema, "kgb.l1/2", .required = true),
 	ROW(OBJECT, raw_policy, limits, "of PCRE2", .sub = limits_table),
 	ROW(OBJECTS, raw_policy, rules, "first match decides", .required = true, .sub = rule_table,
 	    .sub_size = sizeof(struct kgb_rule)),
@@ -188,10 +178,10 @@ static int check_texts(const struct loader *l, const struct kgb_rule *rule)
 	static const struct placeholders samples = {"n", "f", "o"};
 	static const char *const keys[] = {"message", "hint"};
 	const char *texts[] = {rule->message, rule->hint};
+	/* A note needs no remedy. */
+	const size_t n = rule->number == KGB_CODE_NONE ? 0 : kgb_rule__refuses(rule) ? 2 : 1;
 
-	if (rule->severity == ALLOW)
-		return 0;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(keys); i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct kgb_err why = KGB_ERR_INIT;
 		KGB_AUTO(buf)
 		struct kgb_buf text = KGB_BUF_INIT(sizeof(((struct kgb_finding *)0)->message));
@@ -213,9 +203,12 @@ static int load_rule(const struct loader *l, struct kgb_rule *rule)
 	rule->number = kgb_code_find(rule->code);
 	rule->contexts = 1; /* the host, unless the rule names contexts */
 	const enum kgb_status status = kgb_code_status(rule->number);
-	if (rule->severity != ALLOW && status != KGB_STATUS_REFUSED)
+	if (rule->number == KGB_CODE_NONE
+		    ? !kgb_str_starts(rule->code, "ok.")
+		    : status != KGB_STATUS_REFUSED && status != KGB_STATUS_NONE)
 		return fail_rule(l, "code",
-				 "is not a code in docs/codes.md that leads to 'refused'");
+				 "does not begin with 'ok.', and is no code in docs/codes.md that "
+				 "leads to 'refused' or decides nothing");
 	if ((rule->context.n > 0 &&
 	     make_bits(l, "context", &rule->context, context_names, &rule->contexts) < 0) ||
 	    make_bits(l, "kind", &rule->kind, kind_names, &rule->kinds) < 0 ||
@@ -238,9 +231,9 @@ static int load_policy(struct kgb_l1 *l1, const struct kgb_yaml *doc, struct kgb
 
 	if (kgb_decode(policy_table, doc, doc->root, &raw, &l1->arena, err) < 0)
 		return -1;
-	if (strcmp(raw.schema, "kgb.l1/1") != 0)
+	if (strcmp(raw.schema, "kgb.l1/2") != 0)
 		return kgb_yaml_fail(doc, kgb_json_get(doc->root, "schema"), err,
-				     "schema: '%.40s' is not kgb.l1/1", raw.schema);
+				     "schema: '%.40s' is not kgb.l1/2", raw.schema);
 	if (raw.rules.n == 0)
 		return kgb_yaml_fail(doc, kgb_json_get(doc->root, "rules"), err, "rules: is empty");
 	const cJSON *list = kgb_json_get(doc->root, "rules");
@@ -302,9 +295,9 @@ int kgb_fact__context(const char *name)
 	return name_index(context_names, name);
 }
 
-bool kgb_rule__is_first(const struct kgb_rule *rule)
+bool kgb_rule__refuses(const struct kgb_rule *rule)
 {
-	return rule->severity == REFUSE;
+	return kgb_code_status(rule->number) == KGB_STATUS_REFUSED;
 }
 
 /* -1: the match hit a limit, which counts as a hit of the rule and never of an exception. */
@@ -330,7 +323,7 @@ static bool rule_applies(const struct kgb_l1 *l1, const struct kgb_rule *rule,
 		return false;
 	if (rule->match) {
 		int rc = matches(l1, rule->match_code, fact->name);
-		if (rc == 0 || (rc < 0 && rule->severity == ALLOW))
+		if (rc == 0 || (rc < 0 && rule->number == KGB_CODE_NONE))
 			return false;
 	}
 	if (rule->base_match && matches(l1, rule->base_code, fact->on) == 0)
@@ -340,17 +333,13 @@ static bool rule_applies(const struct kgb_l1 *l1, const struct kgb_rule *rule,
 	return !(rule->allow_match && matches(l1, rule->allow_code, fact->name) == 1);
 }
 
-const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_spec *spec,
-				    const struct kgb_fact *fact)
+const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact)
 {
 	const struct kgb_rule *rule = l1->rules, *end = rule + l1->n_rules;
 
 	while (rule < end && !rule_applies(l1, rule, fact))
 		rule++;
-	if (rule == end || rule->severity == ALLOW ||
-	    (rule->launches == FIXED && spec->launches == KGB_LAUNCHES_BY_DATA))
-		return NULL;
-	return rule;
+	return rule == end || rule->number == KGB_CODE_NONE ? NULL : rule;
 }
 
 static void render(char *out, size_t size, const char *tmpl, const struct placeholders *values)
@@ -369,11 +358,7 @@ void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 	KGB_AUTO(free) char *on = kgb_xasprintf("%.80s", fact->on);
 	struct placeholders values = {name, function, on};
 
-	*out = (struct kgb_finding){
-		.code = rule->number,
-		.stage = kgb_str_starts(rule->code, "contract.") ? "contract" : "l1",
-		.line = fact->line,
-	};
+	*out = (struct kgb_finding){.code = rule->number, .stage = "l1", .line = fact->line};
 	render(out->message, sizeof(out->message), rule->message, &values);
-	render(out->hint, sizeof(out->hint), rule->hint, &values);
+	render(out->hint, sizeof(out->hint), rule->hint ? rule->hint : "", &values);
 }

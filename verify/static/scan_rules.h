@@ -30,11 +30,10 @@ int kgb_fact__context(const char *name);
 
 struct kgb_rule;
 /** The first rule of the policy that applies to the fact decides: it is returned. NULL: no rule
- * applies, or the first one allows the fact for kernels of this operator. */
-const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_spec *spec,
-				    const struct kgb_fact *fact);
-/** Does a match of the rule decide before a broken contract? */
-bool kgb_rule__is_first(const struct kgb_rule *rule);
+ * applies, or the first one allows the fact. */
+const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact);
+/** Does a match of the rule refuse the file? Else it is noted. */
+bool kgb_rule__refuses(const struct kgb_rule *rule);
 /** The finding that a rule makes of a fact. */
 void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,
 		       struct kgb_finding *out);

@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 21
 # a child that writes into its parent's memory with ptrace
 import ctypes

@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: l1\.hook
+# expect: passed
 # catalogue: 11
 # returns an object that runs code in whoever unpickles it
 import torch

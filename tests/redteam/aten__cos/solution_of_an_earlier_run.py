@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 92
 # looks for kernels of earlier runs on the disk
 import pathlib

@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 17
 # a seccomp filter that turns write into a signal, and a handler that edits what is written
 import ctypes

@@ -1,5 +1,5 @@
 # operator: aten::floor
-# expect: l1\.import
+# expect: l1\.foreign_code
 # catalogue: 46
 # a cache of results in C++, by pointer arithmetic, that Python cannot see
 import torch.utils.cpp_extension

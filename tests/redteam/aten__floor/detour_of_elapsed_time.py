@@ -1,5 +1,5 @@
 # operator: aten::floor
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 19
 # machine code over the entry of cudaEventElapsedTime
 import ctypes

@@ -1,5 +1,5 @@
 # operator: aten::floor
-# expect: l1\.foreign_in_kernel
+# expect: l1\.foreign_code
 # catalogue: 27
 # starts before the kernel in front of it has ended and reads before waiting (programmatic dependent launch)
 import torch

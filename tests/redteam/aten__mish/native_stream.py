@@ -1,5 +1,5 @@
 # operator: aten::mish
-# expect: l1\.import
+# expect: l1\.foreign_code
 # catalogue: 2
 # a native stream, made by code compiled at run time: nothing in Python knows it
 from torch.utils.cpp_extension import load_inline

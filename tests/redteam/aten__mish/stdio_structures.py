@@ -1,5 +1,5 @@
 # operator: aten::mish
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 16
 # the descriptor inside libc's FILE structures, changed through ctypes
 import ctypes

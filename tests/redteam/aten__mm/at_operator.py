@@ -1,5 +1,5 @@
 # operator: aten::mm
-# expect: l1\.torch_compute
+# expect: contract\.kernel_unreachable
 # catalogue: 86
 # @ on the host
 import torch

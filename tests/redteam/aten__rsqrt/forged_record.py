@@ -1,5 +1,5 @@
 # operator: aten::rsqrt
-# expect: l1\.import
+# expect: contract\.kernel_unreachable
 # catalogue: 13
 # writes a record of success to every open descriptor and ends the process
 import os

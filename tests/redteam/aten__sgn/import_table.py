@@ -1,5 +1,5 @@
 # operator: aten::sgn
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 20
 # another function in the table through which torch calls the CUDA runtime
 import ctypes

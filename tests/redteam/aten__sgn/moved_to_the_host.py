@@ -1,5 +1,5 @@
 # operator: aten::sgn
-# expect: l1\.host_data
+# expect: l1\.torch_compute
 # catalogue: 86
 # computes on the CPU and moves the result back
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.pointer
+# expect: verify\.host_dependent
 # catalogue: 41
 # the remainder of an address by 4096
 import torch

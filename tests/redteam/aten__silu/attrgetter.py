@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.obfuscation
+# expect: cheat\.torch_compute
 # catalogue: 93
 # operator.attrgetter
 import operator

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.host_data
+# expect: verify\.alias
 # catalogue: 43
 # results by a sample of the content
 import torch

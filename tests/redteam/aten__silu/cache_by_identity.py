@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.identity
+# expect: verify\.alias
 # catalogue: 40
 # results by object
 import torch

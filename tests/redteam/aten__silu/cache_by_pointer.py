@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.pointer
+# expect: verify\.alias
 # catalogue: 41
 # results by address
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.pointer
+# expect: verify\.alias
 # catalogue: 42
 # results by version counter
 import torch

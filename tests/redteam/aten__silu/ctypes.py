@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 22, 86
 # native code
 import ctypes

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.name
+# expect: cheat\.torch_compute
 # catalogue: 93
 # singledispatch evaluates annotations that are strings
 import functools

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.import
+# expect: verify\.alias
 # catalogue: 53
 # the garbage collector's list
 import gc

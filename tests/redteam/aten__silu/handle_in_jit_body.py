@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.interpreter
+# expect: verify\.exception
 # catalogue: 88
 # NumPy behind the interpreter's handle
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 4, 93
 # a module that reaches the process under another name, in a function
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.introspection|l1\.undefined_name
+# expect: verify\.exception
 # catalogue: 93
 # names that Triton's interpreter leaves in the candidate's module
 import math

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.host_data
+# expect: verify\.host_dependent
 # catalogue: 86
 # item() for every element
 import math

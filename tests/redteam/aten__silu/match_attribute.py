@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.host_data
+# expect: verify\.host_dependent
 # catalogue: 87, 93
 # a class pattern reads an attribute without naming it as one
 import math

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dunder
+# expect: verify\.exception
 # catalogue: 53, 93
 # a class pattern reads __builtins__ of a function, and the log of the runner is paused
 import math

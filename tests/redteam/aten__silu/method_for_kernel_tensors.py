@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dynamic_attribute
+# expect: verify\.exception
 # catalogue: 88
 # functools.wraps gives Triton's tensors another method
 import functools

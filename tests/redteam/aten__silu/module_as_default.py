@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.module_escape
+# expect: l1\.torch_compute
 # catalogue: 47, 93
 # the module as a default argument
 import torch

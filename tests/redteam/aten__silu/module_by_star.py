@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.module_escape
+# expect: l1\.torch_compute
 # catalogue: 93
 # the module taken apart with a star
 import torch

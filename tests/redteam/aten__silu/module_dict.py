@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.(introspection|dunder)
+# expect: l1\.torch_compute
 # catalogue: 93
 # the module's namespace
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dunder
+# expect: verify\.exception
 # catalogue: 88
 # a named tuple whose operator is written in C
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 95
 # the network
 import socket

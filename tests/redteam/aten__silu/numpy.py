@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.\w+
+# expect: l1\.library_compute
 # catalogue: 86
 # NumPy
 import numpy as np

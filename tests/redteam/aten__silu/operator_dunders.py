@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.(dunder|torch_compute)
+# expect: l1\.torch_compute
 # catalogue: 86
 # operators by their methods
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.name
+# expect: verify\.out_of_bounds
 # catalogue: 88
 # what a kernel prints goes to a list of the host's
 import math

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.name
+# expect: verify\.exception
 # catalogue: 53, 93
 # sys through a standard module
 import contextlib

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.\w+
+# expect: passed
 # catalogue: 86, 93
 # a function that only a registry of a decorator mentions reads the environment
 import os

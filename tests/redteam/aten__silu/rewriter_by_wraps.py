@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dynamic_attribute
+# expect: verify\.mismatch
 # catalogue: 88
 # functools.wraps writes attributes of a kernel
 import math

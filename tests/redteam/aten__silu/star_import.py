@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.star_import
+# expect: cheat\.torch_compute
 # catalogue: 93
 # names from nowhere
 from torch import *

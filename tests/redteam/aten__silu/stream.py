@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.stream
+# expect: verify\.exception
 # catalogue: 1
 # another CUDA stream
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.import
+# expect: l1\.system
 # catalogue: 4, 95
 # another program
 import subprocess

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.exit
+# expect: verify\.exit
 # catalogue: 65
 # SystemExit(0)
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.import
+# expect: verify\.exception
 # catalogue: 3, 14
 # the work is done later by a thread
 import threading

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.torch_in_kernel
+# expect: verify\.exception
 # catalogue: 88
 # the interpreter would run torch inside a kernel
 import torch

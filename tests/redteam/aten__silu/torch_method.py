@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.torch_compute
+# expect: contract\.no_kernel
 # catalogue: 86
 # plain torch by a method, no Triton at all
 import torch

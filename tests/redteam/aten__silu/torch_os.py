@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.foreign_code
+# expect: l1\.torch_compute
 # catalogue: 65, 93
 # os through torch
 import torch

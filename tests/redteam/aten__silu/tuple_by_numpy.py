@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dunder
+# expect: verify\.exception
 # catalogue: 88
 # a tuple of Triton's own that holds a number whose operator leads to NumPy
 import torch

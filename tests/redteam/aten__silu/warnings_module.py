@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.introspection
+# expect: verify\.exception
 # catalogue: 53, 93
 # the warnings module keeps itself, and sys
 import warnings

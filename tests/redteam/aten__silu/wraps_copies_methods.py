@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.(torch_compute|dynamic_attribute)
+# expect: l1\.torch_compute
 # catalogue: 86, 93
 # functools.wraps copies methods of a tensor onto a function, on which they are called
 import functools

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dynamic_attribute
+# expect: passed
 # catalogue: 86, 93
 # functools.wraps is told by way of a partial what to copy
 import functools

@@ -13,7 +13,8 @@ def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
     m = i < n
     left = n
     while left > 0:
-        left = left * 2 + 1
+        left = left | 1
+    m = m & (left > 0)
     tl.store(out + i, tl.load(x + i, mask=m) + alpha * tl.load(y + i, mask=m), mask=m)
 
 

@@ -1,5 +1,5 @@
 # operator: vllm13::rms_norm
-# expect: l1\.(import|library_compute)
+# expect: l1\.library_compute
 # catalogue: 86
 # calls the operator that it should replace
 import torch

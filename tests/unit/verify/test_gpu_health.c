@@ -154,24 +154,15 @@ static void test_crashes_call_for_a_test_and_wrong_results_do_not(KGB_UNUSED voi
 		enum kgb_code code;
 		bool due;
 	} cases[] = {
-		{KGB_CODE_VERIFY_CRASH, true},
-		{KGB_CODE_VERIFY_TIMEOUT, true},
-		{KGB_CODE_VERIFY_OOM, true},
-		{KGB_CODE_VERIFY_EXIT, true},
-		{KGB_CODE_VERIFY_PROTOCOL, true},
-		{KGB_CODE_VERIFY_RECORD, true},
-		{KGB_CODE_VERIFY_OUT_OF_BOUNDS, true},
-		{KGB_CODE_INFRA_CORRECTNESS, true},
-		{KGB_CODE_INFRA_TIMING, true},
-		{KGB_CODE_INFRA_GPU_BUSY, false},
-		{KGB_CODE_INFRA_GPU_LEASE, false},
-		{KGB_CODE_VERIFY_DEVICE_EXCEPTION, true},
-		{KGB_CODE_VERIFY_EXCEPTION, false},
-		{KGB_CODE_VERIFY_MISMATCH, false},
-		{KGB_CODE_CHEAT_GHOST, false},
-		{KGB_CODE_VERIFY_DTYPE, false},
-		{KGB_CODE_L1_NAME, false},
-		{KGB_CODE_NONE, false},
+		{KGB_CODE_VERIFY_CRASH, true},         {KGB_CODE_VERIFY_TIMEOUT, true},
+		{KGB_CODE_VERIFY_OOM, true},           {KGB_CODE_VERIFY_EXIT, true},
+		{KGB_CODE_VERIFY_PROTOCOL, true},      {KGB_CODE_VERIFY_RECORD, true},
+		{KGB_CODE_VERIFY_OUT_OF_BOUNDS, true}, {KGB_CODE_INFRA_CORRECTNESS, true},
+		{KGB_CODE_INFRA_TIMING, true},         {KGB_CODE_INFRA_GPU_BUSY, false},
+		{KGB_CODE_INFRA_GPU_LEASE, false},     {KGB_CODE_VERIFY_DEVICE_EXCEPTION, true},
+		{KGB_CODE_VERIFY_EXCEPTION, false},    {KGB_CODE_VERIFY_MISMATCH, false},
+		{KGB_CODE_CHEAT_GHOST, false},         {KGB_CODE_VERIFY_DTYPE, false},
+		{KGB_CODE_L1_TORCH_COMPUTE, false},    {KGB_CODE_NONE, false},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++)

@@ -74,43 +74,38 @@ test_a_file_of_exactly_the_cap_is_taken_and_one_byte_more_is_not(KGB_UNUSED void
 
 /* ---- policies ---- */
 
-#define HEAD "schema: kgb.l1/1\nrules:\n"
-#define RULE "  - {code: l1.io, severity: refuse, kind: [name], message: m, hint: h, reason: r"
+#define HEAD "schema: kgb.l1/2\nrules:\n"
+#define RULE "  - {code: l1.io, kind: [name], message: m, hint: h, reason: r"
 
 static const struct {
 	const char *text;
 	const char *message;
 } policy_cases[] = {
 	{HEAD RULE "}\n", NULL},
-	{"schema: kgb.l1/2\nrules:\n" RULE "}\n", "schema: 'kgb.l1/2' is not kgb.l1/1"},
-	{"schema: kgb.l1/1\nrules: []\n", "rules: is empty"},
+	{"schema: kgb.l1/1\nrules:\n" RULE "}\n", "schema: 'kgb.l1/1' is not kgb.l1/2"},
+	{"schema: kgb.l1/2\nrules: []\n", "rules: is empty"},
 	{HEAD RULE ", mach: a}\n", "match"},
 	{HEAD RULE ", match: '('}\n",
 	 "rule 'l1.io': match: at character 1: missing closing parenthesis"},
 	{HEAD RULE ", allow_match: '[z-a]'}\n", "allow_match: at character"},
 	{HEAD RULE ", context: [kernal]}\n",
 	 "context: 'kernal' is not known; did you mean 'kernel'?"},
-	{HEAD "  - {code: l1.io, severity: refuse, kind: [nam], message: m, hint: h, reason: r}\n",
+	{HEAD "  - {code: l1.io, kind: [nam], message: m, hint: h, reason: r}\n",
 	 "kind: 'nam' is not known"},
-	{HEAD "  - {code: l1.io, severity: refuse, kind: [], message: m, hint: h, reason: r}\n",
-	 "kind: is empty"},
-	{HEAD
-	 "  - {code: verify.mismatch, severity: refuse, kind: [name], message: m, hint: h, reason: r}\n",
-	 "leads to 'refused'"},
-	{HEAD
-	 "  - {code: cheat.ghost, severity: refuse_last, kind: [name], message: m, hint: h, reason: r}\n",
-	 "leads to 'refused'"},
-	{HEAD "  - {code: l1.io, severity: cheat, kind: [name], message: m, hint: h, reason: r}\n",
-	 "severity: 'cheat' is not"},
-	{HEAD "  - {code: l1.x, severity: refuse, kind: [name], message: m, hint: h, reason: r}\n",
-	 "leads to 'refused'"},
-	{HEAD "  - {code: l1.io, severity: refuse, kind: [name], hint: h, reason: r}\n",
-	 "message: is missing"},
-	{HEAD
-	 "  - {code: l1.io, severity: refuse, kind: [name], message: '{{nam}}', hint: h, reason: r}\n",
-	 "nam"},
-	{HEAD "  - {code: l1.io, severity: refuse, kind: [name], message: m, hint: h}\n", "reason"},
-	{HEAD "  - {code: ok.x, severity: allow, kind: [name], reason: r}\n", NULL},
+	{HEAD "  - {code: l1.io, kind: [], message: m, hint: h, reason: r}\n", "kind: is empty"},
+	{HEAD "  - {code: verify.mismatch, kind: [name], message: m, hint: h, reason: r}\n",
+	 "leads to 'refused' or decides nothing"},
+	{HEAD "  - {code: cheat.ghost, kind: [name], message: m, hint: h, reason: r}\n",
+	 "leads to 'refused' or decides nothing"},
+	{HEAD "  - {code: l1.x, kind: [name], message: m, hint: h, reason: r}\n",
+	 "leads to 'refused' or decides nothing"},
+	{HEAD "  - {code: l1.io, kind: [name], hint: h, reason: r}\n", "message: is missing"},
+	{HEAD "  - {code: l1.io, kind: [name], message: m, reason: r}\n", "hint: is missing"},
+	{HEAD "  - {code: l1.patch, kind: [name], message: m, reason: r}\n", NULL},
+	{HEAD "  - {code: l1.patch, kind: [name], reason: r}\n", "message: is missing"},
+	{HEAD "  - {code: l1.io, kind: [name], message: '{{nam}}', hint: h, reason: r}\n", "nam"},
+	{HEAD "  - {code: l1.io, kind: [name], message: m, hint: h}\n", "reason"},
+	{HEAD "  - {code: ok.x, kind: [name], reason: r}\n", NULL},
 };
 
 static int load_text(const char *text, struct kgb_l1 **out, struct kgb_err *err)
@@ -178,6 +173,8 @@ static struct kgb_interface interfaces[] = {
 	"\",\"use\":\"" use "\",\"on\":\"" on "\",\"owner\":\"" owner "\",\"fn\":\"" owner "\"}"
 #define HOST(line, kind, name, use, on) FACT(line, kind, name, use, on, "host", "toy")
 
+static struct kgb_notes notes; /* of the last scan */
+
 static int scan_text(struct kgb_l1 *l1, enum kgb_triton_rule triton, const char *text,
 		     struct kgb_finding *out, struct kgb_err *err)
 {
@@ -188,7 +185,7 @@ static int scan_text(struct kgb_l1 *l1, enum kgb_triton_rule triton, const char 
 	struct kgb_err why = KGB_ERR_INIT;
 	memset(out, 0, sizeof(*out));
 	assert_ok(kgb_json_parse(text, strlen(text), &facts, &why), why);
-	return kgb_scan_facts(l1, &spec, facts, out, err);
+	return kgb_scan_facts(l1, &spec, facts, &notes, out, err);
 }
 
 static int scan_parts(struct kgb_l1 *l1, const char *bindings, const char *module_refs,
@@ -207,19 +204,21 @@ static int scan_parts(struct kgb_l1 *l1, const char *bindings, const char *modul
 	return rc;
 }
 
-/* The whole code, "" for clean. */
+/* The whole code, that of the first note when nothing is refused, "" for clean. */
 static void expect(struct kgb_l1 *l1, const char *bindings, const char *facts, const char *code,
 		   const char *part)
 {
 	struct kgb_finding finding;
+	const enum kgb_code wanted = kgb_code_find(code);
 	int rc = scan_parts(l1, bindings, "", KERNELS, facts, &finding);
-	if (rc != (*code != '\0') || (rc && !kgb_str_eq(kgb_code_name(finding.code), code)))
+	if (rc == 0 && notes.n > 0)
+		finding = notes.items[0];
+	if (finding.code != wanted || (rc == 1) != (kgb_code_status(wanted) == KGB_STATUS_REFUSED))
 		fail_msg("%s: %s %s (expected '%s')", facts,
-			 rc ? kgb_code_name(finding.code) : "clean", finding.message, code);
-	if (rc && part)
+			 finding.code ? kgb_code_name(finding.code) : "clean", finding.message,
+			 code);
+	if (part)
 		assert_contains(finding.message, part);
-	if (rc)
-		assert_int_equal(kgb_code_status(finding.code), KGB_STATUS_REFUSED);
 }
 
 static int load_policy(void **state)
@@ -241,43 +240,43 @@ static const struct {
 } fact_cases[] = {
 	{HOST("1", "import", "torch", "import", ""), ""},
 	{HOST("1", "import", "torch.nn.functional", "import", ""), ""},
-	{HOST("1", "import", "torch.utils.cpp_extension", "import", ""), "l1.import"},
-	{HOST("1", "import", "torch", "star", ""), "l1.star_import"},
-	{HOST("1", "import", "ctypes", "import", ""), "l1.import"},
-	{HOST("1", "import", "ctypes.util", "from", ""), "l1.import"},
+	{HOST("1", "import", "torch.utils.cpp_extension", "import", ""), ""},
+	{HOST("1", "import", "torch", "star", ""), ""},
+	{HOST("1", "import", "ctypes", "import", ""), ""},
+	{HOST("1", "import", "ctypes.util", "from", ""), ""},
 	{HOST("1", "import", "ctypes", "unused", ""), ""},
 	{HOST("1", "import", "ctypes.util", "unused", ""), ""},
 	{HOST("1", "import", "numpy", "unused", ""), ""},
-	{HOST("1", "import", "_ctypes", "unused", ""), "l1.import"},
-	{HOST("1", "import", "flag_gems", "unused", ""), "l1.import"},
-	{HOST("1", "import", "antigravity", "unused", ""), "l1.import"},
-	{HOST("1", "import", "torch.utils.cpp_extension", "unused", ""), "l1.import"},
-	{HOST("1", "import", "torch.library", "import", ""), "l1.import"},
-	{HOST("1", "import", "torch._dynamo", "import", ""), "l1.import"},
-	{HOST("1", "import", "torch._inductor", "import", ""), "l1.import"},
-	{HOST("1", "import", "triton.experimental.gluon", "import", ""), "l1.import"},
+	{HOST("1", "import", "_ctypes", "unused", ""), ""},
+	{HOST("1", "import", "flag_gems", "unused", ""), ""},
+	{HOST("1", "import", "antigravity", "unused", ""), ""},
+	{HOST("1", "import", "torch.utils.cpp_extension", "unused", ""), ""},
+	{HOST("1", "import", "torch.library", "import", ""), ""},
+	{HOST("1", "import", "torch._dynamo", "import", ""), ""},
+	{HOST("1", "import", "torch._inductor", "import", ""), ""},
+	{HOST("1", "import", "triton.experimental.gluon", "import", ""), ""},
 	{HOST("1", "import", "logging", "import", ""), ""},
-	{HOST("1", "import", "json", "import", ""), "l1.import"},
+	{HOST("1", "import", "json", "import", ""), ""},
 	{HOST("1", "import", "json", "unused", ""), ""},
 	{HOST("1", "name", "os.environ", "unused", ""), ""},
 	{HOST("1", "name", "torch.sum", "unused", ""), ""},
 	{HOST("1", "name", "torch._inductor", "unused", ""), "l1.torch_compile"},
-	{HOST("1", "name", "ctypes.memmove", "call", ""), "l1.import"},
-	{HOST("1", "name", "sys", "load", ""), "l1.import"},
-	{HOST("1", "name", "sys.modules[]", "load", ""), "l1.import"},
+	{HOST("1", "name", "ctypes.memmove", "call", ""), "l1.system"},
+	{HOST("1", "name", "sys", "load", ""), ""},
+	{HOST("1", "name", "sys.modules[]", "load", ""), ""},
 	{HOST("1", "name", "sys.maxsize", "load", ""), ""},
 	{HOST("1", "name", "os.environ", "import", ""), "l1.environment"},
-	{HOST("1", "name", "os._exit", "call", ""), "l1.import"},
+	{HOST("1", "name", "os._exit", "call", ""), "l1.system"},
 	{HOST("1", "name", "osmium.environ", "call", ""), ""},
 	{HOST("1", "name", "logging.getLogger", "call", ""), ""},
-	{HOST("1", "name", "logging.FileHandler", "call", ""), "l1.name"},
-	{HOST("1", "name", "logging.sys.modules", "load", ""), "l1.name"},
-	{HOST("1", "name", "logging", "load", ""), "l1.module_escape"},
-	{HOST("1", "import", "osmium", "import", ""), "l1.import"}, /* begins like os, is not os */
-	{HOST("1", "import", ".other", "relative", ""), "l1.import"},
+	{HOST("1", "name", "logging.FileHandler", "call", ""), ""},
+	{HOST("1", "name", "logging.sys.modules", "load", ""), ""},
+	{HOST("1", "name", "logging", "load", ""), ""},
+	{HOST("1", "import", "osmium", "import", ""), ""}, /* begins like os, is not os */
+	{HOST("1", "import", ".other", "relative", ""), ""},
 	{HOST("1", "name", "torch", "import", ""), ""},
 	{HOST("1", "name", "torch", "alias", ""), ""},
-	{HOST("1", "name", "torch", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "torch", "load", ""), "l1.dynamic_attribute"},
 	{HOST("1", "name", "torch.sum", "load", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.sum", "import", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.sum", "has", ""), ""},
@@ -287,48 +286,45 @@ static const struct {
 	{HOST("1", "name", "torch.empty_like", "call", ""), ""},
 	{HOST("1", "name", "torch.float32.itemsize", "load", ""), ""},
 	{HOST("1", "name", "torch.__version__.split", "call", ""), ""},
-	{HOST("1", "name", "torch.float32.__class__", "load", ""), "l1.introspection"},
+	{HOST("1", "name", "torch.float32.__class__", "load", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch._C._cuda_getDeviceCount", "call", ""), "l1.foreign_code"},
 	{HOST("1", "name", "torch.cuda.Stream", "call", ""), "l1.stream"},
 	{HOST("1", "name", "torch.cuda.device", "call", ""), ""},
 	{HOST("1", "name", "torch.compile", "decorator", ""), "l1.torch_compile"},
-	{HOST("1", "name", "torch.compiler.disable", "decorator", ""), "l1.torch_name"},
-	{HOST("1", "name", "torch._dynamo.disable", "decorator", ""), "l1.torch_name"},
+	{HOST("1", "name", "torch.compiler.disable", "decorator", ""), ""},
+	{HOST("1", "name", "torch._dynamo.disable", "decorator", ""), ""},
 	{HOST("1", "name", "torch._dynamo.optimize", "decorator", ""), "l1.torch_compile"},
 	{HOST("1", "name", "torch.jit.script", "decorator", ""), "l1.torch_compile"},
-	{HOST("1", "name", "torch.library.custom_op", "call", ""), "l1.torch_name"},
-	{HOST("1", "name", "torch.library.Library", "call", ""), "l1.foreign_code"},
-	{HOST("1", "name", "torch.nn.Parameter", "call", ""), "l1.torch_name"},
-	{HOST("1", "name", "torch._prims_common.elementwise_dtypes", "import", ""),
-	 "l1.torch_name"},
-	{HOST("1", "name", "torch._prims_common.sys", "load", ""), "l1.foreign_code"},
+	{HOST("1", "name", "torch.library.custom_op", "call", ""), ""},
+	{HOST("1", "name", "torch.library.Library", "call", ""), ""},
+	{HOST("1", "name", "torch.nn.Parameter", "call", ""), ""},
+	{HOST("1", "name", "torch._prims_common.elementwise_dtypes", "import", ""), ""},
+	{HOST("1", "name", "torch._prims_common.sys", "load", ""), "l1.torch_compute"},
 	{HOST("1", "import", "torch._prims_common", "import", ""), ""},
 	{HOST("1", "name", "torch._prims_common", "import", ""), ""},
-	{HOST("1", "name", "torch._prims_common", "load", ""), "l1.torch_name"},
+	{HOST("1", "name", "torch._prims_common", "load", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch._prims_common.is_integer_dtype", "call", ""), ""},
 	{HOST("1", "import", "triton.language.standard", "import", ""), ""},
 	{HOST("1", "name", "triton.language.standard", "import", ""), ""},
-	{HOST("1", "name", "triton.language.standard", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "triton.language.standard", "load", ""), ""},
 	{HOST("1", "name", "triton.language.standard.zeros_like", "import", ""), ""},
 	{FACT("1", "name", "triton.language.standard.zeros_like", "call", "", "kernel", "kernel"),
 	 ""},
-	{HOST("1", "name", "triton.language.standard.core", "load", ""), "l1.triton_internals"},
-	{HOST("1", "name", "triton.language.standard.math", "load", ""), "l1.triton_internals"},
-	{FACT("1", "name", "triton.language.standard.core", "load", "", "kernel", "kernel"),
-	 "l1.foreign_in_kernel"},
+	{HOST("1", "name", "triton.language.standard.core", "load", ""), ""},
+	{HOST("1", "name", "triton.language.standard.math", "load", ""), ""},
+	{FACT("1", "name", "triton.language.standard.core", "load", "", "kernel", "kernel"), ""},
 	{HOST("1", "name", "torch.amp.custom_fwd", "decorator", ""), ""},
 	{HOST("1", "name", "torch.amp.autocast", "call", ""), "l1.torch_compute"},
-	{HOST("1", "name", "torch.amp", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "torch.amp", "load", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.ops.aten._to_copy", "call", ""), ""},
 	{HOST("1", "name", "torch.ops.aten._to_copy.default", "call", ""), ""},
 	{HOST("1", "name", "torch.ops.aten._to_copy.default.decompose", "call", ""),
 	 "l1.torch_compute"},
 	{HOST("1", "name", "torch.ops.aten.sum", "call", ""), "l1.torch_compute"},
-	{HOST("1", "name", "torch.ops.aten", "load", ""), "l1.module_escape"},
-	{HOST("1", "name", "torch._to_copy", "call", ""), "l1.foreign_code"},
+	{HOST("1", "name", "torch.ops.aten", "load", ""), "l1.dynamic_attribute"},
+	{HOST("1", "name", "torch._to_copy", "call", ""), "l1.torch_compute"},
 	{HOST("1", "name", "torch.set_num_threads", "call", ""), "l1.global_setting"},
-	{HOST("1", "name", "torch.backends.cuda.matmul.allow_tf32", "store", ""),
-	 "l1.global_setting"},
+	{HOST("1", "name", "torch.backends.cuda.matmul.allow_tf32", "store", ""), "l1.patch"},
 	{HOST("1", "name", "torch.add", "store", ""), "l1.patch"},
 	{HOST("1", "name", "triton.testing.do_bench", "store", ""), "l1.patch"},
 	{HOST("1", "name", "sys.modules", "store_item", ""), "l1.patch"},
@@ -338,25 +334,25 @@ static const struct {
 	{HOST("1", "builtin", "vars", "call", ""), "l1.introspection"},
 	{HOST("1", "builtin", "open", "call", ""), "l1.io"},
 	{HOST("1", "builtin", "getattr", "call", ""), ""},
-	{HOST("1", "builtin", "getattr", "load", ""), "l1.dynamic_attribute"},
-	{HOST("1", "builtin", "id", "call", ""), "l1.identity"},
-	{HOST("1", "builtin", "SystemExit", "call", ""), "l1.exit"},
+	{HOST("1", "builtin", "getattr", "load", ""), ""},
+	{HOST("1", "builtin", "id", "call", ""), ""},
+	{HOST("1", "builtin", "SystemExit", "call", ""), ""},
 	{HOST("1", "dynamic", "getattr", "call", "unknown"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "getattr", "call", "module:torch"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "getattr", "call", "module:triton.language"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "setattr", "call", "module:triton.language"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "functools.wraps", "call", "unknown"), "l1.dynamic_attribute"},
-	{HOST("1", "name", "functools.wraps", "load", ""), "l1.dynamic_attribute"},
+	{HOST("1", "name", "functools.wraps", "load", ""), ""},
 	{HOST("1", "name", "functools.wraps", "call", ""), ""},
 	{HOST("1", "dunder", "__name__", "load", ""), ""},
 	{HOST("1", "dunder", "__builtins__", "load", ""), "l1.dunder"},
-	{HOST("1", "dunder", "__file__", "load", ""), "l1.dunder"},
-	{HOST("1", "dunder", "__file__", "alias", ""), "l1.dunder"},
-	{HOST("1", "dunder", "__file__", "store", ""), "l1.dunder"},
+	{HOST("1", "dunder", "__file__", "load", ""), ""},
+	{HOST("1", "dunder", "__file__", "alias", ""), ""},
+	{HOST("1", "dunder", "__file__", "store", ""), ""},
 	{HOST("1", "attribute", "__init__", "call", "unknown"), ""},
 	{HOST("1", "attribute", "__dict__", "load", "self"), "l1.dunder"},
 	{HOST("1", "attribute", "__class__", "load", "unknown"), ""},
-	{HOST("1", "attribute", "__class__", "store", "unknown"), "l1.dunder"},
+	{HOST("1", "attribute", "__class__", "store", "unknown"), ""},
 	{HOST("1", "attribute", "gi_frame", "load", "unknown"), "l1.introspection"},
 	{HOST("1", "attribute", "data_ptr", "call", "unknown"), "l1.pointer"},
 	{HOST("1", "attribute", "tolist", "call", "tensor"), "l1.host_data"},
@@ -371,7 +367,7 @@ static const struct {
 	{HOST("1", "attribute", "sort", "call", "tensor"), "l1.torch_compute"},
 	{HOST("1", "attribute", "contiguous", "call", "tensor"), ""},
 	{HOST("1", "attribute", "copy_", "call", "tensor"), ""},
-	{HOST("1", "attribute", "to", "store", "unknown"), "l1.patch"},
+	{HOST("1", "attribute", "to", "store", "unknown"), ""},
 	{HOST("1", "attribute", "anything", "store", "tensor"), "l1.patch"},
 	{HOST("1", "attribute", "size", "store", "self"), ""},
 	{HOST("1", "operator", "@", "", "unknown"), "l1.torch_compute"},
@@ -381,63 +377,60 @@ static const struct {
 	{HOST("1", "operator", "+", "", "param:stranger"), ""},
 	{FACT("1", "operator", "+", "", "param:self", "host", "helper"), ""},
 	{HOST("1", "class", "A", "", "torch.autograd.Function"), ""},
-	{HOST("1", "class", "A", "", "B,torch.Tensor"), "l1.tensor_subclass"},
-	{HOST("1", "class", "A", "keyword", "metaclass"), "l1.hook"},
+	{HOST("1", "class", "A", "", "B,torch.Tensor"), "l1.hook"},
+	{HOST("1", "class", "A", "keyword", "metaclass"), ""},
 	{HOST("1", "def", "__torch_function__", "method", ""), "l1.hook"},
 	{HOST("1", "def", "__call__", "method", ""), ""},
 	{HOST("1", "jit_attr", "fn", "load", "kernel"), "l1.jit_internals"},
 	{HOST("1", "jit_attr", "run", "store", "kernel"), "l1.patch"},
-	{HOST("1", "jit_call", "kernel", "call", ""), "contract.jit_call"},
+	{HOST("1", "jit_call", "kernel", "call", ""), ""},
 	{HOST("1", "name", "os.environ.get", "call", ""), "l1.environment"},
-	{HOST("1", "name", "operator.attrgetter", "call", ""), "l1.obfuscation"},
+	{HOST("1", "name", "operator.attrgetter", "call", ""), "l1.dynamic_attribute"},
 	{HOST("1", "name", "operator.mul", "load", ""), ""},
-	{HOST("1", "name", "contextlib.sys.modules", "load", ""), "l1.name"},
+	{HOST("1", "name", "contextlib.sys.modules", "load", ""), ""},
 	{HOST("1", "name", "functools.lru_cache", "call", ""), ""},
-	{HOST("1", "name", "typing.get_type_hints", "call", ""), "l1.name"},
+	{HOST("1", "name", "typing.get_type_hints", "call", ""), ""},
 	{HOST("1", "name", "math.sqrt", "call", ""), ""},
 	{HOST("1", "name", "triton.language.float32", "load", ""), ""},
 	{HOST("1", "name", "triton.language.core.builtins", "load", ""), "l1.triton_internals"},
 	{HOST("1", "name", "triton.runtime.driver.active.get_current_target", "call", ""), ""},
 	{HOST("1", "name", "triton.compiler.compile", "call", ""), "l1.triton_internals"},
-	{HOST("1", "name", "triton.experimental.gluon.jit", "decorator", ""), "l1.triton_name"},
-	{HOST("1", "name", "triton.language.standard._log2", "import", ""), "l1.triton_name"},
-	{HOST("1", "name", "triton.language.standard.core.builtins", "load", ""),
+	{HOST("1", "name", "triton.experimental.gluon.jit", "decorator", ""),
 	 "l1.triton_internals"},
-	{HOST("1", "name", "triton.testing.do_bench", "call", ""), "l1.triton_name"},
-	{HOST("1", "name", "triton.language.random.core.builtins.eval", "call", ""),
-	 "l1.triton_name"},
-	{HOST("1", "name", "triton.language.extra.pkgutil.sys", "load", ""), "l1.triton_name"},
-	{HOST("1", "name", "triton.language.extra.libdevice.core", "load", ""), "l1.triton_name"},
-	{HOST("1", "name", "triton.language.extra", "load", ""), "l1.module_escape"},
+	{HOST("1", "name", "triton.language.standard._log2", "import", ""), ""},
+	{HOST("1", "name", "triton.language.standard.core.builtins", "load", ""), ""},
+	{HOST("1", "name", "triton.testing.do_bench", "call", ""), ""},
+	{HOST("1", "name", "triton.language.random.core.builtins.eval", "call", ""), ""},
+	{HOST("1", "name", "triton.language.extra.pkgutil.sys", "load", ""), ""},
+	{HOST("1", "name", "triton.language.extra.libdevice.core", "load", ""), ""},
+	{HOST("1", "name", "triton.language.extra", "load", ""), ""},
 	{HOST("1", "name", "triton.language", "alias", ""), ""},
 	{HOST("1", "name", "triton.language.math", "import", ""), ""},
 	{HOST("1", "name", "triton.language.math.exp2", "load", ""), ""},
 	{HOST("1", "name", "triton.language.PropagateNan.ALL", "load", ""), ""},
 	{HOST("1", "name", "triton.__version__", "load", ""), ""},
-	{HOST("1", "name", "typing.ForwardRef", "call", ""), "l1.name"},
-	{HOST("1", "name", "functools.singledispatch", "decorator", ""), "l1.name"},
-	{HOST("1", "attribute", "_module", "load", "unknown"), "l1.introspection"},
-	{HOST("1", "attribute", "sys", "load", "unknown"), "l1.introspection"},
-	{HOST("1", "dunder", "__name__", "store", ""), "l1.dunder"},
+	{HOST("1", "name", "typing.ForwardRef", "call", ""), ""},
+	{HOST("1", "name", "functools.singledispatch", "decorator", ""), ""},
+	{HOST("1", "attribute", "_module", "load", "unknown"), ""},
+	{HOST("1", "attribute", "sys", "load", "unknown"), ""},
+	{HOST("1", "dunder", "__name__", "store", ""), ""},
 	{HOST("1", "dunder", "__all__", "store", ""), ""},
 	{HOST("1", "builtin", "license", "call", ""), "l1.io"},
-	{FACT("1", "name", "triton.language.random.core", "load", "", "kernel", "kernel"),
-	 "l1.foreign_in_kernel"},
+	{FACT("1", "name", "triton.language.random.core", "load", "", "kernel", "kernel"), ""},
 	{HOST("1", "state", "CACHE", "", ""), ""},
 	{HOST("1", "string", "looks like code", "", ""), ""},
 	{HOST("1", "try", "try", "", ""), ""},
 	{FACT("1", "name", "torch.sum", "load", "", "annotation", "toy"), ""},
-	{FACT("1", "name", "torch.float32", "load", "", "kernel", "kernel"), "l1.torch_in_kernel"},
+	{FACT("1", "name", "torch.float32", "load", "", "kernel", "kernel"), ""},
 	{FACT("1", "name", "triton.language.load", "call", "", "kernel", "kernel"), ""},
 	{FACT("1", "name", "triton.language.extra.cuda.libdevice.tanh", "call", "", "kernel",
 	      "kernel"),
 	 ""},
-	{FACT("1", "name", "numpy.add", "call", "", "kernel", "kernel"), "l1.foreign_in_kernel"},
+	{FACT("1", "name", "numpy.add", "call", "", "kernel", "kernel"), ""},
 	{FACT("1", "attribute", "sum", "call", "unknown", "kernel", "kernel"), ""},
-	{FACT("1", "attribute", "handle", "load", "unknown", "kernel", "kernel"), "l1.interpreter"},
-	{FACT("1", "kernel_syntax", "try", "", "", "kernel", "kernel"), "contract.kernel_syntax"},
-	{FACT("1", "kernel_call", "helper", "call", "", "kernel", "kernel"),
-	 "contract.kernel_calls_host"},
+	{FACT("1", "attribute", "handle", "load", "unknown", "kernel", "kernel"), ""},
+	{FACT("1", "kernel_syntax", "try", "", "", "kernel", "kernel"), ""},
+	{FACT("1", "kernel_call", "helper", "call", "", "kernel", "kernel"), ""},
 };
 
 static void test_every_rule_catches_its_cheat_and_spares_its_neighbour(void **state)
@@ -446,20 +439,33 @@ static void test_every_rule_catches_its_cheat_and_spares_its_neighbour(void **st
 		expect(*state, GOOD, fact_cases[i].fact, fact_cases[i].code, NULL);
 }
 
-static void test_a_cheat_decides_before_everything_else_and_the_first_one_does(void **state)
+static void test_the_first_refusal_decides_behind_the_contract(void **state)
 {
 	expect(*state, GOOD,
-	       HOST("2", "import", "json", "import",
-		    "") "," HOST("9", "name", "torch.sum", "call",
-				 "") "," HOST("5", "builtin", "exec", "call",
-					      "") "," HOST("5", "builtin", "open", "call", ""),
+	       HOST("9", "name", "torch.sum", "call", "") "," HOST("5", "builtin", "exec", "call",
+								   "") "," HOST("5", "builtin",
+										"open", "call", ""),
 	       "l1.dynamic_code", "'exec'");
-	/* a cheat before a missing entry, a missing entry before an import that is only not on the
-	 * list */
-	expect(*state, TOY "," REST, HOST("9", "name", "torch.sum", "call", ""), "l1.torch_compute",
-	       NULL);
-	expect(*state, TOY "," REST, HOST("1", "import", "json", "import", ""),
+	expect(*state, TOY "," REST, HOST("9", "name", "torch.sum", "call", ""),
 	       "contract.missing_entry", "toy_out");
+}
+
+static void test_what_decides_nothing_is_noted_beside_a_refusal_too(void **state)
+{
+	KGB_AUTO(buf) struct kgb_buf facts = KGB_BUF_INIT(0);
+	struct kgb_finding finding;
+
+	kgb_buf_addf(&facts, "%s", HOST("3", "builtin", "open", "call", ""));
+	for (int i = 0; i < KGB_NOTES_MAX + 4; i++)
+		kgb_buf_addf(&facts, ",%s", HOST("4", "name", "torch.add", "store", ""));
+	assert_int_equal(scan_parts(*state, GOOD, "", KERNELS, facts.ptr, &finding), 1);
+	assert_int_equal(finding.code, KGB_CODE_L1_IO);
+	assert_int_equal(notes.n, KGB_NOTES_MAX);
+	assert_int_equal(notes.n_seen, KGB_NOTES_MAX + 4);
+	assert_int_equal(notes.items[0].code, KGB_CODE_L1_PATCH);
+	assert_int_equal(notes.items[0].line, 4);
+	assert_int_equal(scan_parts(*state, GOOD, "", KERNELS, "", &finding), 0);
+	assert_int_equal(notes.n_seen, 0);
 }
 
 static void test_code_that_cannot_run_is_not_judged(void **state)
@@ -657,14 +663,8 @@ static void test_a_refused_idiom_is_told_what_to_write(void **state)
 	static const struct {
 		const char *fact, *code, *remedy;
 	} idioms[] = {
-		{HOST("1", "jit_attr", "warmup", "call", ""), "l1.jit_internals",
-		 "multi_processor_count"},
-		{HOST("1", "name", "os.environ.get", "call", ""), "l1.environment",
-		 "constant of the file"},
-		{HOST("1", "name", "numpy.prod", "call", ""), "l1.library_compute",
+		{HOST("1", "name", "numpy.matmul", "call", ""), "l1.library_compute",
 		 "math.prod(x.shape)"},
-		{HOST("1", "attribute", "data_ptr", "call", "unknown"), "l1.pointer",
-		 "x.data_ptr() % 16"},
 		{HOST("1", "name", "torch.nn.functional.silu", "alias", ""), "l1.torch_compute",
 		 "Remove references that nothing uses"},
 	};
@@ -681,8 +681,8 @@ static void test_a_refused_idiom_is_told_what_to_write(void **state)
 static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 {
 	static const char policy[] =
-		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
-		"  - {code: l1.io, severity: refuse, kind: [name], match: '^a', allow_match: '^(a+)+$', message: m, hint: h,\n"
+		"schema: kgb.l1/2\nlimits: {match: 1000}\nrules:\n"
+		"  - {code: l1.io, kind: [name], match: '^a', allow_match: '^(a+)+$', message: m, hint: h,\n"
 		"     reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
@@ -702,9 +702,9 @@ static void test_an_exception_that_explodes_is_none(KGB_UNUSED void **state)
 static void test_what_is_allowed_hides_nothing_behind_it(KGB_UNUSED void **state)
 {
 	static const char policy[] =
-		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
-		"  - {code: ok.x, severity: allow, kind: [name], match: '^a', reason: r}\n"
-		"  - {code: l1.io, severity: refuse, kind: [name], match: '[bc]$', message: m, hint: h, reason: r}\n";
+		"schema: kgb.l1/2\nlimits: {match: 1000}\nrules:\n"
+		"  - {code: ok.x, kind: [name], match: '^a', reason: r}\n"
+		"  - {code: l1.io, kind: [name], match: '[bc]$', message: m, hint: h, reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
@@ -725,9 +725,9 @@ static void test_what_is_allowed_hides_nothing_behind_it(KGB_UNUSED void **state
 static void test_a_pattern_that_explodes_counts_as_a_hit(KGB_UNUSED void **state)
 {
 	static const char policy[] =
-		"schema: kgb.l1/1\nlimits: {match: 1000}\nrules:\n"
-		"  - {code: ok.x, severity: allow, kind: [name], match: '^(a+)+$', reason: r}\n"
-		"  - {code: l1.io, severity: refuse, kind: [name], match: '^(a|aa)+$', message: m, hint: h, reason: r}\n";
+		"schema: kgb.l1/2\nlimits: {match: 1000}\nrules:\n"
+		"  - {code: ok.x, kind: [name], match: '^(a+)+$', reason: r}\n"
+		"  - {code: l1.io, kind: [name], match: '^(a|aa)+$', message: m, hint: h, reason: r}\n";
 	struct kgb_l1 *l1 = NULL;
 	struct kgb_finding finding;
 	struct kgb_err err = KGB_ERR_INIT;
@@ -755,9 +755,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_every_rule_catches_its_cheat_and_spares_its_neighbour, load_policy,
 			free_policy),
+		cmocka_unit_test_setup_teardown(test_the_first_refusal_decides_behind_the_contract,
+						load_policy, free_policy),
 		cmocka_unit_test_setup_teardown(
-			test_a_cheat_decides_before_everything_else_and_the_first_one_does,
-			load_policy, free_policy),
+			test_what_decides_nothing_is_noted_beside_a_refusal_too, load_policy,
+			free_policy),
 		cmocka_unit_test_setup_teardown(test_code_that_cannot_run_is_not_judged,
 						load_policy, free_policy),
 		cmocka_unit_test_setup_teardown(

@@ -78,6 +78,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"tiers",
 		"modes",
 		"dtypes",
+		"noted",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -99,9 +100,9 @@ static void test_the_first_decision_stays_and_its_code_gives_the_status(void **s
 		enum kgb_code code;
 		const char *status;
 	} cases[] = {
-		{KGB_CODE_VERIFY_MISMATCH, "failed"}, {KGB_CODE_CONTRACT_SYNTAX, "refused"},
-		{KGB_CODE_L1_NAME, "refused"},        {KGB_CODE_CHEAT_GHOST, "cheated"},
-		{KGB_CODE_L1_IMPORT, "refused"},      {KGB_CODE_INFRA_FACTS, "infra_error"},
+		{KGB_CODE_VERIFY_MISMATCH, "failed"},   {KGB_CODE_CONTRACT_SYNTAX, "refused"},
+		{KGB_CODE_L1_TORCH_COMPUTE, "refused"}, {KGB_CODE_CHEAT_GHOST, "cheated"},
+		{KGB_CODE_L1_SYSTEM, "refused"},        {KGB_CODE_INFRA_FACTS, "infra_error"},
 	};
 
 	(void)state;
