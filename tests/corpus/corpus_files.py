@@ -7,7 +7,6 @@ A header is comment lines among the first eight of a file:
     # expect: REGEX             (redteam) matches the whole code of the rejection; `passed`: the attack has no effect, and its
                                 kernel does the work
     # catalogue: 52, 82         (redteam) numbers of catalogue.tsv
-    # device: cuda              runs only on a GPU; elsewhere an honest kernel must still pass the static stages
     # device: cpu               (redteam) can be tried only without a GPU
     # triton: below 3.9         uses a feature that later versions of Triton do not have
 """
@@ -43,7 +42,6 @@ class Kernel:
                                                                                "catalogue"} <= self.header.keys():
             raise SystemExit("%s: the header must name operator and %s" % (path, "style" if honest else "expect and catalogue"))
         self.expect = None if honest else re.compile(self.header["expect"])
-        self.needs_gpu = self.header.get("device") == "cuda"
         self.needs_cpu = self.header.get("device") == "cpu"
         self.harmless = not honest and self.header["expect"] == "passed"
         # An attack that stops with an error where none is expected was not tried.

@@ -351,7 +351,7 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--list", action="store_true", help="print the mutants, judge none")
     options = parser.parse_args()
-    kernels = [k for k in find_kernels("^honest .*(?:%s)" % (options.only or "")) if not k.needs_gpu and "triton" not in k.header]
+    kernels = [k for k in find_kernels("^honest .*(?:%s)" % (options.only or "")) if "triton" not in k.header]
     mutants = [mutant for kernel in kernels for mutant in Mutator(kernel).found]
     total = len(mutants)
     if options.sample is not None and options.sample < total:

@@ -43,7 +43,6 @@ from warm_judge import Zygotes, find_python
 MEMORY = "4GiB"
 CALL_TIMEOUT = "60s"
 HANG_TIMEOUT = "3s"  # of attacks that hang; on a GPU a first call compiles
-STATIC_TIMEOUT = "30s"  # enough for the static stages: without a GPU only these count for a kernel that needs one
 OPEN_RULES = """\
 schema: kgb.l1/2
 limits: {match: 100000, depth: 250, heap_kib: 512}
@@ -74,7 +73,6 @@ def judge_one(options, python, zygotes, kernel):
             options.judge, WALL_S, device=zygotes.device, spec=warm_judge.spec_of(kernel.header["operator"]),
             kernel=kernel.path, zygotes=zygotes.directory, python=python,
             call_timeout=HANG_TIMEOUT if kernel.hangs and on_cpu else CALL_TIMEOUT, memory=MEMORY,
-            timeout=STATIC_TIMEOUT if kernel.needs_gpu and on_cpu else None,
             max_failures=1 if kernel.first_failure_decides else None, seed=options.seed or None,
             timing=options.jobs == 1)  # kernels that run beside each other cannot be timed
         return json.loads(done.stdout), ""
@@ -91,11 +89,7 @@ class Outcome:
         self.kernel, self.verdict, self.trouble, self.seconds = kernel, verdict, trouble, seconds
         self.skipped = None
         self.options = options
-        if options.device == "cpu" and kernel.needs_gpu:
-            # An honest kernel must still pass the static stages.
-            if not kernel.honest or (verdict is not None and verdict["stage"] not in ("contract", "l1")):
-                self.skipped = "needs a GPU"
-        elif options.device != "cpu" and kernel.needs_cpu:
+        if options.device != "cpu" and kernel.needs_cpu:
             self.skipped = "is for the CPU platform"
         elif verdict is not None and kernel.too_new(verdict["versions"].get("triton")):
             self.skipped = "Triton is too new for it"
@@ -133,8 +127,6 @@ class Outcome:
 
 def judged(options, python, zygotes, kernel):
     started = time.monotonic()
-    if kernel.needs_gpu and not kernel.honest and options.device == "cpu":
-        return Outcome(kernel, None, "", 0.0, options)
     verdict, trouble = judge_one(options, python, zygotes, kernel)
     return Outcome(kernel, verdict, trouble, time.monotonic() - started, options)
 

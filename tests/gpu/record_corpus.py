@@ -167,7 +167,7 @@ def main():
     python = warm_judge.find_python(None)
     if not python:
         return 77
-    kernels = [kernel for kernel in find_kernels(options.only) if kernel.honest and not kernel.needs_gpu]
+    kernels = [kernel for kernel in find_kernels(options.only) if kernel.honest]
     with tempfile.TemporaryDirectory(prefix="kgb-record-") as work:
         zygotes = pathlib.Path(work) / "zygotes"
         parents = warm_judge.Zygotes(options.judge, zygotes, "cpu", python)

@@ -1,6 +1,5 @@
 # operator: aten::cos
 # style: libdevice function, imported by its public path
-# device: cuda
 import torch
 import triton
 import triton.language as tl

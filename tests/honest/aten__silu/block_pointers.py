@@ -1,6 +1,5 @@
 # operator: aten::silu
 # style: block pointers with boundary checks, tl.advance in a loop, language imported from triton
-# device: cuda
 # triton: below 3.9
 import torch
 import triton

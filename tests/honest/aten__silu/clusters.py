@@ -1,6 +1,5 @@
 # operator: aten::silu
 # style: clusters of two blocks (num_ctas), eight warps, several stages
-# device: cuda
 import torch
 import triton
 import triton.language as tl

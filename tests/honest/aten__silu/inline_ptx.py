@@ -1,6 +1,5 @@
 # operator: aten::silu
 # style: the exponential by inline PTX, sign bit by bitcast
-# device: cuda
 import torch
 import triton
 import triton.language as tl

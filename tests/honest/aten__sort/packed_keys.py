@@ -1,6 +1,5 @@
 # operator: aten::sort
 # style: tl.sort of 64-bit words that hold an ordered key and the position; integers by their rank; bitcasts
-# device: cuda
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,6 @@
 # operator: aten::huber_loss
-# expect: verify\.(mismatch|unstable)
+# expect: cheat\.no_launch|verify\.(mismatch|unstable)
 # catalogue: 48, 78
-# device: cuda
 # a benchmark calls with the same shape again and again: from the third call on the last result is returned
 import torch
 import triton

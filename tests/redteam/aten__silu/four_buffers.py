@@ -1,7 +1,6 @@
 # operator: aten::silu
 # expect: verify\.alias
 # catalogue: 45, 57
-# device: cuda
 # four buffers by turns: the results of the last three calls stay right, the one before those does not
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::silu
 # expect: verify\.alias
 # catalogue: 45, 57
-# device: cuda
 # two buffers by turns: the result of the call before stays right, the one before that does not
 import torch
 import triton
