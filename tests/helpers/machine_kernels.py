@@ -24,6 +24,12 @@ def silu(x, out, n, B: tl.constexpr):
 
 
 @triton.jit
+def convert(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i).to(out.dtype.element_ty))
+
+
+@triton.jit
 def softmax(x, out, n, B: tl.constexpr):
     row = tl.program_id(0)
     c = tl.arange(0, B)

@@ -62,7 +62,7 @@ def allowed():
 class Candidate:
     """A kernel file in this process. Arguments of calls are tensors, which are copied to the arena."""
 
-    def __init__(self, text):
+    def __init__(self, text, more_operators=()):
         runner.KERNEL_PATH = os.path.join(TMP.name, "kernel.py")
         self.runner = runner.Runner(text.encode())
         self.arena, out, self.record = (os.memfd_create(name) for name in ("arena", "out", "record"))
@@ -70,7 +70,7 @@ class Candidate:
         os.truncate(self.arena, ARENA_BYTES)
         os.truncate(out, OUT_BYTES)
         self.ask("map", [os.dup(self.arena), out], arena_bytes=ARENA_BYTES, out_bytes=OUT_BYTES)
-        self.ask("load", entries=["call"], allow=allowed())
+        self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators])
 
     def ask(self, op, fds=(), **request):
         reply = self.runner.handle({"op": op, **request}, list(fds))
@@ -222,6 +222,50 @@ def convert(x):
         self.assertEqual(candidate.window.ops[0].fields["why"], "torch: aten::add.Tensor")
         self.assertGreaterEqual(candidate.window.ops[1].fields["params"][16:24], struct.pack("<Q", 0))
 
+    def test_what_a_view_makes_elsewhere_cannot_be_replayed(self):
+        candidate = Candidate(HEAD + "def call(x):\n    return x[1:], x.flip(0)\n", ["aten::flip"])
+        reply = candidate.call(X)
+        self.assertEqual((reply.text, reply.ops), ("", []))
+        self.assertEqual(candidate.window.why(), ["torch: aten::flip"])
+
+    def test_work_at_import_is_noted(self):
+        candidate = Candidate(HEAD + "ONE = torch.zeros(3) + 1\ndef call(x):\n    return x.clone()\n")
+        self.assertEqual(candidate.loaded.ops, ["aten::add.Tensor"])
+        self.assertEqual(candidate.call(X).ops, [])
+
+    def test_memory_of_others_is_uploaded_if_it_is_whole(self):
+        candidate = Candidate(HEAD + """
+def call(x):
+    with torch.utils._python_dispatch._disable_current_modes():
+        other = torch.arange(2.0)
+    x[0, :2] = other
+    x[1, ::3] = other
+    return x
+""")
+        candidate.call(X)
+        self.assertEqual(candidate.ops(), ["upload", "unsupported"])
+        self.assertEqual(candidate.window.ops[0].fields, {
+            "dst": memory.ARENA_ADDRESS + 4096, "bytes": 8, "data": struct.pack("<2f", 0, 1)})
+        self.assertEqual(candidate.window.why(), ["upload to a tensor with gaps"])
+
+    def test_tensors_that_no_move_can_describe(self):
+        odd = {"lazy bits": torch.ones(2, dtype=torch.complex64).conj(), "9 dimensions": torch.ones((1,) * 9),
+               "sparse": torch.ones(2).to_sparse(), "on meta": torch.ones(2, device="meta")}
+        for why, tensor in odd.items():
+            self.assertIn(why, cpu_trace.reason("copy", tensor))
+        self.assertIsNone(cpu_trace.reason("copy", X.t()))
+
+    def test_fresh_memory_holds_poison(self):
+        candidate = Candidate(HEAD + "def call(x):\n    return torch.empty(4, dtype=torch.uint8)\n")
+        self.assertEqual(candidate.results(candidate.call(X))[0].tolist(), [0xa5] * 4)
+
+    def test_a_result_in_an_argument_is_told_from_a_new_one(self):
+        candidate = Candidate(HEAD + "def call(x):\n    return x[1:], torch.empty(2)\n")
+        here, there = candidate.call(X).outputs
+        self.assertEqual((here.where, here.address), (wire.ARENA, 4096 + 24))
+        self.assertEqual(there.where, wire.FRESH)
+        self.assertIn(there.address, [block[0] for block in candidate.window.blocks])
+
     def test_memory_lives_as_long_as_its_tensors(self):
         candidate = Candidate(HEAD + """
 kept = []
@@ -277,11 +321,27 @@ def mixed(pair, flag, small, big, f, h, d, out):
     tl.store(out + 2, (big >> 32).to(tl.float32))
     d.store([0, 0], d.load([0, 0]) * 2)
 
-def many(x):
+def many(x, padding="zero"):
     from triton.tools.tensor_descriptor import TensorDescriptor
     out, y = torch.zeros(3), torch.ones(8, 16)
-    mixed[(1, 1, 1)]((5, x), True, -7, 1 << 40, 0.5, 0.25, TensorDescriptor(y, [8, 16], [16, 1], [8, 16]), out, num_warps=8)
+    mixed[(1, 1, 1)]((5, x), True, -7, 1 << 40, 0.5, 0.25, TensorDescriptor(y, [8, 16], [16, 1], [8, 16], padding), out, num_warps=8)
     return out, y
+
+@triton.jit
+def numbers(out, factor, exact: tl.float64, other: "fp64", half, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.zeros((N,), tl.float64) + factor)
+    tl.store(out + N + i, tl.zeros((N,), tl.float64) + exact)
+    tl.store(out + 2 * N + i, tl.zeros((N,), tl.float64) + other)
+    tl.store(out + 3 * N + i, (tl.zeros((N,), tl.float16) + half) * half)
+
+def typed(x):
+    out = torch.zeros(4, 2, dtype=torch.float64)
+    numbers[(1,)](out, 0.1, 0.1, 7, 1 + 2**-10, N=2)
+    return out
+
+def padded(x):
+    many(x, "nan")
 
 def idioms(x):
     target = triton.runtime.driver.active.get_current_target()
@@ -362,6 +422,17 @@ class Launches(unittest.TestCase):
         single = struct.unpack("<2I", struct.pack("<2f", 0.5, 0.25))
         self.assertEqual(words[:8], (5, memory.ARENA_ADDRESS + 4096, 1, 2**64 - 7, 1 << 40, *single, reply.outputs[1].address))
         self.assertEqual(words[8:], (8, 16, 16, 1, reply.outputs[0].address))
+
+    def test_a_number_is_a_float32_unless_the_kernel_declares_another_type(self):
+        reply = self.candidate.call(X, entry="typed")
+        self.assertEqual(reply.text, "")
+        self.assertEqual(self.candidate.results(reply)[0][:, 0].tolist(), [torch.tensor(0.1).item(), 0.1, 7, (1 + 2**-10) ** 2])
+        words = struct.unpack("<5Q", self.candidate.window.ops[1].fields["params"])
+        self.assertEqual(struct.unpack("<2d", struct.pack("<2Q", *words[2:4])), (0.1, 7))
+
+    def test_a_descriptor_that_pads_with_nan_cannot_be_replayed(self):
+        self.candidate.call(X, entry="padded")
+        self.assertEqual(self.candidate.window.why(), ["a tensor descriptor that pads with NaN or rounds"])
 
     def test_what_candidates_ask_of_the_device_has_answers(self):
         reply = self.candidate.call(X, entry="idioms")

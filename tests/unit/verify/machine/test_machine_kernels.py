@@ -25,7 +25,9 @@ from machine_library import Fault, Machine, compile_ttir  # noqa: E402
 
 MACHINE = Machine(sys.argv.pop())
 TYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64", torch.int32: "i32",
-         torch.int64: "i64"}
+         torch.int64: "i64", torch.float8_e4m3fn: "fp8e4nv", torch.float8_e5m2: "fp8e5"}
+LARGEST = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}  # a conversion saturates
+FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64, *LARGEST)
 EPSILONS = {torch.float32: 2.0 ** -23, torch.float16: 2.0 ** -10, torch.bfloat16: 2.0 ** -7, torch.float64: 2.0 ** -52}
 
 
@@ -63,6 +65,22 @@ class Kernels(unittest.TestCase):
         allowed = epsilon * right.double().abs() + 40 * 2.0 ** -23 * right.double().abs().max() + (
             4 * 2.0 ** -10 * 0.3 if got.dtype == torch.float16 else 0)
         self.assertTrue(bool((error <= allowed).all()), "error %g" % float((error - allowed).max()))
+
+    def test_conversions_are_those_of_torch_to_the_bit(self):
+        odd = [0.0, -0.0, 448, 463, 1000, 2.0 ** -9, 2.0 ** -10, 3 * 2.0 ** -10, 1.0625, 1.1875, 1e-40, 70000]
+        values = torch.cat([torch.tensor(odd + [float("nan"), float("inf"), -float("inf"), 3.4e38]), kernels.normal(1008) * 100])
+        for source in FLOATS:
+            for target in (*FLOATS, torch.int32, torch.int64):
+                if source == target or source in LARGEST and target not in FLOATS[:4]:
+                    continue
+                x = values if target in FLOATS[:4] else values.nan_to_num(0, 9, 9).clamp(-999, 999)
+                x = x.to(source)
+                args = {"x": x, "out": torch.zeros(1024, dtype=target)}
+                with self.subTest(source=source, target=target):
+                    made = run(MACHINE.program(compiled(kernels.convert, args, {"B": 1024})), args, (1,))["out"]
+                    right = x.double().clamp(-LARGEST[target], LARGEST[target]).to(source) if target in LARGEST else x
+                    self.assertTrue(torch.equal(made.double().nan_to_num(7), right.to(target).double().nan_to_num(7)))
+                    self.assertTrue(torch.equal(made.double().isnan(), right.to(target).double().isnan()))
 
     def test_a_fault_names_the_kernel_s_line_and_the_program(self):
         kernel, args, grid, constants, _ = kernels.cases()["elementwise float32"]
