@@ -128,8 +128,15 @@ def unwritten(judge, zygotes):
     return got == {"nan"}, got
 
 
+def stages(judge, zygotes):
+    """The stage that decides is the layer that found it."""
+    wanted = {"zeros": "correctness", "no_launch": "l2", "forged_module": "l3", "host_read": "l3", "forged_header": "l3"}
+    found = {name: judge.verdict(name)["stage"] for name in wanted}
+    return found == wanted, found
+
+
 SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, jail, descriptors,
-                                                 lanes, unwritten)}
+                                                 lanes, stages, unwritten)}
 
 
 class Place:
