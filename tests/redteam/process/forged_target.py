@@ -1,0 +1,54 @@
+# operator: aten::add
+# expect: verify\.mutation
+# the record says that the kernel writes to an argument
+# catalogue: 13
+import os
+import struct
+
+import cpu_trace
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = i < n
+    tl.store(out + i, tl.load(x + i, mask=m) + alpha * tl.load(y + i, mask=m), mask=m)
+
+
+def add(self, other, alpha):
+    out = torch.empty(self.shape, dtype=self.dtype)
+    if out.numel():
+        add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
+                                                     BLOCK=256)
+    return out
+
+
+CHANGES, RECORD, OPEN, END = [], [], cpu_trace.open_record, cpu_trace.end
+
+
+def open_record(fd, max_bytes):
+    RECORD[:] = [fd]
+    OPEN(fd, max_bytes)
+
+
+def end():
+    END()
+    data = os.pread(RECORD[0], os.fstat(RECORD[0]).st_size, 0)
+    for true, forged in CHANGES:
+        data = data.replace(true, forged)
+    os.pwrite(RECORD[0], data, 0)
+
+
+cpu_trace.open_record, cpu_trace.end = open_record, end
+
+
+def add_Tensor(self, other, *, alpha=1):
+    x, y = self.contiguous(), other.contiguous()
+    out = add(x, y, alpha)
+    words = x.data_ptr(), y.data_ptr(), out.data_ptr(), out.numel()
+    CHANGES[:] = [(struct.pack("<4Q", *words), struct.pack("<4Q", *words[:2], words[0], words[3]))]
+    return out
