@@ -176,7 +176,7 @@ def main():
         argv = [python, "-I", "-B", __file__, "--judge", options.judge, "--records", str(options.records), "--zygotes", str(zygotes),
                 "--stand-in", str(pathlib.Path(options.judge).resolve().parent)]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "OMP_NUM_THREADS": "1"}) as runner:
+                              env={**os.environ, "OMP_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}) as runner:
             try:
                 if runner.stdout.readline().strip() != "ready":
                     raise SystemExit("the stand-in for runners did not start")
