@@ -135,8 +135,14 @@ def stages(judge, zygotes):
     return found == wanted, found
 
 
+def repeated(judge, zygotes):
+    """Results that vary are told."""
+    found = [judge.verdict(name)["deterministic"] for name in ("honest", "nondeterministic")]
+    return found == [True, False], found
+
+
 SPECIAL = {"@" + check.__name__: check for check in (no_zygotes, zygotes_die, seeds, jail, descriptors,
-                                                 lanes, stages, unwritten)}
+                                                 lanes, repeated, stages, unwritten)}
 
 
 class Place:

@@ -237,7 +237,7 @@ class Tree:
         if kind == "process":
             at = ["--at", self.warm_up()] if is_warm and what != "@zygotes_die" else []
             return self.judge_command("mutation/process.py") + at + [what]
-        if kind == "unit" and targets_of(test):
+        if kind == "unit" and not is_python(what):
             program, *cases = what.split()  # the program, and a pattern for its cases
             return [str(self.build / "tests" / program), *cases]
         if kind == "integration":
@@ -259,17 +259,21 @@ def end(process):
 IN_WARM = re.compile(r"verify/python/|verify/process/zygote\.c|verify/cmd/cmd_zygotes\.c|verify/protocol/wire\.c|sandbox/|base/")
 JUDGE = ["kgb-judge", "kgb-launch", "_kgbrun"]
 INTEGRATION = {"t0320-provenance": ["provenance_driver", *JUDGE],
+               "t0321-source": ["provenance_driver", *JUDGE],
                "t0215-judge-trouble": ["kgb-agent", "kgb-verify", "kgb-confine", *JUDGE],
                "t0235-walls": ["kgb-agent", "kgb-launch", "kgb-confine", "kgb-verify"]}
-UNIT = {"test_gpu_health": ["test_gpu_health", "fake_nvml"], "test_torch_move": ["torch_move_library"]}
+UNIT = {"test_gpu_health": ["test_gpu_health", "fake_nvml"], "test_torch_move": ["torch_move_library"],
+        "test_cpu_records": ["_kgbrun", "kgb_cpu_trace_so"]}
+
+
+def is_python(unit):
+    return any((ROOT / "tests/unit").rglob(unit.split()[0] + ".py"))
 
 
 def targets_of(test):
     kind, name = re.match(r"(\w+)[.:](\S*)", test).groups()
     if kind == "unit":
-        if (ROOT / "tests/unit/verify" / (name + ".py")).is_file():
-            return []
-        return UNIT.get(name, [name])
+        return UNIT.get(name, [] if is_python(name) else [name])
     if kind == "fuzz":
         return ["fuzz_" + name]
     if kind == "gpu":

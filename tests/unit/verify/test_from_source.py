@@ -402,6 +402,11 @@ class HostileClaims(unittest.TestCase):
         good = self.with_value({"constexpr": 1})
         lists = ([[[0], 1]], [[[1], 1]], [[[], 1]], [[0, 1]], [[["x"], 1]], [[[-1], 1]], [[[True], 1]], [[[0, 0], 1]], 1, {}, [1])
         self.all_refused([{**good, "constants": rows} for rows in lists])
+        text = kernel("tl.store(x, N)", "x, N")
+        types = [["x", "*fp32"], ["N", "constexpr"]]
+        self.assertIs(type(tried(text, claims_of(text, types=types, constants=[[[1], 2]]))[0]), tuple)
+        self.all_refused([claims_of(text, types=types, constants=rows) for rows in ([[[0], 2]], [[[0], 2], [[1], 2]], [])], text,
+                         why="the constants are not those that the types announce")
         lists = ([[[0], []]], [[[0], [["tt.divisibility", 32]]]], [[[0], [["tt.nv_tma_desc", 1]]]], [[[3], [["tt.divisibility", 16]]]],
                  [[[0], "x"]], [[[0], [["tt.divisibility", 16], ["x", 1]]]], 1, [[[0]]])
         self.all_refused([{**good, "attrs": rows} for rows in lists])
