@@ -408,12 +408,10 @@ static bool is_fresh(const struct kgb_candidate_call *call, uint64_t address, co
 {
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t at = address + i;
-		const unsigned char filled =
-			call->fresh_is_ones ? 0xff
-					    : (unsigned char)(kgb_exec_poison_word(call->fresh_seed,
-										   at & ~7ULL) >>
-							      (at % 8 * 8));
-		if ((unsigned char)bytes[i] != filled)
+		const uint64_t word = call->fresh_is_ones
+					      ? UINT64_MAX
+					      : kgb_exec_poison_word(call->fresh_seed, at & ~7ULL);
+		if ((unsigned char)bytes[i] != (unsigned char)(word >> (at % 8 * 8)))
 			return false;
 	}
 	return true;
