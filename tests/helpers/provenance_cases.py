@@ -15,6 +15,7 @@ check    compares the lines that the driver printed with the file that `styles` 
          line per case, "PASS name" or "FAIL name: reason"
 """
 
+import importlib.util
 import json
 import os
 import struct
@@ -48,6 +49,7 @@ def with_asm(text):
 
 
 DOUBLED = module("%w = arith.addf %v, %v : tensor<128xf32>")
+CLAIMS = '{"kgb_ttir":1,"functions":[]}'
 GLOBAL = "{ .global .u32 kept; .reg .u32 t; ld.global.u32 t, [kept]; st.global.u32 [kept], 7; mov.b32 $0, t; }"
 INITIALIZED = GLOBAL.replace("kept;", "kept = 5;", 1)
 # Ends the kernel's body, declares a variable of the module, and begins another function for the rest of the code.
@@ -114,10 +116,10 @@ def received(seat, n):
     return parts
 
 
-def request(seat, ttir, options="{}", sm=90):
+def request(seat, ttir, options="{}", sm=90, claims=CLAIMS):
     """(cubin, facts or cause) of one request, by the protocol of verify/provenance/compiler.h."""
-    ttir, options = ttir.encode(), options.encode()
-    data = struct.pack("<QQQ", len(ttir), len(options), sm) + ttir + options
+    image, options = ("%s\n%s" % (claims, ttir)).encode(), options.encode()
+    data = struct.pack("<QQQ", len(image), len(options), sm) + image + options
     while data:
         data = data[os.write(seat, data):]
     n_cubin, n_facts = struct.unpack("<QQ", received(seat, 16))
@@ -147,9 +149,22 @@ class Cases:
             json.dump(self.expected, file)
 
 
-def styles(seats):
-    import provenance_kernels
+def load(path):
+    """As a runner loads kernel.py, and what Triton makes of it is requested from now on as a runner does."""
     import remote
+    remote.install()
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    kernel = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kernel)
+    return kernel, remote
+
+
+def kernels():
+    return load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "provenance_kernels.py"))
+
+
+def styles(seats):
+    provenance_kernels, remote = kernels()
     wanted = dict(provenance_kernels.STYLES)
     function, types, block, options = wanted["add"]
     wanted["add_warps"] = (function, types, block, {**options, "num_warps": 8})
@@ -160,7 +175,6 @@ def styles(seats):
         except Exception as error:
             print("SKIP %s: this Triton cannot compile it (%s)" % (name, type(error).__name__), file=sys.stderr)
     local = {name: compile_style(style, "local") for name, style in wanted.items()}
-    remote.install()
     remote.use(seats[0])
     cases = Cases()
     for name, style in wanted.items():
@@ -174,6 +188,7 @@ def styles(seats):
 
 
 def threads(seats):
+    seats = seats[:2]
     answers = [None] * len(seats)
 
     def ask(i):
@@ -186,7 +201,7 @@ def threads(seats):
         one.join()
     cases = Cases()
     for i, (cubin, _) in enumerate(answers):
-        cases.add("thread%d" % i, cubin)
+        cases.add("thread%d" % i, cubin, "none")
 
 
 def patch_info(cubin):
@@ -195,11 +210,68 @@ def patch_info(cubin):
     return cubin[:at + 8] + bytes([cubin[at + 8] ^ 0x10]) + cubin[at + 9:]
 
 
+GENERATED = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def %s(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    tl.store(out + at, tl.load(x + at, inside) * tl.load(y + at, inside), inside)
+"""
+
+
+def generated(cases, name, function, line, reason):
+    """What a compiler of torch does at run time: writes a file, imports it, launches its kernel."""
+    path = os.path.join(sys.argv[2], name + ".py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n" * (line - 1 - GENERATED.count("\n", 0, GENERATED.index("@"))) + GENERATED % function)
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _, types, block, options = sys.modules["kernel"].STYLES["add"]
+    kernel = compile_style((getattr(module, function), types, block, options), name)
+    if kernel.asm["ptx"]:
+        sys.exit("%s: compiled here" % name)
+    cases.add(name, kernel.asm["cubin"], "none", reason)
+
+
+def images(remote, wanted):
+    """{name: (claims, IR)} that the runner sends for these styles."""
+    sent = {}
+    ask = remote.JUDGE.compile
+
+    def noted(image, *rest):
+        sent[name] = image.decode().split("\n", 1)
+        return ask(image, *rest)
+
+    remote.JUDGE.compile = noted
+    for name, style in wanted.items():
+        compile_style(style, "images")
+    remote.JUDGE.compile = ask
+    return sent
+
+
 def forged(seats):
+    kernel, remote = kernels()
+    remote.use(seats[0])
     cases = Cases()
-    cubin, _ = request(seats[0], DOUBLED)
-    cases.add("by_hand", cubin)
-    cases.add("other_warps", request(seats[0], DOUBLED, '{"num_warps": 8}')[0])
+    sent = images(remote, {name: kernel.STYLES[name] for name in ("add", "sine", "scaled")})
+    other = "kernel.py gives other IR"
+    claims, text = sent["add"]
+    cubin, _ = request(seats[0], DOUBLED, claims=claims)
+    cases.add("by_hand", cubin, "none", other)
+    cases.add("other_kernel", request(seats[0], sent["sine"][1].replace("@sine", "@add"), claims=claims)[0], "none", other)
+    cases.add("other_constant", request(seats[0], text.replace("1024", "512"), claims=claims)[0], "none", other)
+    claims, text = sent["scaled"]
+    cases.add("other_variable", request(seats[0], text.replace("3.000000e+00", "4.000000e+00"), claims=claims)[0], "none", other)
+    cases.add("claims_of_nothing", request(seats[0], DOUBLED, '{"num_warps": 8}')[0], "none", "the judge cannot make it from kernel.py")
+    place = kernel.add.starting_line_number
+    generated(cases, "generated", "triton_poi_fused_add_0", place, "kernel.py has no function 'triton_poi_fused_add_0'")
+    generated(cases, "generated_twin", "add", place, other)
+    claims, text = sent["sine"]
+    cases.add("other_architecture", request(seats[0], text, sm=80, claims=claims)[0], "none", "code for sm_80")
     cases.add("longer_by_a_byte", cubin + b"x", "none", "did not make it")
     cases.add("changed_resources", patch_info(cubin), "none", "did not make it")
     for name, options, sm, cause in (
@@ -233,9 +305,7 @@ def forged(seats):
 
 
 def refused(seats):
-    import provenance_kernels
-    import remote
-    remote.install()
+    provenance_kernels, remote = kernels()
     remote.use(seats[0])
     cases = Cases()
     cases.add("refused", compile_style(provenance_kernels.STYLES["sine"], "refused", ptx_options="--verbose").asm["cubin"])
@@ -243,13 +313,11 @@ def refused(seats):
 
 
 def hostile(seats):
-    import provenance_kernels
-    import remote
-    for seat, header in zip(seats, ((1 << 60, 1, 90), (1, 1, 1 << 40))):
-        os.write(seat, struct.pack("<QQQ", *header))
+    provenance_kernels, remote = kernels()
+    for seat, header, rest in zip(seats, ((1 << 60, 1, 90), (1, 1, 1 << 40), (len(DOUBLED), 2, 90)), ("", "", DOUBLED + "{}")):
+        os.write(seat, struct.pack("<QQQ", *header) + rest.encode())
         if os.read(seat, 1):
             sys.exit("an answer")
-    remote.install()
     remote.use(seats[0])
     Cases().add("hostile", compile_style(provenance_kernels.STYLES["add"], "hostile").asm["cubin"])
 

@@ -4,11 +4,12 @@
  *
  *   provenance_driver index [--cache DIR] LIBRARY...
  *   provenance_driver serve --python FILE --data DIR --kgbrun FILE --proofs DIR [--cache DIR]
- *                           [--library FILE]... [--record FILE] [--kernel FILE] PROGRAM
+ *                           --kernel FILE [--library FILE]... [--record FILE] [--cpu] PROGRAM
  *                           [ARGUMENT...]
  *
- * The program finds the numbers of two sockets of the compiler in KGB_SEATS. Each line that it
- * prints is the path of a cubin, with --kernel of an image of the CPU and of this kernel.py. When
+ * The program finds the numbers of three sockets of the compiler in KGB_SEATS. Each line that it
+ * prints is the path of a cubin, with --cpu of an image of the CPU. The candidate's kernel.py is
+ * FILE. When
  * it has ended, a line is printed for each cubin with its proof, for each launch of the record with
  * its owner, and last {"recalled": N}. Exit status 0 when the program's is and everything was
  * answered, whatever the answers are. */
@@ -27,11 +28,12 @@
 #include "verify/provenance/proof_cache.h"
 #include "verify/provenance/provenance.h"
 
-enum { READY_MS = 120 * 1000, N_SEATS = 2, FIRST_SEAT_FD = 20 };
+enum { READY_MS = 120 * 1000, N_SEATS = 3, FIRST_SEAT_FD = 20 };
 
 struct arguments {
 	const char *python, *data, *kgbrun, *proofs, *cache, *record, *kernel;
 	struct kgb_strv libraries;
+	bool cpu;
 	char **rest;
 };
 
@@ -94,7 +96,7 @@ static int run_program(char **argv, const int *seats, struct kgb_buf *said, stru
 		for (int i = 0; i < N_SEATS; i++)
 			(void)dup2(seats[i], FIRST_SEAT_FD + i);
 		(void)dup2(out[1], STDOUT_FILENO);
-		(void)setenv("KGB_SEATS", "20 21", 1);
+		(void)setenv("KGB_SEATS", "20 21 22", 1);
 		execvp(argv[0], argv);
 		_exit(127);
 	}
@@ -142,7 +144,8 @@ static int print_cubin(struct kgb_provenance *provenance, const char *path, stru
 	if (kgb_provenance_prove(provenance, &record, err) < 0)
 		return -1;
 	const struct kgb_image_proof *proof = image.proof;
-	const bool made = kgb_compiler_find(provenance->spec.compiler, digest) != NULL;
+	struct kgb_compiled found;
+	const bool made = kgb_compiler_find(provenance->spec.compiler, digest, &found);
 	const char *kernel = proof->kind == KGB_PROOF_MOVES ? "fill"
 			     : proof->kernels.n > 0         ? proof->kernels.items[0]
 							    : "";
@@ -219,13 +222,14 @@ static int serve_and_prove(struct kgb_zygote *zygote, const struct kgb_disk_cach
 	struct kgb_compiler *compiler = kgb_compiler_new(zygote, proofs);
 	struct kgb_provenance *provenance = kgb_xcalloc(1, sizeof(*provenance));
 	int rc = kgb_device_policy_load(path, &policy, err);
-	if (rc == 0 && arguments->kernel)
+	if (rc == 0)
 		rc = kgb_fs_read(AT_FDCWD, arguments->kernel, 1 << 20, &kernel, err);
 	const struct kgb_provenance_spec spec = {
 		.compiler = compiler,
-		.kernel_text = arguments->kernel ? kernel.ptr : NULL,
+		.kernel_text = kernel.ptr,
 		.kernel_len = kernel.len,
-		.index = &index,
+		.sm = KGB_CPU_SM,
+		.index = arguments->cpu ? NULL : &index,
 		.policy = policy,
 	};
 
@@ -233,8 +237,7 @@ static int serve_and_prove(struct kgb_zygote *zygote, const struct kgb_disk_cach
 	if (rc == 0)
 		rc = make_index(&arguments->libraries, arguments->cache, &index, err);
 	if (rc == 0)
-		rc = serve(compiler, arguments->kernel ? &kernel : NULL, arguments->rest, &said,
-			   err);
+		rc = serve(compiler, arguments->cpu ? &kernel : NULL, arguments->rest, &said, err);
 	if (rc == 0)
 		rc = print_cubins(provenance, said.ptr, err);
 	if (rc == 0 && arguments->record)
@@ -259,7 +262,7 @@ static int start_and_serve(const struct arguments *arguments, struct kgb_err *er
 	struct kgb_disk_cache *proofs = NULL;
 
 	if (!arguments->python || !arguments->data || !arguments->kgbrun || !arguments->proofs ||
-	    !arguments->rest[0])
+	    !arguments->kernel || !arguments->rest[0])
 		return kgb_fail(err, KGB_ERR_INVALID, "see the head of the source for arguments");
 	if (kgb_disk_cache_new(&proofs, arguments->proofs, KGB_PROOF_CACHE_ENTRY_MAX,
 			       KGB_PROOF_CACHE_TOTAL_MAX, err) < 0)
@@ -279,15 +282,11 @@ static int start_and_serve(const struct arguments *arguments, struct kgb_err *er
 static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *err)
 {
 	static const struct option options[] = {
-		{"python", required_argument, NULL, 'p'},
-		{"data", required_argument, NULL, 'd'},
-		{"kgbrun", required_argument, NULL, 'k'},
-		{"proofs", required_argument, NULL, 'o'},
-		{"cache", required_argument, NULL, 'i'},
-		{"library", required_argument, NULL, 'l'},
-		{"record", required_argument, NULL, 'r'},
-		{"kernel", required_argument, NULL, 't'},
-		{NULL, 0, NULL, 0},
+		{"python", required_argument, NULL, 'p'}, {"data", required_argument, NULL, 'd'},
+		{"kgbrun", required_argument, NULL, 'k'}, {"proofs", required_argument, NULL, 'o'},
+		{"cache", required_argument, NULL, 'i'},  {"library", required_argument, NULL, 'l'},
+		{"record", required_argument, NULL, 'r'}, {"kernel", required_argument, NULL, 't'},
+		{"cpu", no_argument, NULL, 'u'},          {NULL, 0, NULL, 0},
 	};
 	const struct {
 		int letter;
@@ -300,6 +299,7 @@ static int parse(int argc, char **argv, struct arguments *out, struct kgb_err *e
 	while ((letter = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		if (letter == '?')
 			return kgb_fail(err, KGB_ERR_INVALID, "unknown option");
+		out->cpu |= letter == 'u';
 		if (letter == 'l')
 			kgb_strv_add(&out->libraries, optarg);
 		for (size_t i = 0; i < KGB_ARRAY_LEN(places); i++)

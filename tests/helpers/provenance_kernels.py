@@ -73,6 +73,15 @@ def assembly(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, value, at < n)
 
 
+FACTOR = tl.constexpr(3.0)
+
+
+@triton.jit
+def scaled(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, square(tl.load(x + at, at < n)) * FACTOR, at < n)
+
+
 @triton.jit
 def warps_of_two_kinds(a, b, c, k, n, BLOCK: tl.constexpr):
     row = tl.program_id(0) * BLOCK
@@ -99,6 +108,7 @@ STYLES = {
     "sine": (sine, VECTOR, 256, {}),
     "talkative": (talkative, VECTOR, 256, {"debug": True}),
     "assembly": (assembly, VECTOR, 256, {}),
+    "scaled": (scaled, VECTOR, 256, {}),
 }
 # Not every version of Triton can compile these.
 OPTIONAL_STYLES = {

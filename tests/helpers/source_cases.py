@@ -5,7 +5,8 @@
     python source_cases.py check OUTPUT
 
 Executes KERNEL_FILE, which is source_kernels.py, makes an image of each of its launches, once by itself and once by the judge's end of
-the first descriptor in KGB_SEATS, and prints the paths: honest-*.image and asked-*.image must be proved, forged-*.image must not.
+the first descriptor in KGB_SEATS, and prints the paths: honest-*.image and asked-*.image must be proved, forged-*.image must not. A runner on a GPU must
+request machine code for the same images.
 "check" compares the lines that the driver printed with that, and prints one line per case, "PASS
 name" or "FAIL name: what the driver printed".
 """
@@ -34,6 +35,29 @@ class Target:
     get_current_target = staticmethod(lambda: __import__("ttir_image").TARGET)
 
 
+class Requested(Exception):
+    pass
+
+
+def requested(fn, signature, constants, attrs, options):
+    """The image that a runner on a GPU requests machine code for."""
+    import remote
+    import triton
+    import ttir_image
+
+    def ask(image, *_):
+        raise Requested(image)
+
+    remote.JUDGE.fd, remote.JUDGE.compile = 0, ask
+    try:
+        triton.compile(remote.ASTSource(fn, signature, constants, attrs), ttir_image.TARGET, vars(options))
+    except Requested as request:
+        return request.args[0]
+    finally:
+        remote.JUDGE.fd = -1
+    return b""
+
+
 MADE = []  # of image_of: the function, and the arguments of ttir_image.make
 
 
@@ -45,7 +69,10 @@ def image_of(fn, *args, **kwargs):
     bound, specialization, options = jit.create_function_from_signature(fn.signature, fn.params, backend)(*args, **kwargs)
     options, signature, constants, attrs = fn._pack_args(backend, kwargs, bound, specialization, options)
     MADE.append((fn, signature, constants, attrs, options))
-    return ttir_image.make(*MADE[-1])[0]
+    image = ttir_image.make(*MADE[-1])[0]
+    if requested(*MADE[-1]) != image:
+        sys.exit("%s: on a GPU it has another image" % fn)
+    return image
 
 
 def asked(images):
@@ -109,8 +136,9 @@ def forged(images):
 def make(work, path):
     import torch  # noqa: F401
     from triton.runtime import driver
-    import ttir_image
-    ttir_image.prepare()
+    import remote
+    remote.install()
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(work, "cache")
     driver.set_active(Target())
     spec = importlib.util.spec_from_file_location("kernel", path)
     kernel = sys.modules["kernel"] = importlib.util.module_from_spec(spec)

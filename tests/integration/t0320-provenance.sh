@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-test_description='provenance: code that the judge compiled is proved, other code is not, the compiler is jailed'
+test_description='provenance: code that the judge made of kernel.py is proved, other code is not, the compiler is jailed'
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch jq
 
@@ -15,7 +15,7 @@ fixtures=$KGB_TEST_SOURCE_DIR/tests/fixtures/provenance
 serve() {
 	rm -rf "$1" && mkdir -p "$1" && cp "$fixtures/scale.cubin" "$1"
 	"$driver" serve --python "${3:-$python}" --data "${2:-$KGB_TEST_SOURCE_DIR}" --kgbrun "$kgbrun" --proofs "$TRASH/proofs" \
-		"$python" -B "$helpers/provenance_cases.py" "$KGB_TEST_SOURCE_DIR/verify/python/runner" "$TRASH/$1" "$1" \
+		--kernel "$helpers/provenance_kernels.py" "$python" -B "$helpers/provenance_cases.py" "$KGB_TEST_SOURCE_DIR/verify/python/runner" "$TRASH/$1" "$1" \
 		"$fixtures/scale.ttir" >"$1.out" 2>"$1.err"
 }
 # count FIELDS CASE: lines of CASE.out with these fields.
@@ -33,10 +33,11 @@ for name in styles forged; do
 	"$python" -B "$helpers/provenance_cases.py" check "$name/expected" "$name.out"
 done >cases
 # One test per case; provenance_cases.py describes each case.
-for name in add add_options add_cluster add_warps total_of_squares matmul softmax sine talkative assembly; do
+for name in add add_options add_cluster add_warps total_of_squares matmul softmax sine talkative assembly scaled; do
 	test_expect_success "a kernel of style '$name' is proved" 'test_grep "^PASS $name " cases'
 done
-for name in by_hand other_warps longer_by_a_byte changed_resources linked_code replaced_stage ptxas_writes ptxas_reads instrumented \
+for name in by_hand other_kernel other_constant other_variable claims_of_nothing generated generated_twin \
+	other_architecture longer_by_a_byte changed_resources linked_code replaced_stage ptxas_writes ptxas_reads instrumented \
 	other_gpu no_such_gpu text_for_a_number options_are_a_list options_are_nothing no_ir deep_ir kept_variable \
 	kept_initialized foreign_operator spliced_assembly second_kernel heap; do
 	test_expect_success "request or code '$name' is judged as it should be" 'test_grep "^PASS $name " cases'
@@ -45,11 +46,11 @@ test_expect_success 'nothing else failed, and the styles are different code' '
 	test_no_grep "^FAIL" cases && test_grep "{\"recalled\":0}" styles.out &&
 	test_equal "$(count "$made" styles)" "$(jq -r "select(.made) | .sha256" styles.out | sort -u | wc -l)"
 '
-test_expect_success 'the judge compiles the same IR once, whatever the runner has in its cache' '
-	n=$(count "$made" styles) && serve styles && test_grep "{\"recalled\":$n}" styles.out && test_equal "$n" "$(count "$made" styles)"
+test_expect_success 'the judge makes the same IR and code once, whatever the runner has in its cache' '
+	n=$(count "$made" styles) && serve styles && test_grep "{\"recalled\":$((2 * n))}" styles.out && test_equal "$n" "$(count "$made" styles)"
 '
 test_expect_success 'two runners that want the same code get one compilation' '
-	serve threads && test_equal 2 "$(count "$made" threads)" && test_equal 1 "$(jq -r "select(.made) | .sha256" threads.out | sort -u | wc -l)"
+	serve threads && test_equal 2 "$(count .made threads)" && test_equal 1 "$(jq -r "select(.made) | .sha256" threads.out | sort -u | wc -l)"
 '
 test_expect_success 'the runner compiles the IR that the judge refuses, without a proof' '
 	serve refused && test_equal 1 "$(count "$strange" refused)" && test_equal 1 "$(count "$made" refused)"

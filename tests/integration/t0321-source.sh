@@ -13,7 +13,7 @@ kgbrun=$KGB_TEST_BIN_DIR/_kgbrun.abi3.so
 serve() {
 	rm -rf "$1" && mkdir -p "$1"
 	"$driver" serve --python "$python" --data "${2:-$KGB_TEST_SOURCE_DIR}" --kgbrun "$kgbrun" --proofs "$TRASH/proofs" \
-		--kernel "${3:-$helpers/source_kernels.py}" \
+		--cpu --kernel "${3:-$helpers/source_kernels.py}" \
 		"$python" -B -W ignore "$helpers/source_cases.py" "$KGB_TEST_SOURCE_DIR/verify/python/runner" "$TRASH/$1" \
 		"$helpers/source_kernels.py" >"$1.out" 2>"$1.err"
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Images of launches on the CPU: Triton's IR behind a line of claims, or torch's own fills and
- * copies (docs/record-format.md).
+ * copies (docs/record-format.md). A runner on a GPU requests machine code for such IR.
  */
 #ifndef KGB_VERIFY_PROTOCOL_CPU_IMAGE_H
 #define KGB_VERIFY_PROTOCOL_CPU_IMAGE_H
@@ -11,6 +11,8 @@
 
 /** All of the image of torch's fills and copies. */
 #define KGB_CPU_IMAGE_TORCH "{\"kgb_torch\":1}\n"
+/** The compute capability of the GPU in whose place the CPU is: 9.0. */
+#define KGB_CPU_SM 90
 /** How the line of claims begins. */
 #define KGB_CPU_IMAGE_TTIR "{\"kgb_ttir\":1,"
 

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/provenance/elf64.h"
 #include "verify/provenance/proof_cache.h"
 
 enum { COMPILE_MS = 60 * 1000 };
@@ -26,6 +25,9 @@ enum entry_state {
 struct entry {
 	struct entry *next;
 	char key[KGB_SHA256_HEX_LEN];
+	struct kgb_buf image; /* that a runner requested machine code for; "": of the judge itself
+			       */
+	unsigned sm;
 	char cubin_sha256[KGB_SHA256_HEX_LEN]; /* "": there is no machine code */
 	struct kgb_recompiled made;
 	char why[KGB_RECOMPILE_WHY]; /* there is no code */
@@ -43,7 +45,7 @@ struct kgb_compiler {
 	size_t n_entries, n_bytes;
 	struct kgb_worker idle; /* it has made IR of kernel.py, and can make more */
 	int64_t n_recalled;
-	char undecided[KGB_RECOMPILE_WHY]; /* why a source has no code though it may be good; "" */
+	char undecided[KGB_RECOMPILE_WHY]; /* why a request got no code though it may be good; "" */
 };
 
 struct kgb_compiler_seat {
@@ -56,7 +58,7 @@ struct kgb_compiler_seat {
 };
 
 struct question {
-	uint64_t ttir_bytes, options_bytes, sm;
+	uint64_t image_bytes, options_bytes, sm;
 };
 
 struct answer {
@@ -65,8 +67,8 @@ struct answer {
 
 /* A request as it came. */
 struct request {
-	char *text; /* owned: the header, the IR, the options, a NUL */
-	size_t len;
+	char *text; /* owned: the image, the options */
+	size_t image_len;
 	struct kgb_triton_source source; /* in it */
 };
 
@@ -90,6 +92,7 @@ void kgb_compiler_free(struct kgb_compiler *compiler)
 		struct entry *entry = compiler->entries;
 		compiler->entries = entry->next;
 		kgb_recompiled_release(&entry->made);
+		kgb_buf_release(&entry->image);
 		kgb_free(entry);
 	}
 	kgb_worker_stop(&compiler->idle);
@@ -104,17 +107,23 @@ int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler)
 	return n;
 }
 
-const struct kgb_recompiled *kgb_compiler_find(struct kgb_compiler *compiler,
-					       const char *cubin_sha256)
+bool kgb_compiler_find(struct kgb_compiler *compiler, const char *cubin_sha256,
+		       struct kgb_compiled *out)
 {
-	const struct kgb_recompiled *found = NULL;
+	const struct entry *entry;
+	struct kgb_err ignored = KGB_ERR_INIT; /* what a runner sent was split when it came */
 
 	pthread_mutex_lock(&compiler->lock);
-	for (const struct entry *entry = compiler->entries; entry && !found; entry = entry->next)
+	for (entry = compiler->entries; entry; entry = entry->next)
 		if (entry->state == ENTRY_DONE && kgb_str_eq(entry->cubin_sha256, cubin_sha256))
-			found = &entry->made;
+			break;
 	pthread_mutex_unlock(&compiler->lock);
-	return found;
+	if (!entry)
+		return false;
+	const struct kgb_image image = {.bytes = (const unsigned char *)entry->image.ptr,
+					.len = entry->image.len};
+	*out = (struct kgb_compiled){.made = &entry->made, .sm = entry->sm};
+	return kgb_cpu_image_split(&image, &out->from, &ignored) == 0;
 }
 
 bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY])
@@ -145,6 +154,7 @@ static struct entry *add_entry(struct kgb_compiler *compiler, const char *key)
 		return NULL;
 	}
 	struct entry *entry = kgb_xcalloc(1, sizeof(*entry));
+	entry->image = (struct kgb_buf)KGB_BUF_INIT(0);
 	memcpy(entry->key, key, sizeof(entry->key));
 	entry->next = compiler->entries;
 	compiler->entries = entry;
@@ -177,14 +187,14 @@ static void finish_entry(struct kgb_compiler_seat *seat, struct entry *entry, bo
 {
 	struct kgb_compiler *compiler = seat->compiler;
 
-	if (entry->made.bytes && kgb_elf_is(entry->made.code, entry->made.len))
+	if (entry->image.len > 0 && entry->made.bytes)
 		kgb_sha256_hex(entry->made.code, entry->made.len, entry->cubin_sha256);
 	pthread_mutex_lock(&compiler->lock);
 	entry->is_decided = is_decided;
 	entry->state = is_decided || !seat->leaving ? ENTRY_DONE : ENTRY_ABANDONED;
-	compiler->n_bytes += entry->made.n_bytes;
+	compiler->n_bytes += entry->made.n_bytes + entry->image.len;
 	compiler->n_recalled += is_recalled;
-	if (!is_decided && entry->state == ENTRY_DONE)
+	if (!is_decided && entry->state == ENTRY_DONE && entry->image.len > 0)
 		memcpy(compiler->undecided, entry->why, sizeof(entry->why));
 	pthread_cond_broadcast(&compiler->changed);
 	pthread_mutex_unlock(&compiler->lock);
@@ -281,9 +291,11 @@ static void make_key(const struct kgb_triton_source *source, char key[KGB_SHA256
 	kgb_sha256_hex(text.ptr, text.len, key);
 }
 
-/* NULL: neither code nor a reason. */
+/* The image that a runner requests this for; none: the judge asks itself. NULL: neither code nor a
+ * reason. */
 static const struct entry *make(struct kgb_compiler_seat *seat,
-				const struct kgb_triton_source *source)
+				const struct kgb_triton_source *source, const char *image,
+				size_t image_len)
 {
 	struct kgb_compiler *compiler = seat->compiler;
 	char key[KGB_SHA256_HEX_LEN];
@@ -295,6 +307,9 @@ static const struct entry *make(struct kgb_compiler_seat *seat,
 	pthread_mutex_unlock(&compiler->lock);
 	if (!entry || !is_ours)
 		return entry;
+	kgb_buf_clear(&entry->image);
+	kgb_buf_add(&entry->image, image, image_len);
+	entry->sm = source->sm;
 	const bool is_recalled =
 		compiler->cache &&
 		kgb_proof_recall(compiler->cache, source, compiler->zygote->identity, &entry->made);
@@ -309,7 +324,7 @@ enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
 					 char why[KGB_RECOMPILE_WHY])
 {
 	struct kgb_compiler_seat seat = {.compiler = compiler, .fd = -1};
-	const struct entry *entry = make(&seat, source);
+	const struct entry *entry = make(&seat, source, "", 0);
 
 	if (entry && entry->made.bytes) {
 		*out = &entry->made;
@@ -352,37 +367,50 @@ static bool send_all(int fd, const void *data, size_t len)
 static bool is_acceptable(const struct question *question, bool has_kernel)
 {
 	if (has_kernel)
-		return question->ttir_bytes == 0 && question->options_bytes > 0 &&
+		return question->image_bytes == 0 && question->options_bytes > 0 &&
 		       question->options_bytes <= KGB_CLAIMS_MAX && question->sm == 0;
-	return question->ttir_bytes > 0 && question->ttir_bytes <= KGB_TRITON_IR_MAX &&
+	return question->image_bytes > 0 &&
+	       question->image_bytes <= KGB_CLAIMS_MAX + KGB_TRITON_IR_MAX &&
 	       question->options_bytes <= KGB_TRITON_OPTIONS_MAX &&
 	       question->sm <= KGB_COMPILER_SM_MAX;
 }
 
+/* Of an image only the IR is compiled: its claims change nothing in the code. */
+static bool find_source(const struct kgb_buf *kernel, const struct question *question,
+			struct request *request)
+{
+	const struct kgb_image image = {.bytes = (const unsigned char *)request->text,
+					.len = request->image_len};
+	struct kgb_cpu_image parts = {0};
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	if (!kernel && (kgb_cpu_image_split(&image, &parts, &ignored) < 0 || parts.is_torch))
+		return false;
+	request->source = (struct kgb_triton_source){
+		.kind = kernel ? KGB_SOURCE_PYTHON : KGB_SOURCE_IR,
+		.text = kernel ? kernel->ptr : parts.module,
+		.text_len = kernel ? kernel->len : parts.module_len,
+		.options = request->text + request->image_len,
+		.options_len = question->options_bytes,
+		.sm = kernel ? KGB_CPU_SM : (unsigned)question->sm,
+	};
+	return true;
+}
+
 static bool read_request(const struct kgb_compiler_seat *seat, struct request *request)
 {
-	const struct kgb_buf *kernel = seat->kernel;
 	struct question question;
 
 	kgb_free(request->text);
 	*request = (struct request){0};
 	if (!read_all(seat->fd, &question, sizeof(question)) ||
-	    !is_acceptable(&question, kernel != NULL))
+	    !is_acceptable(&question, seat->kernel != NULL))
 		return false;
-	request->len = sizeof(question) + question.ttir_bytes + question.options_bytes;
-	request->text = kgb_xmalloc(request->len + 1);
-	memcpy(request->text, &question, sizeof(question));
-	request->text[request->len] = '\0';
-	request->source = (struct kgb_triton_source){
-		.kind = kernel ? KGB_SOURCE_PYTHON : KGB_SOURCE_IR,
-		.text = kernel ? kernel->ptr : request->text + sizeof(question),
-		.text_len = kernel ? kernel->len : question.ttir_bytes,
-		.options = request->text + sizeof(question) + question.ttir_bytes,
-		.options_len = question.options_bytes,
-		.sm = (unsigned)question.sm,
-	};
-	return read_all(seat->fd, request->text + sizeof(question),
-			request->len - sizeof(question));
+	const size_t len = question.image_bytes + question.options_bytes;
+	request->image_len = question.image_bytes;
+	request->text = kgb_xmalloc(len);
+	return read_all(seat->fd, request->text, len) &&
+	       find_source(seat->kernel, &question, request);
 }
 
 static bool send_answer(int fd, const struct entry *entry)
@@ -401,7 +429,8 @@ static void *serve(void *payload)
 	struct request request = {0};
 
 	(void)pthread_setname_np(pthread_self(), "compiler");
-	while (read_request(seat, &request) && send_answer(seat->fd, make(seat, &request.source)))
+	while (read_request(seat, &request) &&
+	       send_answer(seat->fd, make(seat, &request.source, request.text, request.image_len)))
 		;
 	(void)shutdown(seat->fd, SHUT_RDWR); /* the runner goes on without us */
 	kgb_free(request.text);

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Makes what the candidate's kernels run as: on the CPU Triton IR of the text of kernel.py, on a
- * GPU machine code. A runner requests IR for its claims, or code for its Triton IR, here and
- * does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
- * for all lanes and, by the cache, for later verifications, and code that we made needs no other
- * proof of where it came from. Requests are untrusted. The runner compiles what this refuses, for
- * the error message that its author must see; code made so is proved by nothing.
+ * Makes what the candidate's kernels run as: Triton IR of the text of kernel.py, on a GPU also
+ * machine code. A runner requests IR for its claims, or code for its Triton IR, here and does not
+ * compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
+ * for all lanes and, by the cache, for later verifications, and of code that we made only the IR
+ * needs a proof. Requests are untrusted. The runner compiles what this refuses, for the error
+ * message that its author must see; code made so is proved by nothing.
  *
  * One SOCK_STREAM socket per runner. Request: three little-endian 64-bit numbers, the lengths of
- * the IR and of a JSON object with Triton's options, and the compute capability (90 for 9.0); then
- * IR and options. Answer: two such numbers, the lengths of a cubin and of its facts
- * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause. On the
- * CPU the request has no IR, claims in place of options, and gets IR in place of a cubin.
+ * an image as on the CPU, which is the IR behind its claims (verify/protocol/cpu_image.h), and of
+ * a JSON object with Triton's options, and the compute capability (90 for 9.0); then image and
+ * options. Answer: two such numbers, the lengths of a cubin and of its facts
+ * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause.
+ * On the CPU the request has no image, claims in place of options, and gets IR in place of a
+ * cubin.
  */
 #ifndef KGB_VERIFY_PROVENANCE_COMPILER_H
 #define KGB_VERIFY_PROVENANCE_COMPILER_H
 
 #include "base/system/disk_cache.h"
+#include "verify/protocol/cpu_image.h"
 #include "verify/provenance/recompile.h"
 
 #define KGB_COMPILER_ENTRIES_MAX 4096
@@ -56,8 +59,15 @@ enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
 					 const struct kgb_recompiled **out,
 					 char why[KGB_RECOMPILE_WHY]);
 
-/** What we made, if we made the cubin of this SHA-256; owned by the compiler. NULL: we did not. */
-const struct kgb_recompiled *kgb_compiler_find(struct kgb_compiler *compiler,
-					       const char *cubin_sha256);
+/** Machine code that a runner requested. Owned by the compiler. */
+struct kgb_compiled {
+	const struct kgb_recompiled *made;
+	struct kgb_cpu_image from; /* untrusted: the IR that it was made from, and its claims */
+	unsigned sm; /* that it was made for */
+};
+
+/** False: no runner got a cubin of this SHA-256. */
+bool kgb_compiler_find(struct kgb_compiler *compiler, const char *cubin_sha256,
+		       struct kgb_compiled *out);
 
 #endif

@@ -121,26 +121,80 @@ static bool is_allowed(struct kgb_image_proof *proof, const struct kgb_device_po
 
 /* ---- one image ---- */
 
-static void prove_cubin(struct kgb_provenance *provenance, struct kgb_image_proof *proof)
+/* Makes the module from the text of kernel.py and the claims. NULL: that gives other IR, or none;
+ * the proof says why. */
+static const struct kgb_recompiled *make_from_text(const struct kgb_provenance *provenance,
+						   const struct kgb_cpu_image *image,
+						   struct kgb_image_proof *proof)
 {
-	struct kgb_compiler *compiler = provenance->spec.compiler;
-	const struct kgb_recompiled *made =
-		compiler ? kgb_compiler_find(compiler, proof->image_sha256) : NULL;
+	const struct kgb_provenance_spec *spec = &provenance->spec;
+	const struct kgb_triton_source source = {
+		.kind = KGB_SOURCE_PYTHON,
+		.text = spec->kernel_text,
+		.text_len = spec->kernel_len,
+		.options = image->claims,
+		.options_len = image->claims_len,
+		.sm = spec->sm,
+	};
+	const struct kgb_recompiled *made = NULL;
 	char why[KGB_RECOMPILE_WHY];
+
+	if (image->claims_len > KGB_CLAIMS_MAX || image->module_len > KGB_TRITON_IR_MAX) {
+		give_reason(proof, "its claims or its IR are too long");
+		return NULL;
+	}
+	switch (kgb_compiler_make(spec->compiler, &source, &made, why)) {
+	case KGB_RECOMPILE_DONE:
+		break;
+	case KGB_RECOMPILE_NO_CODE:
+	case KGB_RECOMPILE_CRASHED:
+		give_reason(proof, "the judge cannot make it from kernel.py: %.260s", why);
+		return NULL;
+	case KGB_RECOMPILE_UNDECIDED:
+		proof->kind = KGB_PROOF_UNDECIDED;
+		give_reason(proof, "the judge could not make it from kernel.py: %.260s", why);
+		return NULL;
+	}
+	if (made->len == image->module_len &&
+	    memcmp(made->code, image->module, image->module_len) == 0)
+		return made;
+	give_reason(proof, "kernel.py gives other IR than it holds");
+	return NULL;
+}
+
+static void prove_made_cubin(struct kgb_provenance *provenance, const struct kgb_compiled *found,
+			     struct kgb_image_proof *proof)
+{
+	const struct kgb_recompiled *made = found->made;
 	struct kgb_cubin cubin;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (!made && compiler && kgb_compiler_undecided(compiler, why)) {
-		proof->kind = KGB_PROOF_UNDECIDED;
-		give_reason(proof, "it may be code that the judge could not compile: %s", why);
-	} else if (!made) {
-		give_reason(proof, "the judge's compiler did not make it");
+	if (found->sm != provenance->spec.sm) {
+		give_reason(proof, "it is code for sm_%u, and this GPU is sm_%u", found->sm,
+			    provenance->spec.sm);
 	} else if (kgb_cubin_read(made->code, made->len, &provenance->arena, &cubin, &err) < 0) {
 		give_reason(proof, "%.300s", err.msg);
-	} else if (is_allowed(proof, provenance->spec.policy, made->facts, &cubin)) {
+	} else if (is_allowed(proof, provenance->spec.policy, made->facts, &cubin) &&
+		   make_from_text(provenance, &found->from, proof)) {
 		proof->kind = KGB_PROOF_TRITON;
 		proof->kernels = cubin.kernels;
 		proof->name = cubin.kernels.items[0];
+	}
+}
+
+static void prove_cubin(struct kgb_provenance *provenance, struct kgb_image_proof *proof)
+{
+	struct kgb_compiler *compiler = provenance->spec.compiler;
+	char why[KGB_RECOMPILE_WHY];
+	struct kgb_compiled found;
+
+	if (compiler && kgb_compiler_find(compiler, proof->image_sha256, &found)) {
+		prove_made_cubin(provenance, &found, proof);
+	} else if (compiler && kgb_compiler_undecided(compiler, why)) {
+		proof->kind = KGB_PROOF_UNDECIDED;
+		give_reason(proof, "it may be code that the judge could not compile: %s", why);
+	} else {
+		give_reason(proof, "the judge's compiler did not make it");
 	}
 }
 
@@ -163,40 +217,6 @@ static void take_module(struct kgb_provenance *provenance, const struct kgb_reco
 	proof->n_inline_asm = n_asm->valueint > 0 ? (size_t)n_asm->valueint : 0;
 }
 
-/* Makes the module from the text of kernel.py and the image's claims, and compares. */
-static void prove_module(struct kgb_provenance *provenance, const struct kgb_cpu_image *image,
-			 struct kgb_image_proof *proof)
-{
-	const struct kgb_provenance_spec *spec = &provenance->spec;
-	const struct kgb_triton_source source = {
-		.kind = KGB_SOURCE_PYTHON,
-		.text = spec->kernel_text,
-		.text_len = spec->kernel_len,
-		.options = image->claims,
-		.options_len = image->claims_len,
-	};
-	const struct kgb_recompiled *made = NULL;
-	char why[KGB_RECOMPILE_WHY];
-
-	switch (kgb_compiler_make(spec->compiler, &source, &made, why)) {
-	case KGB_RECOMPILE_DONE:
-		break;
-	case KGB_RECOMPILE_NO_CODE:
-	case KGB_RECOMPILE_CRASHED:
-		give_reason(proof, "the judge cannot make it from kernel.py: %.260s", why);
-		return;
-	case KGB_RECOMPILE_UNDECIDED:
-		proof->kind = KGB_PROOF_UNDECIDED;
-		give_reason(proof, "the judge could not make it from kernel.py: %.260s", why);
-		return;
-	}
-	if (made->len != image->module_len ||
-	    memcmp(made->code, image->module, image->module_len) != 0)
-		give_reason(proof, "kernel.py gives other IR than it holds");
-	else
-		take_module(provenance, made, proof);
-}
-
 static void prove_on_cpu(struct kgb_provenance *provenance, const struct kgb_image *image,
 			 struct kgb_image_proof *proof)
 {
@@ -208,10 +228,10 @@ static void prove_on_cpu(struct kgb_provenance *provenance, const struct kgb_ima
 	} else if (split.is_torch) {
 		proof->kind = KGB_PROOF_MOVES;
 		proof->name = "torch";
-	} else if (split.claims_len > KGB_CLAIMS_MAX || split.module_len > KGB_TRITON_IR_MAX) {
-		give_reason(proof, "its claims or its IR are too long");
 	} else {
-		prove_module(provenance, &split, proof);
+		const struct kgb_recompiled *made = make_from_text(provenance, &split, proof);
+		if (made)
+			take_module(provenance, made, proof);
 	}
 }
 
@@ -258,10 +278,10 @@ static int prove_image(struct kgb_provenance *provenance, struct kgb_image *imag
 		memcpy(proof->image_sha256, hex, sizeof(hex));
 		proof->kind = KGB_PROOF_NONE;
 		proof->name = "";
-		if (provenance->spec.kernel_text)
-			prove_on_cpu(provenance, image, proof);
-		else
+		if (provenance->spec.index)
 			prove_on_gpu(provenance, image, proof);
+		else
+			prove_on_cpu(provenance, image, proof);
 		provenance->proofs[provenance->n_proofs++] = proof;
 	}
 	image->proof = proof;

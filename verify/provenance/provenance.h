@@ -2,8 +2,8 @@
 /** \file
  * The makers of the code that kernels of a record were launched from. No statement of the
  * candidate's process counts: an image is the candidate's Triton code when our compiler made these
- * bytes, on a GPU from Triton IR, on the CPU from the text of kernel.py; it is torch's when the
- * judge's own torch holds the same bytes, and unknown otherwise. What that proves and what not:
+ * bytes from the text of kernel.py; it is torch's when the judge's own torch holds the same bytes,
+ * and unknown otherwise. What that proves and what not:
  * docs/provenance.md.
  */
 #ifndef KGB_VERIFY_PROVENANCE_PROVENANCE_H
@@ -43,12 +43,11 @@ struct kgb_image_proof {
 
 struct kgb_provenance_spec {
 	struct kgb_compiler *compiler; /* of code that runners requested; NULL: none */
-	/** Of kernel.py. With it images are those of the CPU, and the rest is not needed. NULL:
-	 * images are those of a GPU. */
-	const char *kernel_text;
+	const char *kernel_text; /* of kernel.py */
 	size_t kernel_len;
-	const struct kgb_image_index *index;
-	const struct kgb_device_policy *policy;
+	unsigned sm; /* compute capability of the GPU: 90 for 9.0; CPU: KGB_CPU_SM */
+	const struct kgb_image_index *index; /* NULL: images are those of the CPU */
+	const struct kgb_device_policy *policy; /* of a GPU */
 };
 
 struct kgb_provenance {

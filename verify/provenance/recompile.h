@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * One compilation: Triton IR and options in, machine code out; or the text of kernel.py and the
- * claims of an image in, Triton IR out. Done by a worker without GPU, network or torch
+ * claims of IR in, Triton IR out. Done by a worker without GPU, network or torch
  * (verify/python/runner/recompile.py, verify/python/compiler/from_source.py); the text that it
  * parses may be hostile, so each IR gets a worker that serves nothing else, and each kernel.py.
  */
@@ -18,7 +18,7 @@
 #define KGB_RECOMPILE_WHY 320
 #define KGB_TRITON_IR_MAX (8u << 20)
 #define KGB_TRITON_OPTIONS_MAX (64u << 10)
-#define KGB_CLAIMS_MAX (256u << 10) /* of an image on the CPU */
+#define KGB_CLAIMS_MAX (256u << 10)
 
 enum kgb_source_kind {
 	KGB_SOURCE_IR, /* Triton IR, from which machine code is made */
@@ -30,9 +30,9 @@ struct kgb_triton_source {
 	enum kgb_source_kind kind;
 	const char *text;
 	size_t text_len;
-	const char *options; /* a JSON object: Triton's options, or the claims of an image */
+	const char *options; /* a JSON object: Triton's options, or the claims of IR */
 	size_t options_len;
-	unsigned sm; /* IR: compute capability to compile for: 90 for 9.0 */
+	unsigned sm; /* compute capability to compile for: 90 for 9.0 */
 };
 
 /** Append what decides the result of a compilation: no other source has the same bytes. */

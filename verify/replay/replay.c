@@ -41,6 +41,7 @@ static int ask_about(struct kgb_lane *lane, struct kgb_gpu_facts *facts, char **
 	const size_t len = strcspn(reply->text, "\n");
 	*torch_dir = kgb_xstrndup(reply->text, len);
 	snprintf(facts->name, sizeof(facts->name), "%s", reply->text + len);
+	facts->sm = (unsigned)reply->value;
 	return 0;
 }
 
@@ -116,8 +117,9 @@ void kgb_replay_new(struct kgb_lane *lane)
 	struct kgb_replay *replay = lane->replay;
 	const struct kgb_provenance_spec spec = {
 		.compiler = lane->judge->compiler,
-		.kernel_text = lane->gpu ? NULL : lane->judge->source.ptr,
+		.kernel_text = lane->judge->source.ptr,
 		.kernel_len = lane->judge->source.len,
+		.sm = lane->gpu ? lane->gpu->sm : KGB_CPU_SM,
 		.index = lane->gpu ? &lane->gpu->index : NULL,
 		.policy = lane->gpu ? lane->gpu->policy : NULL,
 	};

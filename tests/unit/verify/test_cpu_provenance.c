@@ -41,7 +41,11 @@ static void open_scene(struct scene *scene, const char *kernel)
 	scene->compiler = kgb_compiler_new(&scene->nobody, scene->store);
 	scene->provenance = kgb_xmalloc(sizeof(*scene->provenance));
 	const struct kgb_provenance_spec spec = {
-		.compiler = scene->compiler, .kernel_text = kernel, .kernel_len = strlen(kernel)};
+		.compiler = scene->compiler,
+		.kernel_text = kernel,
+		.kernel_len = strlen(kernel),
+		.sm = KGB_CPU_SM,
+	};
 	kgb_provenance_init(scene->provenance, &spec);
 }
 
@@ -64,7 +68,8 @@ static void keep(struct scene *scene, const char *module, const char *facts)
 						 .text = KERNEL,
 						 .text_len = strlen(KERNEL),
 						 .options = CLAIMS,
-						 .options_len = strlen(CLAIMS)};
+						 .options_len = strlen(CLAIMS),
+						 .sm = KGB_CPU_SM};
 	KGB_AUTO(recompiled) struct kgb_recompiled compiled = KGB_RECOMPILED_INIT;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	atomic_uint_fast64_t kept = 0;

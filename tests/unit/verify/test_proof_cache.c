@@ -13,6 +13,8 @@
 #define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define FIXTURES KGB_TEST_SOURCE_DIR "/tests/fixtures/provenance"
 #define FACTS "{\"ops\":{\"tt.load\":1},\"asm\":[]}"
+#define KERNEL "import triton\n"
+#define CLAIMS "{\"kgb_ttir\":1,\"functions\":[]}"
 
 struct scene {
 	char dir[64];
@@ -23,14 +25,14 @@ struct scene {
 	atomic_uint_fast64_t kept;
 };
 
-static void answer(const struct kgb_buf *cubin, const char *facts, struct kgb_recompiled *out)
+static void answer(const char *code, size_t len, const char *facts, struct kgb_recompiled *out)
 {
-	const uint64_t header[2] = {cubin->len, strlen(facts)};
+	const uint64_t header[2] = {len, strlen(facts)};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_err err = KGB_ERR_INIT;
 
 	kgb_buf_add(&text, header, sizeof(header));
-	kgb_buf_add(&text, cubin->ptr, cubin->len);
+	kgb_buf_add(&text, code, len);
 	kgb_buf_adds(&text, facts);
 	assert_ok(kgb_recompiled_parse(text.ptr, text.len, out, &err), err);
 }
@@ -50,7 +52,7 @@ static void open_scene(struct scene *scene)
 		  err);
 	scene->source = (struct kgb_triton_source){
 		.text = "module {}", .text_len = 9, .options = "{}", .options_len = 2, .sm = 90};
-	answer(&scene->cubin, FACTS, &scene->compiled);
+	answer(scene->cubin.ptr, scene->cubin.len, FACTS, &scene->compiled);
 }
 
 static void close_scene(struct scene *scene)
@@ -143,12 +145,33 @@ static void test_one_verification_keeps_no_more_than_its_share(KGB_UNUSED void *
 	close_scene(&scene);
 }
 
-/* Request the source from a compiler that has what is kept and no process, and prove the scene's
- * cubin. */
-static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof *out)
+/* Request the source behind its claims. Returns the length of the code in the answer. */
+static uint64_t request(struct kgb_compiler *compiler, const struct kgb_triton_source *source)
 {
-	const uint64_t question[3] = {scene->source.text_len, scene->source.options_len,
-				      scene->source.sm};
+	const uint64_t question[3] = {sizeof(CLAIMS) + source->text_len, source->options_len,
+				      source->sm};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	struct kgb_compiler_seat *seat = NULL;
+	struct kgb_err err = KGB_ERR_INIT;
+	uint64_t answer[2];
+	int fd;
+
+	kgb_buf_add(&text, question, sizeof(question));
+	kgb_buf_adds(&text, CLAIMS "\n");
+	kgb_buf_add(&text, source->text, source->text_len);
+	kgb_buf_add(&text, source->options, source->options_len);
+	assert_ok(kgb_compiler_sit(compiler, NULL, &seat, &fd, &err), err);
+	assert_int_equal(write(fd, text.ptr, text.len), (ssize_t)text.len);
+	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
+	kgb_compiler_leave(seat);
+	close(fd);
+	return answer[0];
+}
+
+/* Request the source from a compiler that has what is kept and no process, and prove the scene's
+ * cubin, on a GPU of this compute capability. */
+static enum kgb_proof_kind proof_on(struct scene *scene, unsigned sm, struct kgb_image_proof *out)
+{
 	struct kgb_zygote nobody = {.role = KGB_ROLE_COMPILE,
 				    .hub_fd = -1,
 				    .socket_dir = scene->dir,
@@ -157,33 +180,28 @@ static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof 
 	struct kgb_provenance *provenance = kgb_xmalloc(sizeof(*provenance));
 	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
 	struct kgb_device_policy *policy = NULL;
-	struct kgb_compiler_seat *seat = NULL;
 	struct kgb_image image = {
 		.id = 1, .bytes = (unsigned char *)scene->cubin.ptr, .len = scene->cubin.len};
 	const struct kgb_record record = {.images = &image, .n_images = 1};
 	struct kgb_err err = KGB_ERR_INIT;
-	uint64_t answer[2];
-	int fd;
 
 	assert_ok(kgb_device_policy_load(KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml", &policy,
 					 &err),
 		  err);
-	assert_ok(kgb_compiler_sit(compiler, NULL, &seat, &fd, &err), err);
-	assert_int_equal(write(fd, question, sizeof(question)), sizeof(question));
-	assert_int_equal(write(fd, scene->source.text, scene->source.text_len),
-			 (ssize_t)scene->source.text_len);
-	assert_int_equal(write(fd, scene->source.options, scene->source.options_len),
-			 (ssize_t)scene->source.options_len);
-	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
-	kgb_compiler_leave(seat);
-	close(fd);
+	const bool is_made = request(compiler, &scene->source) > 0;
+	assert_int_equal(kgb_compiler_n_recalled(compiler), is_made);
 	const struct kgb_provenance_spec spec = {
-		.compiler = compiler, .index = &index, .policy = policy};
+		.compiler = compiler,
+		.kernel_text = KERNEL,
+		.kernel_len = strlen(KERNEL),
+		.sm = sm,
+		.index = &index,
+		.policy = policy,
+	};
 	kgb_provenance_init(provenance, &spec);
 	assert_ok(kgb_provenance_prove(provenance, &record, &err), err);
 	*out = *image.proof;
 	assert_true(out->kind != KGB_PROOF_TRITON || kgb_str_eq(out->name, "scale"));
-	assert_int_equal(kgb_compiler_n_recalled(compiler), answer[0] > 0);
 	kgb_provenance_release(provenance);
 	kgb_free(provenance);
 	kgb_device_policy_free(policy);
@@ -191,12 +209,32 @@ static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof 
 	return out->kind;
 }
 
+static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof *out)
+{
+	return proof_on(scene, scene->source.sm, out);
+}
+
 static void keep(struct scene *scene, const struct kgb_buf *cubin, const char *facts)
 {
 	KGB_AUTO(recompiled) struct kgb_recompiled compiled = KGB_RECOMPILED_INIT;
 
-	answer(cubin, facts, &compiled);
+	answer(cubin->ptr, cubin->len, facts, &compiled);
 	kgb_proof_keep(scene->store, &scene->kept, &scene->source, IDENTITY, &compiled);
+}
+
+/* Keep that KERNEL and CLAIMS give this module. */
+static void keep_module(struct scene *scene, const char *module)
+{
+	const struct kgb_triton_source source = {.kind = KGB_SOURCE_PYTHON,
+						 .text = KERNEL,
+						 .text_len = strlen(KERNEL),
+						 .options = CLAIMS,
+						 .options_len = strlen(CLAIMS),
+						 .sm = scene->source.sm};
+	KGB_AUTO(recompiled) struct kgb_recompiled compiled = KGB_RECOMPILED_INIT;
+
+	answer(module, strlen(module), "{\"name\":\"scale\",\"asm\":0}", &compiled);
+	kgb_proof_keep(scene->store, &scene->kept, &source, IDENTITY, &compiled);
 }
 
 static void
@@ -217,6 +255,7 @@ test_a_kept_compilation_proves_what_it_equals_and_is_judged_anew(KGB_UNUSED void
 
 	open_scene(&scene);
 	keep(&scene, &scene.cubin, FACTS);
+	keep_module(&scene, scene.source.text);
 	assert_int_equal(proof_of(&scene, &proof), KGB_PROOF_TRITON);
 	/* What is kept is code and facts, not that they are allowed. */
 	for (size_t i = 0; i < KGB_ARRAY_LEN(refused); i++) {
@@ -230,6 +269,54 @@ test_a_kept_compilation_proves_what_it_equals_and_is_judged_anew(KGB_UNUSED void
 	keep(&scene, &other, FACTS);
 	assert_int_equal(proof_of(&scene, &proof), KGB_PROOF_NONE);
 	assert_contains(proof.reason, "did not make it");
+	close_scene(&scene);
+}
+
+static void test_code_counts_only_if_kernel_py_gives_its_ir(KGB_UNUSED void **state)
+{
+	static const char *const modules[] = {"module {};", "module {", "module { }", "\177ELF"};
+	struct kgb_image_proof proof;
+	struct scene scene;
+
+	open_scene(&scene);
+	keep(&scene, &scene.cubin, FACTS);
+	/* There is no process that could make the module. */
+	assert_int_equal(proof_of(&scene, &proof), KGB_PROOF_UNDECIDED);
+	assert_contains(proof.reason, "could not make it from kernel.py: ");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(modules); i++) {
+		keep_module(&scene, modules[i]);
+		assert_int_equal(proof_of(&scene, &proof), KGB_PROOF_NONE);
+		assert_string_equal(proof.reason, "kernel.py gives other IR than it holds");
+	}
+	keep_module(&scene, scene.source.text);
+	assert_int_equal(proof_of(&scene, &proof), KGB_PROOF_TRITON);
+	assert_int_equal(proof_on(&scene, 100, &proof), KGB_PROOF_NONE);
+	assert_string_equal(proof.reason, "it is code for sm_90, and this GPU is sm_100");
+	close_scene(&scene);
+}
+
+/* A source worker that hostile text has taken over may answer with machine code. */
+static void test_what_the_judge_made_for_itself_is_no_code_of_a_runner(KGB_UNUSED void **state)
+{
+	const struct kgb_recompiled *made = NULL;
+	struct kgb_compiled found;
+	char digest[KGB_SHA256_HEX_LEN];
+	char why[KGB_RECOMPILE_WHY];
+	struct scene scene;
+
+	open_scene(&scene);
+	keep(&scene, &scene.cubin, FACTS);
+	struct kgb_zygote nobody = {.role = KGB_ROLE_COMPILE,
+				    .hub_fd = -1,
+				    .socket_dir = scene.dir,
+				    .identity = IDENTITY};
+	struct kgb_compiler *compiler = kgb_compiler_new(&nobody, scene.store);
+	kgb_sha256_hex(scene.cubin.ptr, scene.cubin.len, digest);
+	assert_int_equal(kgb_compiler_make(compiler, &scene.source, &made, why),
+			 KGB_RECOMPILE_DONE);
+	assert_int_equal(made->len, scene.cubin.len);
+	assert_false(kgb_compiler_find(compiler, digest, &found));
+	kgb_compiler_free(compiler);
 	close_scene(&scene);
 }
 
@@ -273,6 +360,8 @@ int main(void)
 		cmocka_unit_test(test_what_an_unknown_compiler_made_is_not_kept),
 		cmocka_unit_test(test_one_verification_keeps_no_more_than_its_share),
 		cmocka_unit_test(test_a_kept_compilation_proves_what_it_equals_and_is_judged_anew),
+		cmocka_unit_test(test_code_counts_only_if_kernel_py_gives_its_ir),
+		cmocka_unit_test(test_what_the_judge_made_for_itself_is_no_code_of_a_runner),
 		cmocka_unit_test(test_code_is_undecided_while_the_compiler_lacks_a_process),
 		cmocka_unit_test(test_who_uses_warm_processes_learns_their_identity),
 	};

@@ -3,7 +3,7 @@
 out. No code of the candidate runs: the text is only parsed (docs/provenance.md). Text and claims may be hostile, so this process
 has a jail of its own, as the compile worker has.
 
-Request: {"id", "op": "compile", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py, then
+Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py, then
 the claims. Output gets two little-endian 64-bit lengths, the text of the module, and JSON: {"name": of the kernel in it,
 "asm": number of calls with inline assembly}. The reply's value is the number of bytes written.
 """
@@ -62,19 +62,19 @@ def context_of(backend):
     return Kept.context
 
 
-def make(text, claims):
-    """(text of the module, facts) from kernel.py and the line of claims; raises Refused."""
+def make(text, claims, sm=90):
+    """(text of the module, facts) from kernel.py and the line of claims, for a GPU of this compute capability; raises Refused."""
     hardened.REFUSALS.clear()
     hardened.CLAIMED.clear()
     hardened.VISITED[0] = 0
     claims = Claims(parsed(text), claims)
-    backend = make_backend(hardened.TARGET)
+    target = hardened.target_of(sm)
+    backend = make_backend(target)
     context = context_of(backend)
     source = ASTSource(claims.kernel, claims.types, claims.constants, claims.attrs)
     try:
         options = backend.parse_options(dict(claims.options))
-        module = source.make_ir(hardened.TARGET, options, backend.get_codegen_implementation(options),
-                                backend.get_module_map(), context)
+        module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
     except MemoryError:
         raise
     except Exception as error:
@@ -100,7 +100,7 @@ def make_request(request, fds):
     data = os.pread(fds[0], n_text + n_claims, 0)
     if len(data) != n_text + n_claims:
         return wire.Reply(wire.BAD_REQUEST, "input is shorter than announced")
-    module, facts = make(data[:n_text], data[n_text:])
+    module, facts = make(data[:n_text], data[n_text:], request["sm"])
     module, told = module.encode(), json.dumps(facts).encode()
     total = HEADER.size + len(module) + len(told)
     room = os.fstat(fds[1]).st_size

@@ -6,7 +6,8 @@ each contiguous.
 
 Requests: {"id", "op"} and
     map     descriptors [inputs, out], "arena_bytes", "out_bytes"
-    about   on a GPU: the reply's text is the directory of torch, a line break, and the names of the GPU and its driver
+    about   on a GPU: the reply's text is the directory of torch, a line break, and the names of the GPU and its driver;
+            its value is the compute capability, 90 for 9.0
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one.
@@ -154,7 +155,10 @@ class Reference:
     def do_about(self, request, fds):
         """Where this torch lies, and the names of the GPU and its driver."""
         names = "%s, CUDA %d" % (torch.cuda.get_device_name(0), driver_version())
-        return wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
+        reply = wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
+        major, minor = torch.cuda.get_device_capability(0)
+        reply.value = 10 * major + minor
+        return reply
 
     def function(self, target):
         kind, _, rest = target.partition(":")

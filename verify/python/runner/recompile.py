@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The compile worker: Triton IR (TTIR) goes in, the machine code that our own Triton and ptxas make of it comes out.
+"""The compile worker: Triton IR as the front end makes it goes in, the machine code that our own Triton and ptxas make of it comes
+out.
 
 Text and options come from a candidate's process and may be hostile, so each source gets a separate worker, in a jail without
 network, GPU, /proc or a writable place other than /kgb/tmp. No option that names a file is taken.
 
 Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds the
-TTIR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
+IR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
 "asm": [texts of inline assembly], "metadata": what Triton stores beside the cubin}. The reply's value is the number of bytes written.
 """
 
@@ -21,7 +22,7 @@ import triton
 from triton import knobs
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.compiler import CUDAOptions
+from triton.backends.nvidia.compiler import CUDABackend, CUDAOptions
 from triton.compiler.compiler import make_backend
 
 import wire
@@ -182,9 +183,22 @@ WARM_UP = b"""module {
 """
 
 
+def take_ir_of_front_end():
+    """Triton takes a file of IR for what its first stage gave, and would leave the passes of that stage out."""
+    add_stages = CUDABackend.add_stages
+
+    def add_both(self, stages, *rest):
+        add_stages(self, stages, *rest)
+        ttir, ttgir = stages["ttir"], stages["ttgir"]
+        stages["ttgir"] = lambda module, metadata: ttgir(ttir(module, metadata), metadata)
+
+    CUDABackend.add_stages = add_both
+
+
 def prepare():
     """Called once, in the zygote: compiles for the first time, so that everything that loads lazily is loaded."""
     knobs.compilation.store_binary_only = True
+    take_ir_of_front_end()
     compile_text(WARM_UP, {}, 90)
 
 

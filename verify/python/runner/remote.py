@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Requests machine code of Triton IR, and on the CPU the IR of claims (ttir_image.py), from the judge
-(verify/provenance/compiler.h): compiled once for all lanes and verifications, and proved by that. What the judge refuses, and
-everything when the judge has gone, is compiled here as Triton does: an error of the compiler then reaches the candidate, and code
-has no proof.
+"""Requests machine code for images that Triton's front end gives here, and on the CPU the IR of claims (ttir_image.py), from the
+judge (verify/provenance/compiler.h): compiled once for all lanes and verifications. What the judge refuses, and everything when the
+judge has gone, is compiled here as Triton does: an error of the compiler then reaches the candidate, and code has no proof.
 """
 
 import json
@@ -11,10 +10,13 @@ import struct
 import threading
 
 from triton.backends.nvidia.compiler import CUDABackend
+from triton.compiler.compiler import ASTSource
+
+import ttir_image
 
 QUESTION = struct.Struct("<QQQ")
 ANSWER = struct.Struct("<QQ")
-AFTER_TTIR = ("ttgir", "llir", "ptx", "cubin")
+STAGES = ("ttir", "ttgir", "llir", "ptx", "cubin")
 
 
 class Judge:
@@ -38,13 +40,13 @@ class Judge:
         while data:
             data = data[os.write(self.fd, data):]
 
-    def ask(self, ttir, options, sm):
+    def ask(self, image, options, sm):
         """(code, facts), or None."""
         with self.lock:
             if self.fd < 0:
                 return None
             try:
-                self.write(QUESTION.pack(len(ttir), len(options), sm) + ttir + options)
+                self.write(QUESTION.pack(len(image), len(options), sm) + image + options)
                 n_code, n_facts = ANSWER.unpack(self.read(ANSWER.size))
                 code, facts = self.read(n_code), self.read(n_facts)
             except OSError:
@@ -53,9 +55,9 @@ class Judge:
                 return None
         return (code, json.loads(facts)) if code else None
 
-    def compile(self, ttir, options, sm):
+    def compile(self, image, options, sm):
         """(cubin, metadata), or None."""
-        found = self.ask(ttir, options, sm)
+        found = self.ask(image, options, sm)
         return found and (found[0], found[1]["metadata"])
 
     def make_ir(self, claims):
@@ -63,20 +65,26 @@ class Judge:
         return self.ask(b"", claims, 0)
 
 
+class Made(threading.local):
+    image = None  # of the module that this thread made last and that goes into the first stage next
+
+
 JUDGE = Judge()
+MADE = Made()
 
 
 def replace_stages(stages, options, sm):
-    """Of the stages after the IR only the last gives a result, unless the judge refused."""
+    """Of all stages only the last gives a result, unless the judge refused."""
     made = []
 
     def first(module, metadata):
-        found = JUDGE.compile(str(module).encode(), json.dumps(vars(options), default=str).encode(), sm)
+        image, MADE.image = MADE.image, None
+        found = JUDGE.compile(image, json.dumps(vars(options), default=str).encode(), sm) if image else None
         if found is None:
-            return own["ttgir"](module, metadata)
+            return own["ttir"](module, metadata)
         made.append(found[0])
         metadata.update(found[1])
-        return ""
+        return str(module)
 
     def between(name):
         return lambda module, metadata: "" if made else own[name](module, metadata)
@@ -84,20 +92,30 @@ def replace_stages(stages, options, sm):
     def last(module, metadata):
         return made.pop() if made else own["cubin"](module, metadata)
 
-    own = {name: stages[name] for name in AFTER_TTIR}
-    stages.update({"ttgir": first, "llir": between("llir"), "ptx": between("ptx"), "cubin": last})
+    own = {name: stages[name] for name in STAGES}
+    stages.update({"ttir": first, **{name: between(name) for name in STAGES[1:-1]}, "cubin": last})
 
 
 def install():
-    """Once, in the zygote."""
-    add_stages = CUDABackend.add_stages
+    """Once, in the zygote, before a candidate is loaded."""
+    ttir_image.prepare()
+    add_stages, make_ir = CUDABackend.add_stages, ASTSource.make_ir
 
     def add_and_replace(self, stages, options, *rest):
         add_stages(self, stages, options, *rest)
-        if JUDGE.fd >= 0 and tuple(stages) == ("ttir",) + AFTER_TTIR:
+        if JUDGE.fd >= 0 and tuple(stages) == STAGES:
             replace_stages(stages, options, self.target.arch)
 
+    def make_image(self, target, options, *rest):
+        if JUDGE.fd < 0:
+            return make_ir(self, target, options, *rest)
+        with ttir_image.noting() as notes:
+            module = make_ir(self, target, options, *rest)
+        MADE.image = ttir_image.image_of(self, target, options, notes, module)
+        return module
+
     CUDABackend.add_stages = add_and_replace
+    ASTSource.make_ir = make_image
 
 
 def use(fd):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Images of kernels on the CPU: the claims and the text of Triton's IR (docs/record-format.md).
+"""Images of kernels: the claims and the text of Triton's IR (docs/record-format.md). On the CPU they are what is launched, on a
+GPU what machine code is requested for.
 
 The judge makes the IR of the text of kernel.py and the values that Triton's front end looks up outside of it, and takes no other.
-Mostly these can be told by the text: then only the judge makes the IR. Else, and where the judge refuses to, the front end makes it
+Mostly these can be told by the text: then, on the CPU, only the judge makes the IR. Else, and where the judge refuses to, the front end makes it
 here, while this module notes what it looks up. So a mistake here can only refuse a kernel.
 """
 
 import ast
 import collections
+import contextlib
 import json
 import math
 import os
 import sys
+import threading
 import types
 
 import triton
@@ -58,8 +61,6 @@ def line_of(fn):
 class Notes:
     """Of one module of IR."""
 
-    current = None
-
     def __init__(self):
         self.names = {}  # of each function, by its id: {name: value}
         self.attributes = {}  # of each module that the judge does not have: {name: value}
@@ -73,6 +74,23 @@ class Notes:
 
     def answers_of(self, fn):
         return self.answers.get(id(fn), ())
+
+
+class Current(threading.local):
+    notes = None  # of the module that this thread makes
+
+
+CURRENT = Current()
+
+
+@contextlib.contextmanager
+def noting():
+    """Notes what the front end looks up meanwhile."""
+    before, CURRENT.notes = CURRENT.notes, Notes()
+    try:
+        yield CURRENT.notes
+    finally:
+        CURRENT.notes = before
 
 
 class Names(dict):
@@ -102,20 +120,20 @@ class Names(dict):
 class Watched(code_generator.CodeGenerator):
     def __init__(self, context, prototype, gscope, *args, **kwargs):
         super().__init__(context, prototype, gscope, *args, **kwargs)
-        if Notes.current and not is_library(self.jit_fn.fn):
-            self.gscope = Names(self.gscope, gscope, Notes.current.names.setdefault(id(self.jit_fn), {}))
+        if CURRENT.notes and not is_library(self.jit_fn.fn):
+            self.gscope = Names(self.gscope, gscope, CURRENT.notes.names.setdefault(id(self.jit_fn), {}))
 
     def get_Attribute(self, lhs, attr):
         value = super().get_Attribute(lhs, attr)
-        if Notes.current and isinstance(lhs, types.ModuleType) and not is_shared(lhs):
-            Notes.current.attributes.setdefault(lhs, {})[attr] = value
+        if CURRENT.notes and isinstance(lhs, types.ModuleType) and not is_shared(lhs):
+            CURRENT.notes.attributes.setdefault(lhs, {})[attr] = value
         return value
 
     def call_Function(self, node, fn, args, kws):
         given = list(args)
         result = super().call_Function(node, fn, args, kws)
-        if Notes.current and type(fn) is jit.ConstexprFunction and not is_library(fn.fn):
-            Notes.current.answers.setdefault(id(fn), []).append((given, dict(kws), result))
+        if CURRENT.notes and type(fn) is jit.ConstexprFunction and not is_library(fn.fn):
+            CURRENT.notes.answers.setdefault(id(fn), []).append((given, dict(kws), result))
         return result
 
 
@@ -284,21 +302,21 @@ def type_claim(kind):
     return {"tuple": [type(kind).__name__, list(kind._fields), parts]} if is_namedtuple(type(kind)) else parts
 
 
-def options_of(options):
+def options_of(options, target):
     """Those that are not Triton's defaults."""
-    usual = make_backend(TARGET).parse_options({})
+    usual = make_backend(target).parse_options({})
     return {name: getattr(options, name) for name in OPTIONS
             if hasattr(usual, name) and getattr(options, name) != getattr(usual, name)}
 
 
-def claims_of(fn, signature, constants, attrs, options, notes, symbol):
-    claims = Claims(fn, notes)
+def claims_of(source, target, options, notes, symbol):
+    claims = Claims(source.fn, notes)
     line = {
         "kgb_ttir": 1,
-        "types": [[name, type_claim(kind)] for name, kind in signature.items()],
-        "constants": [[list(path), claims.value(value)] for path, value in constants.items()],
-        "attrs": [[list(path), value] for path, value in attrs.items() if value],
-        "options": options_of(options),
+        "types": [[name, type_claim(kind)] for name, kind in source.signature.items()],
+        "constants": [[list(path), claims.value(value)] for path, value in source.constants.items()],
+        "attrs": [[list(path), value] for path, value in source.attrs.items() if value],
+        "options": options_of(options, target),
     }
     line["functions"] = claims.all_functions(symbol)
     return line
@@ -310,10 +328,17 @@ def encoded(claims):
     return json.dumps(claims, separators=(",", ":")).encode()
 
 
+def image_of(source, target, options, notes, module):
+    """Of the module that the front end made of an ASTSource. Raises Unclaimed."""
+    line = encoded(claims_of(source, target, options, notes, module.get_entry_func_name()))
+    return b"%s\n%s" % (line, str(module).encode())
+
+
 def made_by_judge(fn, signature, constants, attrs, options, make_ir):
     """(image, symbol, IR), or None."""
     try:
-        line = encoded(claims_of(fn, signature, constants, attrs, options, Foreseen(), symbol_of(fn, signature, constants)))
+        source = ASTSource(fn, signature, constants, attrs)
+        line = encoded(claims_of(source, TARGET, options, Foreseen(), symbol_of(fn, signature, constants)))
     except Exception:  # of the candidate's objects
         return None
     found = make_ir(line) if len(line) <= CLAIMS_MAX else None
@@ -325,16 +350,10 @@ def made_here(fn, signature, constants, attrs, options):
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
-    notes, before = Notes(), Notes.current
-    Notes.current = notes
-    try:
-        module = ASTSource(fn, signature, constants, attrs).make_ir(
-            TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
-    finally:
-        Notes.current = before
-    symbol = module.get_entry_func_name()
-    line = encoded(claims_of(fn, signature, constants, attrs, options, notes, symbol))
-    return b"%s\n%s" % (line, str(module).encode()), symbol, module
+    source = ASTSource(fn, signature, constants, attrs)
+    with noting() as notes:
+        module = source.make_ir(TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    return image_of(source, TARGET, options, notes, module), module.get_entry_func_name(), module
 
 
 def make(fn, signature, constants, attrs, options, make_ir=lambda line: None):
