@@ -62,7 +62,7 @@ def context_of(backend):
     return Kept.context
 
 
-def make(text, claims, sm=90):
+def make(text, claims, sm=hardened.TARGET.arch):
     """(text of the module, facts) from kernel.py and the line of claims, for a GPU of this compute capability; raises Refused."""
     hardened.REFUSALS.clear()
     hardened.CLAIMED.clear()

@@ -26,7 +26,7 @@ from triton.runtime import driver
 from kernel_text import FromText
 from refusal import Refused, brief
 
-WARP_SIZE = 32
+TARGET = GPUTarget("cuda", 90, 32)  # what the CPU stands in for
 HOME = os.path.dirname(triton.__file__) + os.sep
 MODULES = {name for name in sys.modules if (name + ".").startswith("triton.language.")} | {"triton", "math"}
 CLAIMED = []  # modules whose attributes are claims
@@ -285,14 +285,14 @@ class Hardened(code_generator.CodeGenerator):
 class Target:
     """What the language asks of a driver."""
 
-    chosen = None
+    chosen = TARGET
     get_current_device = staticmethod(lambda: 0)
     get_current_target = staticmethod(lambda: Target.chosen)
 
 
 def target_of(sm):
     """From now on modules are made for this GPU."""
-    Target.chosen = GPUTarget("cuda", sm, WARP_SIZE)
+    Target.chosen = GPUTarget(TARGET.backend, sm, TARGET.warp_size)
     return Target.chosen
 
 
