@@ -16,7 +16,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-HELPERS = os.path.join(ROOT, "tests/helpers")
+KERNELS = os.path.join(ROOT, "tests/helpers/provenance_kernels.py")
 MOVES, TRITON, COMPUTING = 1, 2, 3  # windows
 N = 4096
 FAILED = []
@@ -79,11 +79,14 @@ def recorded_process(work, library):
     """Runs with CUDA_INJECTION64_PATH set; leaves work/record."""
     import ctypes
     import torch
-    sys.path[len(sys.path):] = [HELPERS, os.path.join(ROOT, "verify/python/runner")]
-    import provenance_kernels
+    sys.path[len(sys.path):] = [os.path.join(ROOT, "verify/python/runner")]
     import remote
     remote.install()
     remote.use(int(os.environ["KGB_SEATS"].split()[0]))
+    spec = importlib.util.spec_from_file_location("kernel", KERNELS)
+    kernels = importlib.util.module_from_spec(spec)
+    sys.modules["kernel"] = kernels
+    spec.loader.exec_module(kernels)
     trace = ctypes.CDLL(library)
     trace.kgb_trace_status.restype = ctypes.c_char_p
 
@@ -95,7 +98,7 @@ def recorded_process(work, library):
     print(trace.kgb_trace_status().decode(), file=sys.stderr)
     record = os.open(os.path.join(work, "record"), os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     call("kgb_trace_open", record, ctypes.c_uint64(256 << 20))
-    run = triton_kernels(torch, provenance_kernels)
+    run = triton_kernels(torch, kernels)
     run()  # compiles
     for number, function in ((MOVES, lambda: moves(torch)), (TRITON, run), (COMPUTING, lambda: computing(torch))):
         call("kgb_trace_begin", number)
@@ -111,7 +114,7 @@ def recorded_process(work, library):
 # ---- checks ----
 
 def run_driver(arguments, *more):
-    command = [os.path.join(arguments.build, "bin/provenance_driver")] + list(more)
+    command = [os.path.join(arguments.build, "bin/provenance_driver"), "--kernel", KERNELS] + list(more)
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         raise SystemExit("FAIL driver: status %d: %s" % (done.returncode, " ".join(command[:3])))
