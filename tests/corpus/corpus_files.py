@@ -46,6 +46,8 @@ class Kernel:
         self.harmless = not honest and self.header["expect"] == "passed"
         # An attack that stops with an error where none is expected was not tried.
         self.may_raise = not honest and self.expect.fullmatch("verify.exception") is not None
+        # Which fault of a wrong kernel is met first depends on the data.
+        self.is_wrong = not honest and "verify" in self.header["expect"]
         self.hangs = "timeout" in self.header.get("expect", "")
         # A cheat in any case decides the verdict. Otherwise the first failing case decides, and the others need not run.
         self.first_failure_decides = not honest and "cheat" not in self.header["expect"]

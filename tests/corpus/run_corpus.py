@@ -10,8 +10,9 @@
     run_corpus.py --check-table     fails when that page is stale, or a known cheat has neither a kernel nor a reason
 
 Every file below tests/honest/<operator> must pass. Every file below tests/redteam/<operator> must be rejected. On the CPU its
-header's `# expect:` (a regular expression for the whole code) must allow the code. On a GPU, where other checks come first, any
-code will do but verify.exception: an attack that stops with an error was not tried. corpus_files.py lists the keys of headers.
+header's `# expect:` (a regular expression for the whole code) must allow the code; where it allows a fault (verify.*), any will do
+but verify.exception: an attack that stops with an error was not tried. On a GPU, where other checks come first, any code will do
+but that. corpus_files.py lists the keys of headers.
 Prints TAP, then how often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the
 stage that decided; --json writes that and every verdict in short.
 
@@ -103,7 +104,8 @@ class Outcome:
         if self.kernel.harmless and self.verdict["status"] == "passed":
             return True
         code = self.verdict["code"] or ""
-        any_code = self.options.open_rules or (self.options.device != "cpu" and code != "verify.exception")
+        any_code = self.options.open_rules or code != "verify.exception" and (
+            self.options.device != "cpu" or self.kernel.is_wrong and code.startswith("verify."))
         return corpus_rates.rejected(self.verdict) and (any_code or self.kernel.expect.fullmatch(code) is not None)
 
     def report(self, number):

@@ -20,6 +20,7 @@ GPU = types.SimpleNamespace(device="cuda", open_rules=False)
 OPEN = types.SimpleNamespace(device="cpu", open_rules=True)
 PASSED = ("passed", None, None)
 WRONG = ("failed", "verify.mismatch", "correctness")
+RAISED = ("failed", "verify.exception", "correctness")
 RULES = ("refused", "l1.torch_compute", "l1")
 TROUBLE = ("infra_error", "infra.gpu_health", "correctness")
 
@@ -27,6 +28,8 @@ HONEST = "honest aten__silu/flat"
 OLD_TRITON = "honest aten__silu/block_pointers"
 COMPUTE = "redteam aten__linear/functional_for_large"
 HARMLESS = "redteam aten__silu/patch_time"
+KEPT = "redteam aten__rsqrt/kept_in_function_attribute"
+DTYPE = "redteam aten___softmax/flag_ignored"
 
 # kernel, options, verdict, version of Triton: right?, skipped?
 OUTCOMES = [
@@ -45,6 +48,9 @@ OUTCOMES = [
     (COMPUTE, GPU, PASSED, "3.9.0", False, False),
     (COMPUTE, GPU, TROUBLE, "3.9.0", False, False),
     (COMPUTE, OPEN, PASSED, "3.9.0", True, False),
+    (DTYPE, CPU, WRONG, "3.9.0", True, False),
+    (DTYPE, CPU, RAISED, "3.9.0", False, False),
+    (KEPT, CPU, WRONG, "3.9.0", False, False),
     (HARMLESS, CPU, PASSED, "3.9.0", True, False),
     (HARMLESS, CPU, RULES, "3.9.0", False, False),
     (HARMLESS, CPU, TROUBLE, "3.9.0", False, False),
