@@ -6,8 +6,10 @@ that no replay can repeat.
 Code that escapes this log makes a record that lacks its work, and results of the replay that are wrong.
 """
 
+import functools
+
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 import cpu_trace
 import torch_operators
@@ -21,6 +23,7 @@ class State:
         self.ops = []  # names of operators that a candidate may not run
         self.allowed = frozenset()
         self.parts_only = frozenset()
+        self.own = set()  # names of operators that the candidate registered
         self.paused = 0
 
     def note(self, name):
@@ -170,9 +173,39 @@ class Watch(TorchDispatchMode):
             # In inference mode an operator that only calls others comes here itself; only its parts count.
             with self:
                 return func.decompose(*args, **kwargs)
+        if name in STATE.own:
+            return func(*args, **kwargs)  # its functions are watched (watch_own)
         if name in HANDLERS and (name in STATE.allowed or HANDLERS[name] is read):
             return HANDLERS[name](func, args, kwargs)
         return (view if name in STATE.allowed else compute)(func, args, kwargs)
+
+
+# ---- operators of the candidate (torch.library) ----
+
+def watched(function):
+    """Torch calls it below Watch; what it does is recorded like all other work."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if STATE.paused or _get_current_dispatch_mode() is not None:
+            return function(*args, **kwargs)
+        with Watch():
+            return function(*args, **kwargs)
+    return call
+
+
+def watch_own():
+    known = torch_operators.names()
+    impl = torch.library.Library.impl
+
+    def own_impl(self, op_name, fn, *args, **kwargs):
+        name = self._resolve_op_name(op_name, "impl").partition(".")[0]
+        name = name if "::" in name else "%s::%s" % (self.ns, name)
+        if name in known or fn is torch.library.fallthrough_kernel:
+            return impl(self, op_name, fn, *args, **kwargs)
+        STATE.own.add(name)
+        return impl(self, op_name, watched(fn), *args, **kwargs)
+
+    torch.library.Library.impl = own_impl
 
 
 # ---- reads that no operator shows ----
@@ -193,6 +226,7 @@ def reads(owner, name):
 def prepare():
     """Called once, in the zygote."""
     STATE.parts_only = torch_operators.composite()
+    watch_own()
     for name in ("tolist", "numpy", "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "__repr__", "__str__",
                  "apply_", "map_", "map2_"):
         reads(torch.Tensor, name)

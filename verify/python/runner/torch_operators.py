@@ -18,3 +18,8 @@ def composite():
         base = name.partition(".")[0]
         found[base] = found.get(base, True) and name in names
     return frozenset(base for base, is_composite in found.items() if is_composite and not COMPUTING.fullmatch(base))
+
+
+def names():
+    """Of all operators that are registered now, without overloads."""
+    return frozenset(name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names())
