@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <sched.h>
+
 #include "verify/machine/families.h"
+
+enum {
+	STORE_TRIES = 64, /* until another program has stored what it noted */
+};
 
 /* ---- checks ---- */
 
@@ -125,6 +131,17 @@ static int fault(struct kgb_execution *x, const struct kgb_operation *op, uint64
 				       "written, but read only");
 }
 
+static int race(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
+		uint32_t other)
+{
+	const uint32_t *grid = x->grid;
+	char what[96];
+
+	(void)snprintf(what, sizeof(what), "touched by program (%u, %u, %u), too", other % grid[0],
+		       other / grid[0] % grid[1], other / grid[0] / grid[1]);
+	return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address, what);
+}
+
 /* Looks for races, in the part that was found last. */
 static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		size_t bytes, enum kgb_access access)
@@ -134,11 +151,34 @@ static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 	if (!x->memory->programs || kgb_memory__note(x->memory, x->view.range, address, bytes,
 						     access, x->serial, &other) == 0)
 		return 0;
-	const uint32_t *grid = x->grid;
-	char what[96];
-	(void)snprintf(what, sizeof(what), "touched by program (%u, %u, %u), too", other % grid[0],
-		       other / grid[0] % grid[1], other / grid[0] / grid[1]);
-	return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address, what);
+	return race(x, op, address, other);
+}
+
+static bool is_same(const void *a, const void *b, size_t size)
+{
+	return (size == 1   ? memcmp(a, b, 1)
+		: size == 2 ? memcmp(a, b, 2)
+		: size == 4 ? memcmp(a, b, 4)
+			    : memcmp(a, b, 8)) == 0;
+}
+
+/* The same for a store. Another program may have noted the same one, and be about to do it. */
+static int note_store(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
+		      const void *memory, const void *value, size_t size)
+{
+	uint32_t other = 0;
+
+	if (!x->memory->programs)
+		return 0;
+	for (size_t i = 0; i < STORE_TRIES; i++) {
+		enum kgb_access access =
+			is_same(memory, value, size) ? KGB_ACCESS_REPEAT : KGB_ACCESS_WRITE;
+		if (kgb_memory__note(x->memory, x->view.range, address, size, access, x->serial,
+				     &other) == 0)
+			return 0;
+		(void)sched_yield();
+	}
+	return race(x, op, address, other);
 }
 
 uint8_t *kgb_access__check(struct kgb_execution *x, const struct kgb_operation *op,
@@ -220,8 +260,11 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 			continue;
 		uint64_t address = lanes->pointers[lanes->pointers_move ? i : 0];
 		uint8_t *value = lanes->values + (lanes->values_move ? i * lanes->size : 0);
-		void *memory = kgb_access__check(x, op, address, lanes->size, lanes->size, access);
+		void *memory = find(x, address, lanes->size, lanes->size, access);
 		if (!memory)
+			return fault(x, op, address, lanes->size, lanes->size, access);
+		if ((is_store ? note_store(x, op, address, memory, value, lanes->size)
+			      : note(x, op, address, lanes->size, access)) < 0)
 			return -1;
 		if (is_store)
 			move_element(memory, value, lanes->size);

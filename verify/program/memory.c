@@ -138,19 +138,26 @@ static void set_mark(struct kgb_mark *mark, uint32_t program, uint32_t time)
 	store(&mark->program, program + 1);
 }
 
-/* Atomics leave no mark: they race with what is not atomic only. */
+static void set_reader(struct kgb_shadow *shadow, uint32_t program, uint32_t now)
+{
+	struct kgb_mark *last = &shadow->readers[0];
+
+	if (load(&last->program) != program + 1 && load(&last->program) != 0)
+		set_mark(&shadow->readers[1], load(&last->program) - 1, load(&last->time));
+	set_mark(last, program, now);
+}
+
+/* Atomics leave no mark: they race with what is not atomic only. A repeated write is marked as a
+ * read: it races with what another program changes later. */
 static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
 			enum kgb_access access, uint32_t program, uint32_t *other)
 {
 	const uint32_t now = load(&memory->time);
 
-	if (conflicts(memory, &shadow->writer, program, other))
+	if (access != KGB_ACCESS_REPEAT && conflicts(memory, &shadow->writer, program, other))
 		return -1;
-	if (access == KGB_ACCESS_READ) {
-		struct kgb_mark *last = &shadow->readers[0];
-		if (load(&last->program) != program + 1 && load(&last->program) != 0)
-			set_mark(&shadow->readers[1], load(&last->program) - 1, load(&last->time));
-		set_mark(last, program, now);
+	if (access == KGB_ACCESS_READ || access == KGB_ACCESS_REPEAT) {
+		set_reader(shadow, program, now);
 		return 0;
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(shadow->readers); i++)

@@ -10,6 +10,7 @@
 enum kgb_access {
 	KGB_ACCESS_READ,
 	KGB_ACCESS_WRITE,
+	KGB_ACCESS_REPEAT, /* writes what is there: no order of the programs gives anything else */
 	KGB_ACCESS_ATOMIC, /* reads and writes */
 };
 

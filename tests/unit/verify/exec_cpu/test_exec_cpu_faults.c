@@ -47,8 +47,10 @@ static const struct rule rules[] = {
 	 KGB_EXEC_FAULT_ACCESS, "access to 0x10"},
 	{"an address between elements", LANES "%x = tt.load %qa : tensor<8x!tt.ptr<i32>>", POOL + 2,
 	 1, KGB_EXEC_FAULT_ALIGNMENT, "tt.load"},
-	{"two programs write an element", LANES "tt.store %qa, %i : tensor<8x!tt.ptr<i32>>", POOL,
-	 2, KGB_EXEC_FAULT_RACE, "tt.store"},
+	{"two programs write an element",
+	 LANES "%p = tt.get_program_id x : i32\n%s = tt.splat %p : i32 -> tensor<8xi32>\n"
+	       "tt.store %qa, %s : tensor<8x!tt.ptr<i32>>",
+	 POOL, 2, KGB_EXEC_FAULT_RACE, "tt.store"},
 	{"an assertion", "%c = arith.constant false\ntt.assert %c, \"never\" : i1", POOL, 1,
 	 KGB_EXEC_FAULT_ASSERT, "never"},
 	{"an index",

@@ -253,7 +253,11 @@ static const struct {
 	 true},
 	{"%p = tt.get_program_id x : i32\ntt.store %o, %p : !tt.ptr<i32>", KGB_MACHINE_FAULT_RACE,
 	 "byte 0 of buffer 1, which has 32: touched by program (", NULL, 2, false},
-	{"%v = tt.load %o : !tt.ptr<i32>\n%p = tt.get_program_id x : i32\n%q = tt.addptr %o, %p : !tt.ptr<i32>, i32\ntt.store %q, %v : !tt.ptr<i32>",
+	{C(1) "%v = tt.load %o : !tt.ptr<i32>\n%w = arith.addi %v, %c1 : i32\n%p = tt.get_program_id x : i32\n"
+	      "%q = tt.addptr %o, %p : !tt.ptr<i32>, i32\ntt.store %q, %w : !tt.ptr<i32>",
+	 KGB_MACHINE_FAULT_RACE, "touched by", NULL, 2, false},
+	{C(1) C(2) "tt.store %o, %c1 : !tt.ptr<i32>\n%p = tt.get_program_id x : i32\n"
+		   "%k = arith.cmpi eq, %p, %c1 : i32\nscf.if %k {\ntt.store %o, %c2 : !tt.ptr<i32>\n}",
 	 KGB_MACHINE_FAULT_RACE, "touched by", NULL, 2, false},
 	{"%k = arith.constant false\ntt.assert %k, \"n is small\" : i1", KGB_MACHINE_FAULT_ASSERT,
 	 "it does not hold: n is small", NULL, 0, false},
@@ -302,6 +306,26 @@ static void test_faults(void **state)
 			fail_msg("'%s' where '%s' is expected", fault.message, faults[i].message);
 		kgb_machine_program_free(program);
 	}
+}
+
+/* Whichever program is the last one, the result is the same. */
+static void test_equal_stores_are_no_race(void **state)
+{
+	KGB_AUTO(free)
+	char *text = module_text(SIGNATURE, C(7) "tt.store %o, %c7 : !tt.ptr<i32>");
+	struct kgb_machine_program *program = parse_module(text);
+	int32_t a[2] = {0}, o[2] = {0};
+	struct arrays arrays = {.launch = {.finds_races = true, .grid = {50}, .n_threads = 2}};
+	struct kgb_machine_fault fault;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	add_array(&arrays, a, sizeof(a));
+	add_array(&arrays, o, sizeof(o));
+	if (run_arrays(&arrays, program, &fault, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(o[0], 7);
+	kgb_machine_program_free(program);
 }
 
 /* A lock, and a result that only its holder touches. */
@@ -574,6 +598,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_equal_stores_are_no_race),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
 		cmocka_unit_test(test_a_buffer_may_begin_between_its_elements),
 		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),

@@ -92,12 +92,10 @@ class Kernels(unittest.TestCase):
         self.assertIn("tl.load(x + i", lines[fault.kernel_line - 1])
         self.assertEqual((fault.kind, fault.program, fault.buffer, fault.offset), ("access", (4, 0, 0), 0, 20000))
 
-    def test_programs_that_write_the_same_element_race(self):
+    def test_programs_that_store_the_same_are_no_race(self):
         kernel, args, grid, constants, _ = kernels.cases()["elementwise float32"]
         text = compiled(kernel, args, constants).replace("tt.get_program_id x : i32", "arith.constant 0 : i32")
-        with self.assertRaises(Fault) as caught:
-            run(MACHINE.program(text), args, grid, races=True)
-        self.assertEqual(caught.exception.kind, "race")
+        run(MACHINE.program(text), args, grid, races=True)  # all store the same
 
     def test_the_compiler_s_claims_are_checked(self):
         kernel, args, grid, constants, _ = kernels.cases()["elementwise float32"]
