@@ -44,6 +44,10 @@ def is_library(fn):
     return fn.__code__.co_filename.startswith(HOME)
 
 
+def python_of(fn):
+    return fn if isinstance(fn, types.FunctionType) else fn.fn
+
+
 def is_shared(module):
     return module.__name__ in SHARED or (module.__name__ + ".").startswith("triton.language.")
 
@@ -117,6 +121,11 @@ class Names(dict):
         return dict.__contains__(self, name)
 
 
+def is_answering(fn):
+    """Python code of the candidate that the front end calls: a constexpr_function, or a function that is a tl.constexpr."""
+    return type(fn) in (jit.ConstexprFunction, types.FunctionType) and not is_library(python_of(fn))
+
+
 class Watched(code_generator.CodeGenerator):
     def __init__(self, context, prototype, gscope, *args, **kwargs):
         super().__init__(context, prototype, gscope, *args, **kwargs)
@@ -132,7 +141,7 @@ class Watched(code_generator.CodeGenerator):
     def call_Function(self, node, fn, args, kws):
         given = list(args)
         result = super().call_Function(node, fn, args, kws)
-        if CURRENT.notes and type(fn) is jit.ConstexprFunction and not is_library(fn.fn):
+        if CURRENT.notes and is_answering(fn):
             CURRENT.notes.answers.setdefault(id(fn), []).append((given, dict(kws), result))
         return result
 
@@ -244,6 +253,8 @@ class Claims:
             return {"torch": str(value).partition(".")[2]}
         if isinstance(value, types.ModuleType):
             return self.module(value)
+        if isinstance(value, int):
+            return int(value)  # of an IntEnum
         return self.object(value, kind)
 
     def object(self, value, kind):
@@ -253,7 +264,7 @@ class Claims:
             return {"namedtuple_class": [value.__name__, list(value._fields), self.those(value._field_defaults)]}
         while isinstance(value, jit.KernelInterface) and not isinstance(value, jit.JITFunction):
             value = value.fn  # of an autotuner
-        if isinstance(value, jit.JITCallable) and not is_library(value.fn):
+        if is_answering(value) or isinstance(value, jit.JITCallable) and not is_library(value.fn):
             return {"function": self.place(value)}
         return self.library(value)
 
@@ -269,8 +280,9 @@ class Claims:
         return list(found.values())
 
     def function(self, fn, symbol):
-        claim = {"name": fn.fn.__code__.co_name, "line": line_of(fn)}
-        if type(fn) is jit.ConstexprFunction:
+        code = python_of(fn).__code__
+        claim = {"name": code.co_name, "line": code.co_firstlineno if is_answering(fn) else line_of(fn)}
+        if is_answering(fn):
             return {**claim, "answers": self.answers(fn)}
         claim["names"] = self.those(self.notes.names_of(fn))
         if symbol:
