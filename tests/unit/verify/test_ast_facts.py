@@ -329,7 +329,35 @@ class Reach(unittest.TestCase):
                 self.assertEqual(binding(source, "R")["refs"], ["go"])
                 self.assertIn("k", binding(source, "go")["refs"])
 
+    def test_references_pass_through_tables_of_torch_and_python(self):
+        launch = Kernels.KERNEL + "def go():\n    k[(1,)]()\n"
+        for source, call in (("torch.library.define('mine::op', '() -> ()')\nlib.impl('op', go)\n", "torch.ops.mine.op()"),
+                             ("@torch.library.impl('mine::op', 'cpu')\ndef op():\n    go()\n", "torch.ops.mine.op()"),
+                             ("", "globals()['g' + 'o']()"), ("class A:\n    run = staticmethod(go)\n", "A.run()")):
+            with self.subTest(call):
+                found, open_ = set(), ["entry"]
+                while open_:
+                    name = open_.pop()
+                    refs = binding(launch + source + "def entry():\n    %s\n" % call, name)["refs"]
+                    open_ += [ref for ref in refs if ref not in found and ref not in ("torch", "triton", "tl", "lib")]
+                    found.update(refs)
+                self.assertIn("k", found)
+        self.assertNotIn("go", binding(launch + "lib.impl('op', go)\ndef entry():\n    torch.ops.aten.op()\n", "entry")["refs"])
+
+    def test_gradients_that_nothing_asks_for_yield_nothing(self):
+        function = "class F(torch.autograd.Function):\n    @staticmethod\n    def backward(ctx, g):\n        torch.a\n"
+        self.assertNotIn("torch.a", {n for n, _ in names(function)})
+        self.assertNotIn("torch.a", {n for n, _ in names(function + "if __name__ == '__main__':\n    y.backward()\n")})
+        for source in (function + "y.backward()\n", function + "getattr(y, 'backward')()\n",
+                       function.replace("torch.autograd.Function", "B"), function.replace("backward", "forward")):
+            with self.subTest(source):
+                self.assertIn("torch.a", {n for n, _ in names(source)})
+
     def test_what_runs_at_import_is_mentioned_by_the_module(self):
+        for base, method in (("torch.nn.Module", "def __init__(self):\n        pass"), ("torch.autograd.Function", "@staticmethod\n"
+                                                                                      "    def forward(ctx):\n        pass")):
+            document = ast_facts.facts((HEAD + "class A(%s):\n    %s\n" % (base, method)).encode())
+            self.assertNotIn("A", document["module_refs"])
         for source, name in (("def f():\n    pass\nf()", "f"), ("def f():\n    pass\nX = [f]", "f"), ("@d\ndef f():\n    pass", "f"),
                              ("def f():\n    pass\nclass A:\n    x = f()", "f"), ("class A(B):\n    pass", "A"),
                              ("def __getattr__(n):\n    pass", "__getattr__"), ("def f():\n    pass\ndef g(x=f):\n    pass", "f")):

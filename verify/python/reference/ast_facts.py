@@ -54,6 +54,7 @@ code this is, "" for statements that run at import. fn: qualified name of the fu
 import ast
 import json
 import os
+import re
 import sys
 import warnings
 
@@ -69,6 +70,13 @@ CONSTEXPR_PATHS = frozenset(["triton.constexpr_function", "triton.language.const
 ATTRIBUTE_BUILTINS = {"getattr": "load", "setattr": "store", "delattr": "del", "hasattr": "has"}
 SURE_KINDS = {"function": "function", "jit": "jit", "launcher": "jit", "info": "info", "literal": "literal"}
 STR_HINTS = ("import ", "exec(", "eval(", "lambda ", "def ", "torch.")
+OWN_OPERATOR = re.compile(r"torch\.ops\.(?!(?:aten|prims?)\b)\w+")
+NAMESPACES = frozenset(["globals", "vars", "locals"])
+INERT_DECORATORS = frozenset(("path", "builtins." + name) for name in ("staticmethod", "classmethod", "property"))
+FUNCTION = frozenset(["torch.autograd.Function", "torch.autograd.function.Function"])
+GRADIENTS = frozenset(["backward", "jvp", "vmap"])
+# Classes that run nothing of a class that derives from them until it is used.
+INERT_BASES = FUNCTION | {"torch.nn.Module", "torch.nn.modules.module.Module"}
 BINOPS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
           ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 ANNOTATION_NODES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr,
@@ -86,18 +94,22 @@ class Emitter:
         self.future_annotations = future_annotations
         self.facts = {}
         self.refs = {}  # owner -> set of module-level names
+        self.by_table = {}  # owner -> "operators" or "all": what it finds in a table that is not in this file
         self.decorated = []  # (name that the decorator begins with, decorated module-level function)
         self.ctx = "host"
         self.use = "load"
         self.owner = ""
         self.muted = 0
         self.fn = ""
+        self.has_gradient = False  # the class around a method derives from torch.autograd.Function
 
     # -- helpers
 
     def emit(self, kind, name, node, use="", on=""):
         if self.muted:
             return
+        if kind == "builtin" and name in NAMESPACES:
+            self.by_table[self.owner] = "all"
         line = getattr(node, "lineno", 0)
         key = (line, getattr(node, "col_offset", 0), kind, name[:MAX_NAME], use, on, self.ctx, self.owner)
         if key not in self.facts:
@@ -112,6 +124,12 @@ class Emitter:
             for table in self.refs.get(decorator, ()):
                 if table != function:
                     self.refs.setdefault(table, set()).add(function)
+
+    def follow_tables(self):
+        """torch.ops.mine.add leads to what the module registers when it is imported, globals() to everything in it."""
+        registered = set(self.refs.get("", ()))
+        for owner, table in self.by_table.items():
+            self.refs.setdefault(owner, set()).update(registered if table == "operators" else self.binder.module.names)
 
     def refer(self, name):
         if not self.muted:
@@ -162,6 +180,8 @@ class Emitter:
 
     def path_fact(self, path, node, use):
         root, _, name = path.partition(".")
+        if OWN_OPERATOR.match(path) and not self.muted:
+            self.by_table.setdefault(self.owner, "operators")
         if root == "builtins" and name:
             self.emit("builtin", name, node, use)
         else:
@@ -568,8 +588,9 @@ class Emitter:
         self.annotation(node.returns, scope)
         saved = (self.ctx, self.owner, self.fn)
         if not self.owner:
-            if node.decorator_list or is_dunder(node.name):
-                self.refer(function.owner)  # a decorator may call it; module-level dunders are called by the interpreter
+            # a decorator may call it; module-level dunders are called by the interpreter
+            if self.may_run(node.decorator_list, scope) or (is_dunder(node.name) and scope.kind == "module"):
+                self.refer(function.owner)
             self.owner = function.owner
             for value in node.decorator_list:
                 called = value.func if isinstance(value, ast.Call) else value
@@ -581,10 +602,19 @@ class Emitter:
         self.fn = function.qualname
         if function.jit:
             self.ctx = "kernel"
+        never_runs = (scope.kind == "class" and self.has_gradient and node.name in GRADIENTS
+                      and node.name not in self.mentioned)
+        self.muted += never_runs
         self.block(node.body, function.scope)
+        self.muted -= never_runs
         self.ctx, self.owner, self.fn = saved
 
     on_AsyncFunctionDef = on_FunctionDef
+
+    def may_run(self, decorators, scope):
+        """Whether one of them may call what it decorates, before anything mentions that."""
+        return not all(values and scope.kind == "class" and INERT_DECORATORS.issuperset(values)
+                       for values in (self.resolver.value(decorator, scope) for decorator in decorators))
 
     def bases(self, nodes, scope):
         names = []
@@ -598,7 +628,8 @@ class Emitter:
     def on_ClassDef(self, node, scope):
         if self.ctx == "kernel":
             self.emit("kernel_syntax", "class", node)
-        self.emit("class", node.name, node, "", self.bases(node.bases, scope))
+        bases = self.bases(node.bases, scope)
+        self.emit("class", node.name, node, "", bases)
         self.bound_name(node.name, node)
         for decorator in node.decorator_list:
             self.expr(decorator, scope, "load" if isinstance(decorator, ast.Call) else "decorator")
@@ -608,10 +639,18 @@ class Emitter:
             self.emit("class", node.name, node, "keyword", keyword.arg or "**")
             self.expr(keyword.value, scope)
         inner = self.binder.classes[id(node)]
-        if not self.owner and (node.decorator_list or node.bases or node.keywords):
+        derives = node.bases and not INERT_BASES.issuperset(bases.split(","))
+        if not self.owner and (node.decorator_list or derives or node.keywords):
             self.refer(inner.owner)  # decorators, metaclasses and __init_subclass__ get the class at import
-        # The class body runs at import, so it stays with the module; method bodies belong to the class.
+        # The class body runs at import, so it stays with the module; method bodies belong to the class. What the body mentions is
+        # found in the class as well: apply = staticmethod(launch).
+        saved, self.has_gradient = self.has_gradient, not FUNCTION.isdisjoint(bases.split(","))
+        before, self.refs[self.owner] = self.refs.get(self.owner, set()), set()
         self.block(node.body, inner)
+        mentioned = self.refs[self.owner]
+        self.refs[self.owner] = before | mentioned
+        self.refs.setdefault(inner.owner, set()).update(mentioned)
+        self.has_gradient = saved
 
 
 def mentions(tree):
@@ -745,6 +784,7 @@ def analyse(source, tree):
     emitter = Emitter(tree, binder, resolver, future)
     emitter.block(tree.body, binder.module)
     emitter.fill_registries()
+    emitter.follow_tables()
     document["bindings"] = binding_list(binder, resolver, emitter)
     document["module_refs"] = sorted(emitter.refs.get("", ()))
     document["kernels"] = [{"name": f.qualname, "line": f.node.lineno, "owner": f.owner}
