@@ -1,0 +1,29 @@
+# operator: aten::hardsigmoid
+# style: the last block starts earlier so that it is full; a kernel that does part of its work twice
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def hardsigmoid_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    if n >= BLOCK:
+        first = tl.minimum(first, n - BLOCK)
+    at = first + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32)
+    y = tl.where(x <= -3.0, 0.0, tl.where(x >= 3.0, 1.0, x / 6.0 + 0.5))
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def hardsigmoid(self):
+    x = self.contiguous()
+    y = torch.empty_like(x)
+    n = x.numel()
+    if n > 0:
+        hardsigmoid_kernel[(triton.cdiv(n, 2048),)](x, y, n, BLOCK=2048)
+    return y
+
+
+def hardsigmoid_out(self, *, out):
+    return out.copy_(hardsigmoid(self))

@@ -1,0 +1,30 @@
+# operator: aten::sin
+# style: a helper with noinline=True, a jit function with arguments of the decorator
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit(noinline=True)
+def start_of(block, number):
+    return number * block
+
+
+@triton.jit(do_not_specialize=["n"], debug=False)
+def sin_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = start_of(BLOCK, tl.program_id(0)) + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1).to(tl.float32)
+    tl.store(y_ptr + at, tl.where(x == 0, x, tl.sin(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+def sin(self):
+    x = self.contiguous()
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)
+    n = x.numel()
+    if n > 0:
+        sin_kernel[(triton.cdiv(n, 2048),)](x, y, n, BLOCK=2048)
+    return y
+
+
+def sin_out(self, *, out):
+    return out.copy_(sin(self))

@@ -1,0 +1,30 @@
+# operator: aten::sin
+# style: torch.library.triton_op and wrap_triton around the kernel
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sin_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=1).to(tl.float32)
+    y = tl.where(x == 0, x, tl.sin(x))
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
+
+
+@torch.library.triton_op("idioms::sin_triton", mutates_args={})
+def sin_op(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)
+    n = x.numel()
+    if n > 0:
+        torch.library.wrap_triton(sin_kernel)[(triton.cdiv(n, 2048),)](x, y, n, BLOCK=2048)
+    return y
+
+
+def sin(self):
+    return sin_op(self.contiguous())
+
+
+def sin_out(self, *, out):
+    return out.copy_(sin(self))
