@@ -10,7 +10,7 @@ def cos_kernel(x_ptr, y_ptr, n, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32)
     y = tl.cos(tl.flip(x, 0))
-    y = tl.ravel(tl.trans(tl.trans(tl.reshape(tl.flip(y), (ROWS, BLOCK // ROWS)))))
+    y = tl.ravel(tl.trans(tl.trans(tl.reshape(tl.flip(y, 0), (ROWS, BLOCK // ROWS)))))
     tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=at < n)
 
 

@@ -1,12 +1,12 @@
 # operator: aten::softplus_backward
-# style: constexpr parameters with defaults, keyword-only parameters of a kernel, type annotations
+# style: constexpr parameters with defaults, type annotations
 import torch
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def gradient(g_ptr: tl.tensor, x_ptr: tl.tensor, o_ptr: tl.tensor, n: int, beta: float, threshold: float, *,
+def gradient(g_ptr: tl.tensor, x_ptr: tl.tensor, o_ptr: tl.tensor, n: int, beta: float, threshold: float,
              BLOCK: tl.constexpr = 2048, WIDE: tl.constexpr = tl.float32):
     at = tl.program_id(axis=0) * BLOCK + tl.arange(start=0, end=BLOCK)
     g = tl.load(g_ptr + at, mask=at < n, other=0.0).to(WIDE)

@@ -12,7 +12,7 @@ def square_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr, FLOA
         x = tl.load(x_ptr + at)
     else:
         x = tl.load(x_ptr + at, mask=at < n, other=0)
-    if (FLOATS or DEBUG) and 0 < BLOCK <= 65536:
+    if (FLOATS or DEBUG) and BLOCK <= 65536:
         x = x.to(tl.float32)
     y = x * x
     if EVEN or (BLOCK < 1 and DEBUG):
