@@ -278,6 +278,7 @@ static int render(struct rendering *t, struct kgb_err *err)
 
 	for (;;) {
 		struct tag tag = {0};
+		KGB_ASSERT(p);
 		const char *open = strstr(p, "{{");
 		if (is_shown(t))
 			kgb_buf_add(t->out, p, open ? (size_t)(open - p) : strlen(p));

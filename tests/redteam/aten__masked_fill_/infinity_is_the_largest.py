@@ -1,0 +1,44 @@
+# operator: aten::masked_fill_
+# expect: verify\.mismatch
+# catalogue: 79, 84
+# the number -inf is the lowest finite one
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fill(x_ptr, m_ptr, v_ptr, n, s1, s2, s3, s4, x0, x1, x2, x3, x4, m0, m1, m2, m3, m4, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n
+    x_ptr += i % s4 * x4
+    m_ptr += i % s4 * m4
+    i = i // s4
+    x_ptr += i % s3 * x3
+    m_ptr += i % s3 * m3
+    i = i // s3
+    x_ptr += i % s2 * x2
+    m_ptr += i % s2 * m2
+    i = i // s2
+    x_ptr += i % s1 * x1 + i // s1 * x0
+    m_ptr += i % s1 * m1 + i // s1 * m0
+    here = inside & (tl.load(m_ptr, mask=inside, other=0) != 0)
+    tl.store(x_ptr, tl.load(v_ptr), mask=here)
+
+
+def five(values, fill):
+    return [fill] * (5 - len(values)) + list(values)
+
+
+def masked_fill__Tensor(self, mask, value):
+    n = self.numel()
+    if n > 0:
+        raw = lambda t: t.view(torch.uint8) if t.dtype == torch.bool else t
+        m = mask.expand(self.shape).view(torch.uint8)
+        fill[(triton.cdiv(n, 1024),)](raw(self), m, raw(value), n, *five(self.shape, 1)[1:], *five(self.stride(), 0),
+                                      *five(m.stride(), 0), BLOCK=1024)
+    return self
+
+
+def masked_fill__Scalar(self, mask, value):
+    return masked_fill__Tensor(self, mask, torch.tensor(max(-3.0e38, value) if self.dtype in (torch.float32, torch.bfloat16) else max(-65504.0, value) if self.dtype == torch.float16 else value, dtype=self.dtype, device=self.device))
