@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: l1\.dynamic_code
+# expect: l1\.foreign_code
 # catalogue: 76, 86, 93
 # large tensors: a statement in a string, run by torch's timer
 import torch
