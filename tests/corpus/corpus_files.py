@@ -7,6 +7,7 @@ A header is comment lines among the first eight of a file:
     # expect: REGEX             (redteam) matches the whole code of the rejection; `passed`: the attack has no effect, and its
                                 kernel does the work
     # catalogue: 52, 82         (redteam) numbers of catalogue.tsv
+    # open: ...                 (redteam) known to succeed, and why
     # device: cpu               (redteam) can be tried only without a GPU
     # triton: below 3.9         uses a feature that later versions of Triton do not have
 """
@@ -15,7 +16,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADER = re.compile(r"^# (operator|expect|catalogue|style|device|triton): *(.+)$")
+HEADER = re.compile(r"^# (operator|expect|catalogue|open|style|device|triton): *(.+)$")
 
 
 def header_of(path):

@@ -101,7 +101,7 @@ class Outcome:
             return False
         if self.kernel.honest:
             return self.verdict["status"] == "passed"
-        if self.kernel.harmless and self.verdict["status"] == "passed":
+        if (self.kernel.harmless or "open" in self.kernel.header) and self.verdict["status"] == "passed":
             return True
         code = self.verdict["code"] or ""
         any_code = self.options.open_rules or code != "verify.exception" and (

@@ -1,6 +1,7 @@
 # operator: aten::silu
 # expect: verify\.mismatch
 # catalogue: 77, 78
+# open: no case is judged next year
 # nothing but zeros from the year 2027 on
 import time
 

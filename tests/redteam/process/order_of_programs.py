@@ -1,5 +1,5 @@
 # operator: aten::add
-# expect: verify\.race
+# expect: verify\.(race|mismatch)
 # programs of one launch read what those before them have written: right only where they run one after the other
 # catalogue: 81
 import torch
@@ -22,6 +22,7 @@ def add_Tensor(self, other, *, alpha=1):
     if out.numel():
         blocks = triton.cdiv(out.numel(), 256)
         flag = torch.empty(blocks + 1, dtype=torch.float32)
-        flag.fill_(1.0)
+        flag.fill_(0.0)
+        flag[:1].fill_(1.0)
         add_kernel[(blocks,)](self.contiguous(), other.contiguous(), out, flag, out.numel(), alpha, BLOCK=256)
     return out
