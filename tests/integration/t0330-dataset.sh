@@ -109,7 +109,6 @@ for wrong in 'rms_norm/float32/bench_short/benchmark: estimated at 0.5 us' '1 la
 done
 printf "idle\tbenchmarks: .*/big_launch_bound/benchmark: .*not bound by the launch\n" >>expected
 printf "stray\tbenchmarks: cp_gather_cache has none\n" >>expected
-broken timed moe_sum 's|moe_sum/bfloat16/launch_bound/standard|moe_sum/bfloat16/bench_2/benchmark|' '' 'cases: .*is a benchmark'
 
 # Two of ATen, under their own names.
 sed 's/schema: "silu(Tensor self) -> Tensor"/schema: "silu(Tensor self, bool fast=False) -> Tensor"/' "$set/aten/aten__silu.yaml" \
