@@ -233,7 +233,9 @@ test_expect_success 'redteam: a cheat without a kernel, a kernel that is gone, a
 	for folder in corpus redteam honest; do
 		cp -R "$KGB_TEST_SOURCE_DIR/tests/$folder" red/tests/ || return 1
 	done &&
-	cp "$KGB_TEST_SOURCE_DIR/docs/redteam.md" red/docs/ &&
+	mkdir -p red/verify/policy red/base && cp "$KGB_TEST_SOURCE_DIR/verify/policy/l1.yaml" red/verify/policy/ &&
+	cp "$KGB_TEST_SOURCE_DIR/base/codes.h" red/base/ &&
+	cp "$KGB_TEST_SOURCE_DIR/docs/redteam.md" "$KGB_TEST_SOURCE_DIR/docs/rules.md" red/docs/ &&
 	python3 red/tests/corpus/run_corpus.py --check-table &&
 	rm red/tests/redteam/aten__sgn/captured_graph.py &&
 	test_expect_code 1 python3 red/tests/corpus/run_corpus.py --check-table 2>err &&
