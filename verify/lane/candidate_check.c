@@ -391,18 +391,6 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 	return out->ok;
 }
 
-/* Bytes from the first element to the one of that row-major number. */
-static uint64_t bytes_to(const struct kgb_tensor_view *view, int64_t element)
-{
-	int64_t index[KGB_MAX_DIMS];
-	int64_t at = 0;
-
-	kgb_unravel(element, view->sizes, view->ndim, index);
-	for (int d = 0; d < view->ndim; d++)
-		at += index[d] * view->strides[d];
-	return (uint64_t)at * kgb_dtype_size(view->dtype);
-}
-
 static bool is_fresh(const struct kgb_candidate_call *call, uint64_t address, const char *bytes,
 		     size_t n)
 {
@@ -431,15 +419,15 @@ static bool is_unwritten(const struct kgb_lane *lane, const struct kgb_case_data
 		return false;
 	const char *got = (const char *)call->values[i] + (size_t)element * n;
 	if (holder != SIZE_MAX) {
-		const struct kgb_tensor_view *view = &call->views[holder];
-		const uint64_t at = call->at[holder] + (uint64_t)view->offset * n;
+		const int64_t at = kgb_tensor_view_element(&call->views[holder], element);
 		return data->kase->args[holder].param->kind == KGB_PARAM_OUT &&
-		       memcmp(lane->image.ptr + at + bytes_to(view, element), got, n) == 0;
+		       memcmp(lane->image.ptr + call->at[holder] + (size_t)at * n, got, n) == 0;
 	}
 	if (call->fresh_is_ones ? !kgb_dtype_is_float(dtype) : !call->fresh_seed)
 		return false;
 	const struct kgb_tensor_view view = kgb_wire_view(&call->reply.outputs[i]);
-	return is_fresh(call, call->reply.outputs[i].address + bytes_to(&view, element), got, n);
+	const int64_t at = kgb_tensor_view_element(&view, element) - view.offset;
+	return is_fresh(call, call->reply.outputs[i].address + (uint64_t)at * n, got, n);
 }
 
 /* What is most likely wrong, from the kind of wrongness. */
