@@ -97,12 +97,12 @@ int kgb_cli_bad_place(const char *place, const char *otherwise, struct kgb_err *
  * another one (4 when the disk is full); a reader that has gone is no fault. */
 int kgb_cli_print(const struct kgb_buf *text, int exit_code);
 
-/** The limits that the settings give each attempt. \param ladder, python borrowed. */
 /** What prompts say of the limits of these settings, on a platform. `versions`
  * (kgb_config_versions) and `target` (struct kgb_devices) may be NULL. All texts are borrowed. */
 struct kgb_prompt_vars kgb_cli_prompt_vars(const struct kgb_settings *settings,
 					   const char *platform, const char *versions,
 					   const char *target);
+/** The limits that the settings give each attempt. \param ladder, python borrowed. */
 struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *settings,
 						 const struct kgb_ladder *ladder,
 						 const char *python);

@@ -37,7 +37,7 @@ struct kgb_lane {
 	struct kgb_shared_arena runner_memory;
 	struct kgb_buf image; /* what the judge wrote to the arena */
 	struct kgb_buf after; /* the arena after the call */
-	struct kgb_replay *replay; /* owned; NULL without a GPU */
+	struct kgb_replay *replay; /* owned; NULL before stage correctness */
 	bool launched; /* in the case that is judged: a kernel, and Triton's compiler refused none
 			*/
 	struct kgb_failure needless; /* of a case that is right without any kernel */
