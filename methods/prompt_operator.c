@@ -309,7 +309,7 @@ int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_sp
 	};
 	struct kgb_cases cases;
 
-	if (kgb_cases_expand(spec, &cases, err) < 0)
+	if (kgb_cases_expand(spec, NULL, &cases, err) < 0)
 		return -1;
 	for (size_t i = 0; i < spec->n_interfaces; i++) {
 		add_interface(spec, i, &made.interfaces);

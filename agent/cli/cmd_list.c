@@ -10,7 +10,7 @@
 static int count_tiers(const struct kgb_spec *spec, size_t out[KGB_N_TIERS], struct kgb_err *err)
 {
 	struct kgb_cases cases;
-	if (kgb_cases_expand(spec, &cases, err) < 0)
+	if (kgb_cases_expand(spec, NULL, &cases, err) < 0)
 		return -1;
 	for (size_t i = 0; i < cases.n; i++)
 		out[cases.items[i].tier]++;

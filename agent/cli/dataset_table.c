@@ -155,7 +155,7 @@ static int add_operator(struct page *page, const struct kgb_spec *spec, struct k
 {
 	struct kgb_cases cases;
 	char benchmarks_sha256[KGB_SHA256_HEX_LEN];
-	if (kgb_cases_expand(spec, &cases, err) < 0)
+	if (kgb_cases_expand(spec, NULL, &cases, err) < 0)
 		return -1;
 	kgb_cases_hash_benchmarks(&cases, benchmarks_sha256);
 	kgb_buf_addf(page->out, "| %s | %s | %zu | %zu | %zu | ", spec->name, spec->category,

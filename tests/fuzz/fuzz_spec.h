@@ -53,6 +53,7 @@ static inline void check_case(const struct kgb_case *c)
 static inline void load_and_expand(struct fuzz_texts texts)
 {
 	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_seed seed = {{1}};
 	struct kgb_spec spec;
 	struct kgb_cases cases;
 
@@ -60,7 +61,7 @@ static inline void load_and_expand(struct fuzz_texts texts)
 		KGB_ASSERT(err.msg[0]);
 		return;
 	}
-	if (kgb_cases_expand(&spec, &cases, &err) < 0) {
+	if (kgb_cases_expand(&spec, &seed, &cases, &err) < 0) {
 		KGB_ASSERT(err.msg[0]);
 	} else {
 		for (size_t i = 0; i < cases.n; i++)

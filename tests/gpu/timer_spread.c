@@ -112,7 +112,7 @@ static void open_judge(const char *spec_path)
 	/* Plans run in processes of our own. */
 	*g.lane.replay = (struct kgb_replay){.record_fd = -1, .replayer_is_lent = true};
 	if (kgb_spec_load(spec_path, &g.judge.spec, &g.err) < 0 ||
-	    kgb_cases_expand(&g.judge.spec, &g.judge.cases, &g.err) < 0 ||
+	    kgb_cases_expand(&g.judge.spec, NULL, &g.judge.cases, &g.err) < 0 ||
 	    kgb_lane_start_reference(&g.lane, &g.err) < 0)
 		give_up(spec_path);
 }

@@ -16,7 +16,7 @@ static int fail_case(const struct kgb_case_expander *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
 	va_end(ap);
-	return kgb_yaml_fail(&x->set->doc, x->line->vars, x->err,
+	return kgb_yaml_fail(&x->set->doc, x->line->node, x->err,
 			     "case '%s' of '%s': %s of %s %s: %s", x->line->id, x->set->name,
 			     x->param->name, x->spec->name, x->interface->entry, text);
 }
@@ -433,6 +433,7 @@ static int expand_tensor(const struct kgb_case_expander *x, struct kgb_arg *arg)
 	if (arg->is_absent && arg->param->result >= 0)
 		return fail_case(x, "a tensor that holds a result cannot be null");
 	arg->view = (struct kgb_tensor_view){.dtype = x->dtype, .ndim = 1};
+	arg->specials = x->line->specials;
 	if (arg->is_absent)
 		return 0;
 	if (expand_layout(x, arg) < 0 ||

@@ -8,7 +8,11 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "verify/cases/case_args.h"
+#include "verify/cases/draw.h"
+#include "verify/cases/fill.h"
 #include "verify/cases/tier.h"
+
+enum { DRAWN_SHARE = 40 }; /* % of the cases of an interface */
 
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
@@ -56,6 +60,64 @@ static int expand_interface(struct kgb_case_expander *x, struct kgb_cases *cases
 	}
 	return 0;
 }
+
+/* ---- drawn cases ---- */
+
+/* A mode in which no tensor of the case has other values is the standard mode. */
+static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
+{
+	struct kgb_case *c = &cases->items[cases->n - 1];
+
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR &&
+		    kgb_fill_follows_mode(&c->args[i]))
+			return;
+	c->mode = KGB_MODE_STANDARD;
+	c->tier = kgb_case_tier(x->spec, c);
+}
+
+static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
+		     const struct kgb_drawn_line *from, uint32_t number, struct kgb_cases *cases)
+{
+	const struct kgb_draw draw = {.spec = x->spec,
+				      .interface = x->interface,
+				      .set = x->set,
+				      .seed = seed,
+				      .arena = &cases->arena,
+				      .err = x->err};
+	struct kgb_case_vars *line = kgb_arena_alloc(&cases->arena, sizeof(*line));
+
+	if (kgb_draw_line(&draw, from, number, line) < 0)
+		return -1;
+	x->line = line;
+	if (expand_line(x, cases) < 0)
+		return -1;
+	drop_idle_mode(x, cases);
+	return 0;
+}
+
+/* DRAWN_SHARE of the interface's cases, from its templates by turns. */
+static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
+			  struct kgb_cases *cases)
+{
+	const size_t n = (n_listed * DRAWN_SHARE + 99 - DRAWN_SHARE) / (100 - DRAWN_SHARE);
+	const size_t end = cases->n + n;
+
+	for (uint32_t number = 0; cases->n < end; number++) {
+		const size_t before = cases->n;
+		for (size_t s = 0; s < x->interface->n_sets && cases->n < end; s++) {
+			x->set = x->interface->sets[s];
+			for (size_t i = 0; i < x->set->n_drawn && cases->n < end; i++)
+				if (draw_case(x, seed, &x->set->drawn[i], number, cases) < 0)
+					return -1;
+		}
+		if (cases->n == before)
+			return 0; /* no templates */
+	}
+	return 0;
+}
+
+/* ---- all cases ---- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -112,19 +174,31 @@ static void benchmarks_last(struct kgb_cases *cases)
 	cases->items = sorted;
 }
 
-int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out, struct kgb_err *err)
+static int expand_all(struct kgb_case_expander *x, const struct kgb_seed *seed,
+		      struct kgb_cases *cases)
+{
+	for (size_t i = 0; i < x->spec->n_interfaces; i++) {
+		const size_t first = cases->n;
+		size_t n_listed = 0;
+		x->interface = &x->spec->interfaces[i];
+		if (expand_interface(x, cases) < 0)
+			return -1;
+		for (size_t k = first; k < cases->n; k++)
+			n_listed += cases->items[k].mode != KGB_MODE_BENCHMARK;
+		if (seed && draw_interface(x, seed, n_listed, cases) < 0)
+			return -1;
+		give_core_cases(x->interface, cases);
+	}
+	return 0;
+}
+
+int kgb_cases_expand(const struct kgb_spec *spec, const struct kgb_seed *seed,
+		     struct kgb_cases *out, struct kgb_err *err)
 {
 	struct kgb_cases cases = {.arena = KGB_ARENA_INIT};
 	struct kgb_case_expander x = {.spec = spec, .arena = &cases.arena, .err = err};
-	int rc = 0;
 
-	for (size_t i = 0; i < spec->n_interfaces && rc == 0; i++) {
-		x.interface = &spec->interfaces[i];
-		rc = expand_interface(&x, &cases);
-		if (rc == 0)
-			give_core_cases(x.interface, &cases);
-	}
-	if (rc < 0 || check_names(spec, &cases, err) < 0) {
+	if (expand_all(&x, seed, &cases) < 0 || check_names(spec, &cases, err) < 0) {
 		kgb_cases_release(&cases);
 		return -1;
 	}

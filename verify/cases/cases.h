@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * From a spec to its cases: every interface x case line x dtype.
+ * From a spec to its cases: every interface x case line x dtype, and cases that are drawn.
  */
 #ifndef KGB_VERIFY_CASES_CASES_H
 #define KGB_VERIFY_CASES_CASES_H
@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "verify/cases/case.h"
+#include "verify/tensor/rng.h"
 
 #define KGB_MAX_CASES 4096 /* of one spec */
 
@@ -20,10 +21,11 @@ struct kgb_cases {
 };
 
 /** All cases of a spec in a fixed order: by interface, then case set, line and dtype, each as
- * written. Fails unless names are unique and every timing case of the spec is among them. The cases
- * borrow from the spec. */
-KGB_MUST_CHECK int kgb_cases_expand(const struct kgb_spec *spec, struct kgb_cases *out,
-				    struct kgb_err *err);
+ * written; behind the listed cases of an interface those that `seed` draws from its templates, at
+ * least 40 % of the interface's cases (NULL: only listed cases). Fails unless names are unique. The
+ * cases borrow from the spec. */
+KGB_MUST_CHECK int kgb_cases_expand(const struct kgb_spec *spec, const struct kgb_seed *seed,
+				    struct kgb_cases *out, struct kgb_err *err);
 void kgb_cases_release(struct kgb_cases *cases);
 /** SHA-256 of everything that the benchmarks' times depend on: the functions that are timed and
  * their arguments. Descriptions, tolerances, costs and all other cases may change without

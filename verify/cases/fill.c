@@ -293,23 +293,35 @@ static void add_outliers(struct job *job)
 }
 
 /* Subnormal inputs of float16 only: hardware and compilers flush those of the other types as they
- * like (Triton's rsqrt and floor do), so they would test the compiler and not the kernel. */
-static void store_special_float(enum kgb_dtype dtype, int64_t which, void *p)
+ * like (Triton's rsqrt and floor do), so they would test the compiler and not the kernel. Returns
+ * how many values the classes have; `out` has room for N_SPECIAL_FLOATS. */
+enum { N_SPECIAL_FLOATS = 11 };
+static int64_t special_floats(enum kgb_dtype dtype, kgb_specials specials, double *out)
 {
 	double max = kgb_dtype_max(dtype), tiny = kgb_dtype_tiny(dtype), eps = kgb_dtype_eps(dtype);
 	bool is_half = dtype == KGB_DTYPE_FLOAT16;
-	const double values[] = {(double)INFINITY,
-				 -(double)INFINITY,
-				 (double)NAN,
-				 0.0,
-				 -0.0,
-				 max,
-				 -max,
-				 tiny,
-				 -tiny,
-				 is_half ? tiny * eps : tiny * (1 + eps),
-				 is_half ? tiny * (eps - 1) : -tiny * (1 + eps)};
-	kgb_dtype_store(dtype, p, values[which % (int64_t)KGB_ARRAY_LEN(values)]);
+	const struct {
+		enum kgb_special special;
+		double value;
+	} values[N_SPECIAL_FLOATS] = {
+		{KGB_SPECIAL_INFINITY, (double)INFINITY},
+		{KGB_SPECIAL_NEGATIVE_INFINITY, -(double)INFINITY},
+		{KGB_SPECIAL_NAN, (double)NAN},
+		{KGB_SPECIAL_ZEROS, 0.0},
+		{KGB_SPECIAL_ZEROS, -0.0},
+		{KGB_SPECIAL_LARGEST, max},
+		{KGB_SPECIAL_LARGEST, -max},
+		{KGB_SPECIAL_SMALLEST, tiny},
+		{KGB_SPECIAL_SMALLEST, -tiny},
+		{KGB_SPECIAL_SMALLEST, is_half ? tiny * eps : tiny * (1 + eps)},
+		{KGB_SPECIAL_SMALLEST, is_half ? tiny * (eps - 1) : -tiny * (1 + eps)},
+	};
+	int64_t n = 0;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(values); i++)
+		if (specials & 1U << values[i].special)
+			out[n++] = values[i].value;
+	return n;
 }
 
 static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
@@ -319,18 +331,38 @@ static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
 }
 
 /* One of each kind where there is room; small tensors get a few, beginning at any of them. */
-static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
+static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
+	const struct kgb_tensor_view *view = &arg->view;
 	int64_t quarter = kgb_tensor_view_numel(view) / 4;
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
+	double values[N_SPECIAL_FLOATS];
+	const int64_t n_values = special_floats(view->dtype, arg->specials, values);
 
 	for (int64_t i = 0; i < n; i++) {
 		void *p = random_element(view, storage, rng);
-		if (kgb_dtype_is_float(view->dtype))
-			store_special_float(view->dtype, first + i, p);
-		else
+		if (!kgb_dtype_is_float(view->dtype))
 			store_special_int(view->dtype, first + i, p);
+		else if (n_values > 0)
+			kgb_dtype_store(view->dtype, p, values[(first + i) % n_values]);
+	}
+}
+
+/* Every number of bits is as likely as any other, so that small numbers come, too. */
+static void widen(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
+{
+	const int bits = 8 * (int)kgb_dtype_size(view->dtype);
+	const bool is_signed = kgb_dtype_min_i64(view->dtype) < 0;
+	const int64_t n = kgb_tensor_view_numel(view);
+	struct kgb_tensor_view_walk walk;
+
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
+		const int64_t word = kgb_rng_int(rng, INT64_MIN, INT64_MAX);
+		const int64_t shift = kgb_rng_int(rng, 64 - bits, 63);
+		kgb_dtype_store_i64(view->dtype, element_at(view, storage, walk.at),
+				    is_signed ? word >> shift : (int64_t)((uint64_t)word >> shift));
 	}
 }
 
@@ -362,8 +394,11 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
 	if (kgb_fill_follows_mode(arg)) {
 		if (mode == KGB_MODE_OUTLIER)
 			add_outliers(&job);
+		else if (mode == KGB_MODE_SPECIAL && arg->specials & 1U << KGB_SPECIAL_WIDE &&
+			 !kgb_dtype_is_float(view->dtype))
+			widen(view, &job.rng, storage);
 		else if (mode == KGB_MODE_SPECIAL)
-			add_specials(view, &job.rng, storage);
+			add_specials(arg, &job.rng, storage);
 	}
 	*rng = job.rng;
 }

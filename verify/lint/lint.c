@@ -210,7 +210,7 @@ static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
 
 	memcpy(report->spec_sha256, judge->spec.sha256, sizeof(report->spec_sha256));
 	report->n_interfaces = judge->spec.n_interfaces;
-	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0)
+	if (kgb_cases_expand(&judge->spec, &options->seed, &judge->cases, err) < 0)
 		return -1;
 	kgb_cases_hash_benchmarks(&judge->cases, report->benchmarks_sha256);
 	report->n_cases = judge->cases.n;

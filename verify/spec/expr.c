@@ -12,6 +12,8 @@ enum op {
 	OP_SUBTRACT,
 	OP_MULTIPLY,
 	OP_DIVIDE,
+	OP_MIN,
+	OP_MAX,
 };
 
 /* One step of a stack machine; steps are in reverse Polish order, so evaluation needs no recursion.
@@ -119,18 +121,31 @@ static int take_name(struct parser *p, const char **out)
 	return 0;
 }
 
+/* After "min" or "max": "(" sum "," sum ")". */
+static int parse_extremum(struct parser *p, enum op op, size_t at)
+{
+	if (expect(p, '(') < 0 || parse_sum(p) < 0 || expect(p, ',') < 0 || parse_sum(p) < 0 ||
+	    expect(p, ')') < 0)
+		return -1;
+	return add_step(p, (struct step){.op = op, .column = at});
+}
+
 /* After the name of a function: "(" name ["," sum] ")". */
 static int parse_call(struct parser *p, const char *function, struct step step)
 {
 	int ask = KGB_EXPR_NUMEL;
 
+	if (kgb_str_eq(function, "min"))
+		return parse_extremum(p, OP_MIN, step.column);
+	if (kgb_str_eq(function, "max"))
+		return parse_extremum(p, OP_MAX, step.column);
 	while (ask < KGB_EXPR_N_ASKS &&
 	       !kgb_str_eq(function, kgb_expr_ask_name((enum kgb_expr_ask)ask)))
 		ask++;
 	if (ask == KGB_EXPR_N_ASKS)
 		return kgb_fail(p->err, KGB_ERR_INVALID,
-				"column %zu: no function '%s': there are numel, size, bytes, ndim "
-				"and dim",
+				"column %zu: no function '%s': there are numel, size, bytes, ndim, "
+				"dim, min and max",
 				step.column, function);
 	step.ask = (enum kgb_expr_ask)ask;
 	if (expect(p, '(') < 0 || take_name(p, &step.name) < 0)
@@ -247,6 +262,12 @@ static bool combine(enum op op, int64_t a, int64_t b, int64_t *out)
 		if (b == 0 || (a == INT64_MIN && b == -1))
 			return true;
 		*out = a / b;
+		return false;
+	case OP_MIN:
+		*out = a < b ? a : b;
+		return false;
+	case OP_MAX:
+		*out = a > b ? a : b;
 		return false;
 	case OP_NEGATE:
 		return __builtin_sub_overflow((int64_t)0, a, out);

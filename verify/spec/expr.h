@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Whole-number expressions of operator specs, for what a call costs at least:
+ * Whole-number expressions of operator specs, for the least cost of a call and for drawn cases:
  * "bytes(self) + bytes(result)", "2 * dim(self, 0) * dim(self, 1) * dim(mat2, 1)".
  *
  *     sum     = product {("+" | "-") product}
  *     product = factor {("*" | "/") factor}
  *     factor  = "-" factor | number | "(" sum ")" | "$"name | name | function "(" arguments ")"
+ *             | ("min" | "max") "(" sum "," sum ")"
  *
  * int64 throughout; an overflow or a division by 0 is an error, "/" rounds towards 0. No loops, no
  * side effects, no way out: text, depth and number of parts are capped.

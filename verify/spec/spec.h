@@ -164,20 +164,48 @@ enum kgb_tier { KGB_TIER_CORE, KGB_TIER_EDGE, KGB_N_TIERS, KGB_TIER_BY_RULE = KG
 /** "core", "edge". */
 const char *kgb_tier_name(enum kgb_tier tier);
 
+/** A value class of the mode `special`: docs/operator-spec.md. Bits of kgb_specials. */
+enum kgb_special {
+	KGB_SPECIAL_NAN,
+	KGB_SPECIAL_INFINITY,
+	KGB_SPECIAL_NEGATIVE_INFINITY,
+	KGB_SPECIAL_ZEROS, /* +0 and -0 */
+	KGB_SPECIAL_LARGEST, /* largest finite numbers of both signs */
+	KGB_SPECIAL_SMALLEST, /* smallest normal numbers of both signs, and subnormal ones */
+	KGB_SPECIAL_WIDE, /* integers: every element over the whole range of the type */
+	KGB_N_SPECIALS,
+};
+typedef uint8_t kgb_specials;
+#define KGB_SPECIALS_LISTED ((kgb_specials)(1U << KGB_SPECIAL_WIDE) - 1) /* all but WIDE */
+/** "nan". */
+const char *kgb_special_name(enum kgb_special special);
+
 /** One line of a case set: variables that parameters refer to. */
 struct kgb_case_vars {
 	const char *id;
 	enum kgb_mode mode;
 	enum kgb_tier tier; /* BY_RULE: the line names none */
 	struct kgb_strs dtypes; /* none: the spec's */
-	const cJSON *vars; /* the line itself, variable -> node (id, mode, tier and dtypes among
-			      them); borrowed from the document */
+	kgb_specials specials; /* value classes of the mode `special` */
+	const cJSON *vars; /* variable -> node (id, mode, tier and dtypes among them); borrowed:
+			      from the document, or, of a drawn line, from the cases */
+	const cJSON *node; /* in the document, for messages */
+};
+/** A template from which the judge draws case lines: verify/cases/draw.h. */
+struct kgb_drawn_line {
+	const char *id;
+	struct kgb_strs dtypes; /* one of them a line; none: the spec's */
+	enum kgb_tier tier; /* BY_RULE: the template names none */
+	kgb_specials specials; /* value classes that may come */
+	const cJSON *node; /* variable -> form, in the order in which they are drawn */
 };
 struct kgb_case_set {
 	const char *name;
 	struct kgb_yaml doc; /* owned by the spec */
 	struct kgb_case_vars *cases;
 	size_t n_cases;
+	struct kgb_drawn_line *drawn;
+	size_t n_drawn;
 	struct kgb_case_set *next; /* of the spec */
 };
 

@@ -7,18 +7,28 @@
 /* A case set as the decoder fills it. */
 struct raw_case_set {
 	const char *name, *doc;
-	const cJSON *cases;
+	const cJSON *cases, *drawn;
 };
 
 static const struct kgb_field case_set_table[] = {
 	KGB_FIELD_ROW(STR, raw_case_set, name, "equal to the file's", .required = true),
 	KGB_FIELD_ROW(STR, raw_case_set, doc, "what the set is for"),
 	KGB_FIELD_ROW(NODE, raw_case_set, cases, "one mapping per case", .required = true),
+	KGB_FIELD_ROW(NODE, raw_case_set, drawn, "one mapping per template of drawn cases"),
 	KGB_FIELD_END,
 };
 
 static const char *const mode_names[] = {"standard", "outlier", "special", "benchmark"};
 static const char *const tier_names[] = {"core", "edge"};
+static const char *const special_names[] = {
+	[KGB_SPECIAL_NAN] = "nan",
+	[KGB_SPECIAL_INFINITY] = "infinity",
+	[KGB_SPECIAL_NEGATIVE_INFINITY] = "negative_infinity",
+	[KGB_SPECIAL_ZEROS] = "zeros",
+	[KGB_SPECIAL_LARGEST] = "largest",
+	[KGB_SPECIAL_SMALLEST] = "smallest",
+	[KGB_SPECIAL_WIDE] = "wide",
+};
 
 const char *kgb_mode_name(enum kgb_mode mode)
 {
@@ -32,11 +42,16 @@ const char *kgb_tier_name(enum kgb_tier tier)
 	return tier_names[tier];
 }
 
-/* A word of a case line that is one of these; *out stays when there is none. */
-static int load_case_word(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *line,
+const char *kgb_special_name(enum kgb_special special)
+{
+	KGB_ASSERT((size_t)special < KGB_ARRAY_LEN(special_names));
+	return special_names[special];
+}
+
+/* A word that is one of these; *out stays when there is none. */
+static int load_case_word(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *node,
 			  const char *key, const char *const *names, size_t n, size_t *out)
 {
-	const cJSON *node = kgb_json_get(line, key);
 	KGB_AUTO(buf) struct kgb_buf list = KGB_BUF_INIT(256);
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
 
@@ -57,9 +72,8 @@ static int load_case_word(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
 }
 
 static int load_case_dtypes(struct kgb_spec_loader *l, const struct kgb_yaml *doc,
-			    const cJSON *node, struct kgb_case_vars *out)
+			    const cJSON *node, struct kgb_strs *dtypes)
 {
-	struct kgb_strs *dtypes = &out->dtypes;
 	const cJSON *item = NULL;
 
 	if (!node)
@@ -76,37 +90,97 @@ static int load_case_dtypes(struct kgb_spec_loader *l, const struct kgb_yaml *do
 	return kgb_spec__check_dtypes(doc, node, dtypes, l->err);
 }
 
-/* A line is free-form but for id, mode, tier and dtypes: every other key is a variable. */
-static int load_case(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *line,
-		     struct kgb_case_vars *out)
+static int load_specials(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *list,
+			 kgb_specials *out)
+{
+	const cJSON *item = NULL;
+
+	if (!list)
+		return 0;
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
+		return kgb_yaml_fail(doc, list, l->err, "specials: expected a list of classes");
+	*out = 0;
+	cJSON_ArrayForEach(item, list) {
+		size_t special = 0;
+		if (load_case_word(l, doc, item, "specials", special_names, KGB_N_SPECIALS,
+				   &special) < 0)
+			return -1;
+		*out |= (kgb_specials)(1U << special);
+	}
+	return 0;
+}
+
+/* A line is free-form but for id, mode, tier, dtypes and specials: every other key is a variable.
+ */
+static int load_line(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const char *key,
+		     const cJSON *line, struct kgb_case_vars *out)
 {
 	const cJSON *node = NULL;
-	size_t mode = KGB_MODE_STANDARD, tier = KGB_TIER_BY_RULE;
+	size_t tier = KGB_TIER_BY_RULE;
 
 	if (!cJSON_IsObject(line))
 		return kgb_yaml_fail(doc, line, l->err,
-				     "cases: expected a mapping with id and variables");
+				     "%s: expected a mapping with id and variables", key);
 	cJSON_ArrayForEach(node, line) {
 		if (!kgb_spec__is_identifier(node->string) || kgb_str_eq(node->string, "dtype"))
 			return kgb_yaml_fail_key(doc, node, l->err,
-						 "cases: '%.80s' cannot be the name of a variable",
-						 node->string);
+						 "%s: '%.80s' cannot be the name of a variable",
+						 key, node->string);
 	}
 	const cJSON *id = kgb_json_get(line, "id");
 	if (!cJSON_IsString(id) || !kgb_spec__is_case_id(id->valuestring))
 		return kgb_yaml_fail(
 			doc, id ? id : line, l->err,
-			"cases: id is required: text of letters, digits and any of _ = . , + -");
+			"%s: id is required: text of letters, digits and any of _ = . , + -", key);
 	out->id = id->valuestring;
-	out->vars = line;
-	if (load_case_word(l, doc, line, "mode", mode_names, KGB_ARRAY_LEN(mode_names), &mode) <
-		    0 ||
-	    load_case_word(l, doc, line, "tier", tier_names, KGB_ARRAY_LEN(tier_names), &tier) <
-		    0 ||
-	    load_case_dtypes(l, doc, kgb_json_get(line, "dtypes"), out) < 0)
+	out->vars = out->node = line;
+	if (load_case_word(l, doc, kgb_json_get(line, "tier"), "tier", tier_names,
+			   KGB_ARRAY_LEN(tier_names), &tier) < 0 ||
+	    load_case_dtypes(l, doc, kgb_json_get(line, "dtypes"), &out->dtypes) < 0 ||
+	    load_specials(l, doc, kgb_json_get(line, "specials"), &out->specials) < 0)
+		return kgb_ctx(l->err, "case '%s'", out->id);
+	out->tier = (enum kgb_tier)tier;
+	return 0;
+}
+
+static int load_case(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *line,
+		     struct kgb_case_vars *out)
+{
+	size_t mode = KGB_MODE_STANDARD;
+
+	out->specials = KGB_SPECIALS_LISTED;
+	if (load_line(l, doc, "cases", line, out) < 0)
+		return -1;
+	if (load_case_word(l, doc, kgb_json_get(line, "mode"), "mode", mode_names,
+			   KGB_ARRAY_LEN(mode_names), &mode) < 0)
 		return kgb_ctx(l->err, "case '%s'", out->id);
 	out->mode = (enum kgb_mode)mode;
-	out->tier = (enum kgb_tier)tier;
+	return 0;
+}
+
+/* The forms of a template are checked when they are drawn. */
+static int load_drawn(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *list,
+		      struct kgb_case_set *out)
+{
+	const cJSON *node = NULL;
+
+	if (!list)
+		return 0;
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
+		return kgb_yaml_fail(doc, list, l->err,
+				     "drawn: expected a list with at least one template");
+	out->drawn = kgb_arena_array(&l->spec->arena, (size_t)cJSON_GetArraySize(list),
+				     sizeof(*out->drawn));
+	cJSON_ArrayForEach(node, list) {
+		struct kgb_case_vars line = {.specials = (1U << KGB_N_SPECIALS) - 1};
+		if (load_line(l, doc, "drawn", node, &line) < 0)
+			return -1;
+		out->drawn[out->n_drawn++] = (struct kgb_drawn_line){.id = line.id,
+								     .dtypes = line.dtypes,
+								     .tier = line.tier,
+								     .specials = line.specials,
+								     .node = node};
+	}
 	return 0;
 }
 
@@ -144,7 +218,7 @@ static int load_set(struct kgb_spec_loader *l, const char *name, struct kgb_case
 		if (load_case(l, doc, line, &out->cases[out->n_cases++]) < 0)
 			return -1;
 	}
-	return 0;
+	return load_drawn(l, doc, raw.drawn, out);
 }
 
 static int find_set(struct kgb_spec_loader *l, const char *name, const struct kgb_case_set **out)

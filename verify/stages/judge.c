@@ -45,14 +45,14 @@ static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
 	return 0;
 }
 
-static int load_inputs(struct kgb_judge *judge, struct kgb_err *err)
+static int load_inputs(struct kgb_judge *judge, const struct kgb_seed *seed, struct kgb_err *err)
 {
 	KGB_AUTO(free)
 	char *policy = kgb_path_join(judge->options->data_dir, "verify/policy/l1.yaml");
 
 	if (kgb_spec_load(judge->options->request.spec, &judge->spec, err) < 0)
 		return -1;
-	if (kgb_cases_expand(&judge->spec, &judge->cases, err) < 0 ||
+	if (kgb_cases_expand(&judge->spec, seed, &judge->cases, err) < 0 ||
 	    kgb_l1_load(policy, &judge->l1, err) < 0 || load_dispatch_policy(judge, err) < 0)
 		return -1;
 	return 0;
@@ -203,7 +203,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 {
 	struct kgb_verdict *verdict = lane->verdict;
 
-	if (load_inputs(judge, err) < 0)
+	if (load_inputs(judge, &verdict->seed, err) < 0)
 		return -1;
 	kgb_ablation_choose(judge);
 	verdict->operator_name = kgb_arena_strdup(&verdict->arena, judge->spec.name);

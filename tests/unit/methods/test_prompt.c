@@ -290,7 +290,7 @@ static void test_prompts_agree_with_specs_and_rules(void **state)
 		struct kgb_cases cases;
 		struct kgb_prompt_operator op;
 		if (kgb_spec_load(index.paths.items[i], &spec, &err) < 0 ||
-		    kgb_cases_expand(&spec, &cases, &err) < 0 ||
+		    kgb_cases_expand(&spec, NULL, &cases, &err) < 0 ||
 		    kgb_prompt_operator_init(&op, &spec, &err) < 0)
 			fail_msg("%s", err.msg);
 		for (size_t p = 0; p < KGB_ARRAY_LEN(platforms); p++)

@@ -192,7 +192,7 @@ static void expand_toy(struct spec_change change, struct kgb_spec *spec, struct 
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	load_toy(change, spec);
-	assert_ok(kgb_cases_expand(spec, cases, &err), err);
+	assert_ok(kgb_cases_expand(spec, NULL, cases, &err), err);
 }
 
 static void test_cases_come_by_interface_line_and_dtype(KGB_UNUSED void **state)
@@ -387,7 +387,7 @@ static void test_addresses_lead_to_rows_that_are_there(KGB_UNUSED void **state)
 		struct kgb_spec spec;
 		struct kgb_cases cases;
 		assert_ok(kgb_spec_load_with(SPEC_PATH, read_spec_file, &change, &spec, &err), err);
-		int rc = kgb_cases_expand(&spec, &cases, &err);
+		int rc = kgb_cases_expand(&spec, NULL, &cases, &err);
 		assert_int_equal(rc, rows[i].message ? -1 : 0);
 		if (rows[i].message)
 			assert_contains(err.msg, rows[i].message);
@@ -531,7 +531,7 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		struct kgb_cases cases = {.n = 77};
 		struct kgb_err err = KGB_ERR_INIT;
 		load_toy(rows[i].change, &spec);
-		assert_int_equal(kgb_cases_expand(&spec, &cases, &err), -1);
+		assert_int_equal(kgb_cases_expand(&spec, NULL, &cases, &err), -1);
 		assert_contains(err.msg, rows[i].message);
 		assert_int_equal(cases.n, 77);
 		kgb_spec_release(&spec);
@@ -549,7 +549,7 @@ static void test_too_many_cases_are_refused(KGB_UNUSED void **state)
 		kgb_buf_addf(&many, "  - {id: n%d, a: [1], b: [1]}\n", i);
 	kgb_buf_adds(&many, "  - {id: scalar");
 	load_toy((struct spec_change){SET_PATH, "  - {id: scalar", many.ptr}, &spec);
-	assert_int_equal(kgb_cases_expand(&spec, &cases, &err), -1);
+	assert_int_equal(kgb_cases_expand(&spec, NULL, &cases, &err), -1);
 	assert_contains(err.msg, SPEC_PATH ":8:5: aten::toy has more than 4096 cases");
 	kgb_spec_release(&spec);
 }
@@ -615,7 +615,7 @@ static void test_every_operator_of_the_datasets_expands(KGB_UNUSED void **state)
 		struct kgb_cases cases;
 		assert_ok(kgb_spec_load(index.paths.items[i], &spec, &err), err);
 		assert_string_equal(spec.name, index.names.items[i]);
-		assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+		assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 		assert_true(cases.n >= spec.n_interfaces);
 		size_t n_core = 0;
 		for (size_t k = 0; k < cases.n; k++)
@@ -637,7 +637,7 @@ static void test_benchmarks_come_behind_and_are_counted_apart(KGB_UNUSED void **
 	load_toy(
 		(struct spec_change){SET_PATH, "{id: scalar, a", "{id: scalar, mode: benchmark, a"},
 		&spec);
-	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 	/* Two interfaces: three lines, of which one has one dtype and two have two. */
 	assert_int_equal(cases.n, 6);
 	assert_int_equal(cases.n_benchmarks, 4);
@@ -676,7 +676,7 @@ static void hash_timed(struct spec_change change, char out[KGB_SHA256_HEX_LEN])
 	struct kgb_spec spec;
 
 	assert_ok(kgb_spec_load_with(SPEC_PATH, read_timed, &change, &spec, &err), err);
-	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 	kgb_cases_hash_benchmarks(&cases, out);
 	kgb_cases_release(&cases);
 	kgb_spec_release(&spec);
@@ -742,7 +742,7 @@ static void test_every_case_set_of_an_interface_is_used(KGB_UNUSED void **state)
 	int n_pairs = 0;
 
 	assert_ok(kgb_spec_load_with(SPEC_PATH, read_with_more, &change, &spec, &err), err);
-	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 	assert_int_equal(cases.n, 12);
 	for (size_t i = 0; i < cases.n; i++)
 		n_pairs += strstr(cases.items[i].name, "/pair/") != NULL;

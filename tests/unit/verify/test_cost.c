@@ -14,7 +14,7 @@ static int toy_cost(const char *lines, size_t i, struct kgb_cost *out, struct kg
 	struct kgb_tensor_view result;
 
 	load_toy((struct spec_change){SPEC_PATH, "    magnitude: abs\n", fresh}, &spec);
-	assert_ok(kgb_cases_expand(&spec, &cases, err), *err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, err), *err);
 	assert_ok(kgb_tensor_view_layout(&result, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous", err),
 		  *err);
 	int rc = kgb_case_cost(&spec, &cases.items[i], &result, 1, out, err);
@@ -111,7 +111,7 @@ static void test_repeated_memory_counts_once(KGB_UNUSED void **state)
 			"    params:\n      - {name: self, tensor: $b, layout: expanded}"},
 		&spec);
 	/* A tensor of 4 x 1000 whose rows are all the same one. */
-	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 	assert_ok(kgb_case_cost(&spec, &cases.items[2], NULL, 0, &cost, &err), err);
 	assert_int_equal(cost.bytes, 4000);
 	assert_int_equal(cost.flops, 4000);
@@ -136,7 +136,7 @@ static void test_every_case_of_the_dataset_that_has_costs_can_be_counted(KGB_UNU
 		struct kgb_spec spec;
 		struct kgb_cases cases;
 		assert_ok(kgb_spec_load(path, &spec, &err), err);
-		assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+		assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 		for (size_t k = 0; k < cases.n; k++) {
 			const struct kgb_case *c = &cases.items[k];
 			struct kgb_tensor_view result;
@@ -168,7 +168,7 @@ static void test_a_matrix_product_costs_what_it_must(KGB_UNUSED void **state)
 	assert_ok(kgb_spec_load(KGB_TEST_SOURCE_DIR "/datasets/kernelgenbench/aten/aten__mm.yaml",
 				&spec, &err),
 		  err);
-	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 	const struct kgb_case *c = &cases.items[0];
 	for (size_t k = 0; k < cases.n; k++)
 		if (strcmp(cases.items[k].name, "mm/float16/large/standard") == 0)

@@ -72,6 +72,8 @@ static void test_expressions_have_their_value(KGB_UNUSED void **state)
 		{"dim(x, ndim(x) - 1)", 5},
 		{"dim ( x , 1 )\n\t+\r1 ", 4},
 		{"-big - 1", INT64_MIN},
+		{"min(3, n) + 10 * max(3, n)", 73},
+		{"max(1, min(n, 2 * 3) - 9)", 1},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
@@ -99,7 +101,7 @@ static void test_faults_are_named_with_their_column(KGB_UNUSED void **state)
 		{"9223372036854775808", "column 1: '9223372036854775808' is not a number"},
 		{"numel x", "column 7: expected an operator or the end"},
 		{"1 + numle(x)",
-		 "column 5: no function 'numle': there are numel, size, bytes, ndim and dim"},
+		 "column 5: no function 'numle': there are numel, size, bytes, ndim, dim, min and max"},
 		{"value(x)", "column 1: no function 'value': there are"},
 		{"numel()", "column 7: expected a name"},
 		{"numel(3)", "column 7: expected a name"},

@@ -219,6 +219,8 @@ static struct tensor fill(struct kgb_arg arg, enum kgb_dtype dtype, int64_t rows
 	struct kgb_err err = KGB_ERR_INIT;
 	const int64_t sizes[] = {rows, columns};
 
+	if (t.arg.specials == 0)
+		t.arg.specials = KGB_SPECIALS_LISTED;
 	assert_ok(kgb_tensor_view_layout(&t.arg.view, dtype, sizes, 2, layout, &err), err);
 	size_t bytes = (size_t)t.arg.view.storage_elements * kgb_dtype_size(dtype);
 	t.storage =
@@ -404,6 +406,54 @@ static void test_integers_have_specials_too(KGB_UNUSED void **state)
 	}
 	assert_true(lowest >= 1 && highest >= 1);
 	kgb_free(t.storage);
+}
+
+static void test_a_class_alone_brings_no_other(KGB_UNUSED void **state)
+{
+	for (unsigned class = 0; class < KGB_SPECIAL_WIDE; class ++) {
+		const struct kgb_arg arg = {.fill = KGB_FILL_NORMAL,
+					    .specials = (kgb_specials)(1U << class)};
+		struct tensor t = fill(arg, KGB_DTYPE_FLOAT32, 100, 100, "contiguous",
+				       KGB_MODE_SPECIAL, "class");
+		const double max = kgb_dtype_max(KGB_DTYPE_FLOAT32);
+		int n[KGB_SPECIAL_WIDE] = {0};
+		for (int64_t i = 0; i < 10000; i++) {
+			const double v = value_at(&t, i), a = fabs(v);
+			n[KGB_SPECIAL_NAN] += isnan(v);
+			n[KGB_SPECIAL_INFINITY] += isinf(v) && v > 0;
+			n[KGB_SPECIAL_NEGATIVE_INFINITY] += isinf(v) && v < 0;
+			n[KGB_SPECIAL_ZEROS] += v == 0;
+			n[KGB_SPECIAL_LARGEST] += a == max;
+			n[KGB_SPECIAL_SMALLEST] += a > 0 && a < 1e-30;
+		}
+		for (unsigned k = 0; k < KGB_SPECIAL_WIDE; k++)
+			assert_in_range(n[k], k == class ? 9 : 0, k == class ? 11 : 0);
+		kgb_free(t.storage);
+	}
+}
+
+static void test_wide_integers_have_any_number_of_bits(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_INT64, KGB_DTYPE_INT32, KGB_DTYPE_INT16,
+						KGB_DTYPE_INT8, KGB_DTYPE_UINT8};
+	static const struct kgb_arg arg = {
+		.fill = KGB_FILL_INT, .lo = 0, .hi = 100, .specials = 1U << KGB_SPECIAL_WIDE};
+
+	for (size_t d = 0; d < KGB_ARRAY_LEN(dtypes); d++) {
+		struct tensor t = fill(arg, dtypes[d], 50, 50, "strided", KGB_MODE_SPECIAL, "wide");
+		const double lowest = (double)kgb_dtype_min_i64(dtypes[d]);
+		const double highest = (double)kgb_dtype_max_i64(dtypes[d]);
+		int large = 0, small = 0, negative = 0;
+		for (int64_t i = 0; i < 2500; i++) {
+			const double v = value_at(&t, i);
+			large += v > highest / 4;
+			negative += v < lowest / 4 && lowest < 0;
+			small += fabs(v) < 16;
+		}
+		assert_true(large > 10 && small > 50);
+		assert_true(lowest == 0 ? negative == 0 : negative > 10);
+		kgb_free(t.storage);
+	}
 }
 
 static void test_bounded_fills_keep_their_range_in_every_mode(KGB_UNUSED void **state)
@@ -639,6 +689,8 @@ int main(void)
 		cmocka_unit_test(test_outliers_are_rare_large_and_at_least_one),
 		cmocka_unit_test(test_specials_of_each_kind_come_and_stay_few),
 		cmocka_unit_test(test_integers_have_specials_too),
+		cmocka_unit_test(test_a_class_alone_brings_no_other),
+		cmocka_unit_test(test_wide_integers_have_any_number_of_bits),
 		cmocka_unit_test(test_bounded_fills_keep_their_range_in_every_mode),
 		cmocka_unit_test(test_empty_and_tiny_tensors_are_fine_in_every_mode),
 		cmocka_unit_test(test_special_zeros_have_both_signs),

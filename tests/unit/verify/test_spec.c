@@ -511,7 +511,7 @@ static void test_the_example_of_the_documentation_loads(KGB_UNUSED void **state)
 		  err);
 	assert_ok(kgb_spec_load_with("x/aten/aten__add.yaml", read_doc_block, doc.ptr, &spec, &err),
 		  err);
-	assert_ok(kgb_cases_expand(&spec, &cases, &err), err);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
 	assert_int_equal(cases.n, 2 * (4 + 2 + 1 + 4));
 	kgb_cases_release(&cases);
 	kgb_spec_release(&spec);

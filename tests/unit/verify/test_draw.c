@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/draw.h"
+
+#include <math.h>
+
+#include "tests/unit/verify/spec_files.h"
+#include "verify/cases/cases.h"
+
+enum { LINES = 64 };
+
+static const struct kgb_seed seed = {{7, 1, 9}};
+
+/* The toy's case set with one template, whose variables are given. */
+static void load_template(const char *variables, struct kgb_spec *spec)
+{
+	KGB_AUTO(free) char *text = kgb_xasprintf("drawn:\n  - {id: t, %s}\ncases:\n", variables);
+
+	load_toy((struct spec_change){SET_PATH, "cases:\n", text}, spec);
+}
+
+static int draw_number(const struct kgb_spec *spec, const struct kgb_seed *from, uint32_t number,
+		       struct kgb_arena *arena, struct kgb_case_vars *out, struct kgb_err *err)
+{
+	const struct kgb_draw draw = {.spec = spec,
+				      .interface = &spec->interfaces[0],
+				      .set = spec->case_sets,
+				      .seed = from,
+				      .arena = arena,
+				      .err = err};
+
+	return kgb_draw_line(&draw, &spec->case_sets->drawn[0], number, out);
+}
+
+/* What is drawn for `x`, as JSON, in line `number`. */
+static char *draw_x(const struct kgb_spec *spec, const struct kgb_seed *from, uint32_t number)
+{
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_case_vars line;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(draw_number(spec, from, number, &arena, &line, &err), err);
+	return cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(line.vars, "x"));
+}
+
+/* ---- forms ---- */
+
+static void test_forms_without_chance(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables, *x;
+	} rows[] = {
+		{"x: 3", "3"},
+		{"x: null", "null"},
+		{"x: [1, true, word]", "[1,true,\"word\"]"},
+		{"a: [2, 3], x: $a", "[2,3]"},
+		{"m: 7, x: $(m)", "7"},
+		{"m: 7, x: [$(m), '$(m * 2 + 1)']", "[7,15]"},
+		{"m: 7, k: 2, x: 'matrix($(m),$(max(1, k - 5)))'", "\"matrix(7,1)\""},
+		{"m: 7, x: '$(min(m, 3)) of'", "\"3 of\""},
+		{"a: [4, 5, 6], x: '$(dim(a, -1) + 100 * ndim(a))'", "306"},
+		{"a: [4, 5], x: '$(numel(a))'", "20"},
+		{"t: true, x: '$(t + 1)'", "2"},
+		{"x: {size: [5, 5]}", "5"},
+		{"x: {int: [-2, -2]}", "-2"},
+		{"x: {pick: [[1]]}", "[1]"},
+		{"m: 1, x: {at: ['$(m)', [a, b, c]]}", "\"b\""},
+		{"m: 1, x: {if: ['$(m)', [1], null]}", "[1]"},
+		{"m: 0, x: {if: ['$(m)', [1], null]}", "null"},
+		{"x: {shape: [0, 0, 9]}", "[]"},
+		{"x: {shape: [3, 3, 1]}", "[1,1,1]"},
+		{"a: [4, 5, 6], x: {resized: [a, -2, 0]}", "[4,0,6]"},
+		{"a: [], x: {layout: a}, b: 1", NULL},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_spec spec;
+		load_template(rows[i].variables, &spec);
+		KGB_AUTO(free) char *x = draw_x(&spec, &seed, 3);
+		if (rows[i].x)
+			assert_string_equal(x, rows[i].x);
+		kgb_spec_release(&spec);
+	}
+}
+
+static void test_errors_name_the_place(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables, *error;
+	} rows[] = {
+		{"x: {siez: [1, 2]}", "no form is called 'siez'"},
+		{"x: {size: [1, 2], int: [1, 2]}", "expected one form"},
+		{"x: {size: [2, 1]}", "expected 0 <= low <= high"},
+		{"x: {size: [1]}", "expected a list of 2 numbers"},
+		{"x: {size: [1, two]}", "expected a whole number"},
+		{"x: {int: [2, 1]}", "expected low <= high"},
+		{"x: {float: [2, 1]}", "expected [low, high]"},
+		{"x: {pick: []}", "expected a list of 1 to 64 values"},
+		{"x: {at: [2, [1, 2]]}", "no value has the number 2"},
+		{"x: {at: [-1, [1, 2]]}", "no value has the number -1"},
+		{"x: {if: [1, 2]}", "expected [number, value if above 0, other value]"},
+		{"x: {shape: [0, 9, 5]}", "at most 8 dims"},
+		{"x: {layout: a}", "expected the name of an earlier shape"},
+		{"a: [x], x: {dim: a}", "expected the name of an earlier shape"},
+		{"a: [1], x: {resized: [a, 1, 2]}", "the shape has no such dimension"},
+		{"x: '$(y)'", "no variable 'y' before this one"},
+		{"y: text, x: '$(y)'", "variable 'y' has no such number"},
+		{"x: '$(1'", "expected ')'"},
+		{"x: '$(1 / 0)'", "division by 0"},
+		{"x: 1, mode: benchmark", "mode: expected standard, outlier or special"},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+		struct kgb_case_vars line;
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_spec spec;
+		load_template(rows[i].variables, &spec);
+		assert_int_equal(draw_number(&spec, &seed, 0, &arena, &line, &err), -1);
+		assert_non_null(strstr(err.msg, rows[i].error));
+		assert_non_null(strstr(err.msg, SET_PATH ":"));
+		assert_non_null(strstr(err.msg, "drawn 't'"));
+		kgb_spec_release(&spec);
+	}
+}
+
+/* ---- chance ---- */
+
+/* Different values of x among the first n lines. */
+static size_t count_different(const struct kgb_spec *spec, const struct kgb_seed *from, uint32_t n)
+{
+	char *seen[LINES];
+	size_t n_seen = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		char *x = draw_x(spec, from, i);
+		size_t k = 0;
+		while (k < n_seen && !kgb_str_eq(seen[k], x))
+			k++;
+		if (k < n_seen)
+			kgb_free(x);
+		else
+			seen[n_seen++] = x;
+	}
+	for (size_t k = 0; k < n_seen; k++)
+		kgb_free(seen[k]);
+	return n_seen;
+}
+
+static void test_choices_are_dealt(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables;
+		uint32_t n; /* lines in a row that show all values */
+	} rows[] = {
+		{"x: {pick: [1, 2, 3, 4, 5, 6, 7]}", 7},
+		{"a: [4, 5, 6], x: {dim: a}", 6},
+		{"x: {pick: [true, false]}", 2},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_spec spec;
+		load_template(rows[i].variables, &spec);
+		for (unsigned char s = 0; s < 20; s++)
+			assert_int_equal(count_different(&spec, &(struct kgb_seed){{s}}, rows[i].n),
+					 rows[i].n);
+		kgb_spec_release(&spec);
+	}
+}
+
+static void test_a_seed_decides(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+
+	load_template("x: {size: [1, 100000]}", &spec);
+	KGB_AUTO(free) char *a = draw_x(&spec, &seed, 4);
+	KGB_AUTO(free) char *again = draw_x(&spec, &seed, 4);
+	assert_string_equal(a, again);
+	assert_true(count_different(&spec, &seed, LINES) > LINES / 2);
+	size_t n_same = 0;
+	for (unsigned char s = 0; s < LINES; s++) {
+		KGB_AUTO(free) char *other = draw_x(&spec, &(struct kgb_seed){{s, 2}}, 4);
+		n_same += kgb_str_eq(a, other);
+	}
+	assert_true(n_same < LINES / 8);
+	kgb_spec_release(&spec);
+}
+
+struct range_row {
+	const char *variables;
+	double low, high; /* of x; both must be reached within 1 % of the range */
+};
+
+static void test_ranges_are_kept_and_reached(KGB_UNUSED void **state)
+{
+	static const struct range_row rows[] = {
+		{"x: {size: [1, 100]}", 1, 100},
+		{"x: {size: [0, 1]}", 0, 1},
+		{"x: {int: [-5, 5]}", -5, 5},
+		{"x: {int: [-9223372036854775808, 9223372036854775807]}", -0x1p63, 0x1p63},
+		{"x: {float: [-1.5, 0.5]}", -1.5, 0.5},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const struct range_row *row = &rows[i];
+		double low = (double)INFINITY, high = -(double)INFINITY;
+		struct kgb_spec spec;
+		load_template(row->variables, &spec);
+		for (uint32_t n = 0; n < 4 * LINES; n++) {
+			KGB_AUTO(free) char *x = draw_x(&spec, &seed, n);
+			const double value = strtod(x, NULL);
+			low = value < low ? value : low;
+			high = value > high ? value : high;
+		}
+		const double slack = (row->high - row->low) / 50;
+		assert_true(low >= row->low && low <= row->low + slack);
+		assert_true(high <= row->high && high >= row->high - slack);
+		kgb_spec_release(&spec);
+	}
+}
+
+static void test_shapes_keep_their_limits(KGB_UNUSED void **state)
+{
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	bool has_dims[5] = {false}, has_long = false;
+
+	load_template("x: {shape: [1, 4, 600]}, y: {broadcast: x}, z: {dims: x}, l: {written: x}",
+		      &spec);
+	for (uint32_t n = 0; n < LINES; n++) {
+		struct kgb_case_vars line;
+		const cJSON *item = NULL;
+		double elements = 1;
+		assert_ok(draw_number(&spec, &seed, n, &arena, &line, &err), err);
+		const cJSON *x = cJSON_GetObjectItemCaseSensitive(line.vars, "x");
+		const cJSON *y = cJSON_GetObjectItemCaseSensitive(line.vars, "y");
+		const cJSON *z = cJSON_GetObjectItemCaseSensitive(line.vars, "z");
+		const int n_x = cJSON_GetArraySize(x), n_y = cJSON_GetArraySize(y);
+		cJSON_ArrayForEach(item, x)
+			elements *= item->valuedouble;
+		assert_in_range(n_x, 1, 4);
+		assert_true(elements >= 1 && elements <= 600);
+		has_dims[n_x] = true;
+		has_long |= elements > 400;
+		assert_true(n_y <= n_x);
+		for (int k = 1; k <= n_y; k++) {
+			const double size = cJSON_GetArrayItem(y, n_y - k)->valuedouble;
+			assert_true(size == 1 ||
+				    size == cJSON_GetArrayItem(x, n_x - k)->valuedouble);
+		}
+		assert_in_range(cJSON_GetArraySize(z), 1, n_x);
+		assert_string_not_equal(
+			cJSON_GetObjectItemCaseSensitive(line.vars, "l")->valuestring, "expanded");
+	}
+	assert_true(has_dims[1] && has_dims[2] && has_dims[3] && has_dims[4] && has_long);
+	kgb_spec_release(&spec);
+}
+
+/* ---- lines ---- */
+
+static void test_types_modes_and_classes_are_dealt(KGB_UNUSED void **state)
+{
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	size_t n_modes[KGB_N_JUDGED_MODES] = {0}, n_half = 0;
+	unsigned seen = 0;
+
+	load_template("x: 1, specials: [nan, largest, wide]", &spec);
+	for (uint32_t n = 0; n < 12; n++) {
+		struct kgb_case_vars line;
+		assert_ok(draw_number(&spec, &seed, n, &arena, &line, &err), err);
+		n_modes[line.mode]++;
+		n_half += kgb_str_eq(line.dtypes.items[0], "float16");
+		seen |= 1U << line.specials;
+	}
+	assert_int_equal(n_modes[KGB_MODE_STANDARD], 6);
+	assert_int_equal(n_modes[KGB_MODE_SPECIAL], 4);
+	assert_int_equal(n_modes[KGB_MODE_OUTLIER], 2);
+	assert_int_equal(n_half, 6);
+	/* No float is wide. */
+	const unsigned nan = 1U << KGB_SPECIAL_NAN, largest = 1U << KGB_SPECIAL_LARGEST;
+	assert_int_equal(seen, 1U << nan | 1U << largest | 1U << (nan | largest));
+	kgb_spec_release(&spec);
+}
+
+static void test_two_fifths_of_the_cases_are_drawn(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	struct kgb_cases listed, all;
+
+	load_template("a: {shape: [0, 3, 50]}, b: {broadcast: a}", &spec);
+	assert_ok(kgb_cases_expand(&spec, NULL, &listed, &err), err);
+	assert_ok(kgb_cases_expand(&spec, &seed, &all, &err), err);
+	assert_true((double)(all.n - listed.n) >= 0.4 * (double)all.n);
+	assert_true((double)(all.n - listed.n) < 0.45 * (double)all.n);
+	assert_string_equal(all.items[5].interface->entry, "toy_Tensor");
+	assert_true(strstr(all.items[5].name, "/t.0/") != NULL);
+	kgb_cases_release(&all);
+	kgb_cases_release(&listed);
+	kgb_spec_release(&spec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_forms_without_chance),
+		cmocka_unit_test(test_errors_name_the_place),
+		cmocka_unit_test(test_choices_are_dealt),
+		cmocka_unit_test(test_a_seed_decides),
+		cmocka_unit_test(test_ranges_are_kept_and_reached),
+		cmocka_unit_test(test_shapes_keep_their_limits),
+		cmocka_unit_test(test_types_modes_and_classes_are_dealt),
+		cmocka_unit_test(test_two_fifths_of_the_cases_are_drawn),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

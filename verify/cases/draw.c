@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/draw.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/formats/json.h"
+#include "base/str.h"
+#include "verify/spec/expr.h"
+#include "verify/tensor/tensor_view.h"
+
+enum {
+	DECK_MAX = 64, /* values that a form chooses among */
+	SHARED = 1 << 24, /* streams of draws that are no deals begin here */
+	NARROW = 1 << 16, /* ranges up to this width are drawn evenly */
+};
+
+/* One line being drawn. */
+struct drawer {
+	const struct kgb_draw *draw;
+	const struct kgb_drawn_line *from;
+	uint32_t number;
+	cJSON *line; /* variables drawn so far */
+	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
+};
+
+KGB_PRINTF(3, 4)
+static int fail_form(const struct drawer *d, const cJSON *node, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	return kgb_yaml_fail(&d->draw->set->doc, node, d->draw->err, "drawn '%s': %s: %s",
+			     d->from->id, d->path.ptr, text);
+}
+
+/* ---- chance ---- */
+
+static void open_stream(const struct drawer *d, uint32_t index, struct kgb_rng *rng)
+{
+	KGB_AUTO(buf) struct kgb_buf label = KGB_BUF_INIT(0);
+
+	kgb_buf_addf(&label, "draw %s %s %s %s", d->draw->interface->entry, d->draw->set->name,
+		     d->from->id, d->path.ptr);
+	kgb_rng_init(rng, d->draw->seed, label.ptr, index);
+}
+
+/* The card that this line gets of a deck of n, which is shuffled anew when all were dealt. */
+static size_t deal(const struct drawer *d, size_t n)
+{
+	unsigned char deck[DECK_MAX];
+	struct kgb_rng rng;
+
+	KGB_ASSERT(n >= 1 && n <= DECK_MAX);
+	open_stream(d, d->number / (uint32_t)n, &rng);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (size_t)kgb_rng_int(&rng, 0, (int64_t)i);
+		deck[i] = deck[k];
+		deck[k] = (unsigned char)i;
+	}
+	return deck[d->number % n];
+}
+
+static void open_throw(const struct drawer *d, struct kgb_rng *rng)
+{
+	open_stream(d, SHARED + d->number, rng);
+}
+
+/* A positive number whose logarithm is even in lo .. hi. */
+static int64_t throw_log(struct kgb_rng *rng, int64_t lo, int64_t hi)
+{
+	double low = log((double)lo), high = log((double)hi + 1);
+	int64_t value = (int64_t)exp(low + kgb_rng_uniform(rng) * (high - low));
+
+	return value < lo ? lo : value > hi ? hi : value;
+}
+
+/* ---- variables and expressions ---- */
+
+static const cJSON *variable(const struct drawer *d, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(d->line, name);
+}
+
+static bool read_whole(const cJSON *node, int64_t *out)
+{
+	if (cJSON_IsBool(node)) {
+		*out = cJSON_IsTrue(node);
+		return true;
+	}
+	return cJSON_IsNumber(node) && node->valuestring &&
+	       kgb_parse_i64(node->valuestring, INT64_MIN, INT64_MAX, out, NULL) == 0;
+}
+
+static int ask_list(enum kgb_expr_ask ask, const cJSON *list, int64_t k, int64_t *out)
+{
+	const int64_t n = cJSON_GetArraySize(list);
+	const cJSON *item = NULL;
+	int64_t size = 0;
+
+	if (ask == KGB_EXPR_NDIM) {
+		*out = n;
+		return 0;
+	}
+	if (ask == KGB_EXPR_DIM) {
+		k += k < 0 ? n : 0;
+		return k >= 0 && k < n && read_whole(cJSON_GetArrayItem(list, (int)k), out) ? 0
+											    : -1;
+	}
+	*out = 1;
+	cJSON_ArrayForEach(item, list) {
+		if (!read_whole(item, &size) || __builtin_mul_overflow(*out, size, out))
+			return -1;
+	}
+	return ask == KGB_EXPR_NUMEL ? 0 : -1;
+}
+
+static int answer(void *payload, enum kgb_expr_ask ask, const char *name, int64_t k, int64_t *out,
+		  struct kgb_err *err)
+{
+	const struct drawer *d = payload;
+	const cJSON *node = variable(d, name);
+	const bool is_plain = ask == KGB_EXPR_VALUE || ask == KGB_EXPR_VARIABLE;
+
+	if (!node)
+		return kgb_fail(err, KGB_ERR_INVALID, "no variable '%s' before this one", name);
+	if (is_plain ? read_whole(node, out)
+		     : cJSON_IsArray(node) && ask_list(ask, node, k, out) == 0)
+		return 0;
+	return kgb_fail(err, KGB_ERR_INVALID, "variable '%s' has no such number", name);
+}
+
+static int evaluate(struct drawer *d, const cJSON *node, const char *text, int64_t *out)
+{
+	const struct kgb_expr *expr = NULL;
+	struct kgb_err why = KGB_ERR_INIT;
+
+	if (kgb_expr_parse(text, d->draw->arena, &expr, &why) < 0 ||
+	    kgb_expr_eval(expr, answer, d, out, &why) < 0)
+		return fail_form(d, node, "'%.80s': %s", text, why.msg);
+	return 0;
+}
+
+/* Behind "$(": the text before the bracket that closes it; NULL: none does. */
+static char *take_expression(const char **at)
+{
+	const char *from = *at;
+	int depth = 1;
+
+	for (; **at; ++*at) {
+		depth += (**at == '(') - (**at == ')');
+		if (depth == 0)
+			return kgb_xstrndup(from, (size_t)((*at)++ - from));
+	}
+	return NULL;
+}
+
+/* ---- values ---- */
+
+/* The text decides, as in a document. */
+static cJSON *new_number(const char *text)
+{
+	cJSON *node = cJSON_CreateNumber(strtod(text, NULL));
+	node->valuestring = kgb_xstrdup(text);
+	return node;
+}
+
+static cJSON *new_whole(int64_t value)
+{
+	KGB_AUTO(free) char *text = kgb_xasprintf("%lld", (long long)value);
+
+	return new_number(text);
+}
+
+static int draw_value(struct drawer *d, const cJSON *node, cJSON **out);
+
+/* A part of a form, with its own stream. */
+static int draw_part(struct drawer *d, const cJSON *node, const char *name, int number, cJSON **out)
+{
+	const size_t len = d->path.len;
+
+	kgb_buf_addf(&d->path, ".%s%d", name, number);
+	int rc = draw_value(d, node, out);
+	kgb_buf_truncate(&d->path, len);
+	return rc;
+}
+
+static int part_whole(struct drawer *d, const cJSON *node, const char *name, int number,
+		      int64_t *out)
+{
+	cJSON *value = NULL;
+
+	if (draw_part(d, node, name, number, &value) < 0)
+		return -1;
+	bool good = read_whole(value, out);
+	cJSON_Delete(value);
+	return good ? 0 : fail_form(d, node, "expected a whole number");
+}
+
+/* The n whole numbers of a form's list. */
+static int form_wholes(struct drawer *d, const cJSON *form, int n, int64_t *out)
+{
+	if (!cJSON_IsArray(form) || cJSON_GetArraySize(form) != n)
+		return fail_form(d, form, "expected a list of %d numbers", n);
+	for (int i = 0; i < n; i++)
+		if (part_whole(d, cJSON_GetArrayItem(form, i), "bound", i, &out[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* A bound, a number beside a power of two, or one whose logarithm is even: 8 cards. */
+static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
+{
+	const size_t card = deal(d, 8);
+	struct kgb_rng rng;
+
+	open_throw(d, &rng);
+	if (card == 0)
+		return lo;
+	if (card == 1)
+		return kgb_rng_int(&rng, hi - hi / 4 > lo ? hi - hi / 4 : lo, hi);
+	int64_t value = throw_log(&rng, lo > 0 ? lo : 1, hi > 0 ? hi : 1);
+	if (card <= 3) {
+		int64_t power = INT64_C(1) << (63 - __builtin_clzll((uint64_t)value));
+		value = power + kgb_rng_int(&rng, -1, 1);
+	}
+	return value < lo ? lo : value > hi ? hi : value;
+}
+
+/* {size: [low, high]} */
+static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t bounds[2];
+
+	if (form_wholes(d, form, 2, bounds) < 0)
+		return -1;
+	if (bounds[0] < 0 || bounds[0] > bounds[1])
+		return fail_form(d, form, "expected 0 <= low <= high");
+	*out = new_whole(size_between(d, bounds[0], bounds[1]));
+	return 0;
+}
+
+/* {int: [low, high]}: the bounds, and between them evenly, or with an even number of bits where the
+ * range is wide. */
+static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t bounds[2];
+	struct kgb_rng rng;
+
+	if (form_wholes(d, form, 2, bounds) < 0)
+		return -1;
+	const int64_t lo = bounds[0], hi = bounds[1];
+	if (lo > hi)
+		return fail_form(d, form, "expected low <= high");
+	const bool is_narrow = (uint64_t)hi - (uint64_t)lo < NARROW;
+	size_t card = is_narrow && (uint64_t)hi - (uint64_t)lo < 6 ? 2 : deal(d, 6);
+	open_throw(d, &rng);
+	int64_t value =
+		is_narrow ? kgb_rng_int(&rng, lo, hi)
+			  : kgb_rng_int(&rng, INT64_MIN, INT64_MAX) >> kgb_rng_int(&rng, 0, 62);
+	value = card == 0 ? lo : card == 1 ? hi : value;
+	*out = new_whole(value < lo ? lo : value > hi ? hi : value);
+	return 0;
+}
+
+/* {float: [low, high]}: evenly, with all bits of a double; one in four is a whole number. */
+static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	const cJSON *low = cJSON_GetArrayItem(form, 0);
+	const cJSON *high = cJSON_GetArrayItem(form, 1);
+	struct kgb_rng rng;
+
+	if (cJSON_GetArraySize(form) != 2 || !cJSON_IsNumber(low) || !cJSON_IsNumber(high) ||
+	    low->valuedouble > high->valuedouble)
+		return fail_form(d, form, "expected [low, high]");
+	open_throw(d, &rng);
+	double value =
+		low->valuedouble + kgb_rng_uniform(&rng) * (high->valuedouble - low->valuedouble);
+	if (deal(d, 4) == 0 && ceil(low->valuedouble) <= floor(high->valuedouble))
+		value = fmin(fmax(round(value), ceil(low->valuedouble)), floor(high->valuedouble));
+	KGB_AUTO(free) char *text = kgb_xasprintf("%#.17g", value);
+	*out = new_number(text);
+	return 0;
+}
+
+/* {pick: [value, ...]} */
+static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	const int n = cJSON_GetArraySize(form);
+
+	if (!cJSON_IsArray(form) || n < 1 || n > DECK_MAX)
+		return fail_form(d, form, "expected a list of 1 to %d values", DECK_MAX);
+	int card = (int)deal(d, (size_t)n);
+	return draw_part(d, cJSON_GetArrayItem(form, card), "pick", card, out);
+}
+
+/* {at: [number, [value, ...]]} */
+static int draw_at(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	const cJSON *list = cJSON_GetArrayItem(form, 1);
+	int64_t k = 0;
+
+	if (cJSON_GetArraySize(form) != 2 || !cJSON_IsArray(list))
+		return fail_form(d, form, "expected [number, [value, ...]]");
+	if (part_whole(d, cJSON_GetArrayItem(form, 0), "number", 0, &k) < 0)
+		return -1;
+	if (k < 0 || k >= cJSON_GetArraySize(list))
+		return fail_form(d, form, "no value has the number %lld", (long long)k);
+	return draw_part(d, cJSON_GetArrayItem(list, (int)k), "at", (int)k, out);
+}
+
+/* {if: [number, then, else]}: `then` where the number is above 0. */
+static int draw_if(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t condition = 0;
+
+	if (cJSON_GetArraySize(form) != 3)
+		return fail_form(d, form, "expected [number, value if above 0, other value]");
+	if (part_whole(d, cJSON_GetArrayItem(form, 0), "number", 0, &condition) < 0)
+		return -1;
+	int which = condition > 0 ? 1 : 2;
+	return draw_part(d, cJSON_GetArrayItem(form, which), "if", which, out);
+}
+
+/* ---- shapes ---- */
+
+/* Split a number of elements into sizes: each takes a random share of what is left. */
+static void split_elements(const struct drawer *d, int64_t elements, int64_t ndim, int64_t *sizes)
+{
+	struct kgb_rng rng;
+	int64_t left = elements;
+
+	open_throw(d, &rng);
+	for (int64_t k = 0; k < ndim; k++) {
+		const double share = 2.0 / (double)(ndim - k) * kgb_rng_uniform(&rng);
+		const double size = pow((double)left, k == ndim - 1 ? 1 : fmin(share, 1));
+		sizes[k] = size < 1 ? 1 : (int64_t)size;
+		left /= sizes[k];
+	}
+	for (int64_t k = ndim - 1; k > 0; k--) {
+		const int64_t other = kgb_rng_int(&rng, 0, k), size = sizes[k];
+		sizes[k] = sizes[other];
+		sizes[other] = size;
+	}
+	if (ndim > 0 && kgb_rng_int(&rng, 0, 7) == 0)
+		sizes[kgb_rng_int(&rng, 0, ndim - 1)] = 1;
+}
+
+static cJSON *new_list(const int64_t *items, int64_t n)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (int64_t i = 0; i < n; i++)
+		(void)cJSON_AddItemToArray(list, new_whole(items[i]));
+	return list;
+}
+
+/* {shape: [fewest dims, most dims, elements at most]} */
+static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t bounds[3], sizes[KGB_MAX_DIMS];
+
+	if (form_wholes(d, form, 3, bounds) < 0)
+		return -1;
+	if (bounds[0] < 0 || bounds[0] > bounds[1] || bounds[1] > KGB_MAX_DIMS || bounds[2] < 1)
+		return fail_form(d, form,
+				 "expected [fewest dims, most dims, elements], "
+				 "at most %d dims",
+				 KGB_MAX_DIMS);
+	const int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
+	kgb_buf_adds(&d->path, ".elements");
+	split_elements(d, size_between(d, 1, bounds[2]), ndim, sizes);
+	*out = new_list(sizes, ndim);
+	return 0;
+}
+
+/* The list of sizes of the variable that a form names. */
+static int form_shape(struct drawer *d, const cJSON *form, int64_t *sizes, int64_t *ndim)
+{
+	const cJSON *list = cJSON_IsString(form) ? variable(d, form->valuestring) : NULL;
+	const cJSON *item = NULL;
+
+	*ndim = 0;
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > KGB_MAX_DIMS)
+		return fail_form(d, form, "expected the name of an earlier shape");
+	cJSON_ArrayForEach(item, list) {
+		if (!read_whole(item, &sizes[(*ndim)++]))
+			return fail_form(d, form, "expected the name of an earlier shape");
+	}
+	return 0;
+}
+
+/* {broadcast: a}: a shape that broadcasts to that of `a`: the same, or with sizes of 1, or without
+ * its first dimensions. */
+static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t sizes[KGB_MAX_DIMS], ndim;
+	struct kgb_rng rng;
+
+	if (form_shape(d, form, sizes, &ndim) < 0)
+		return -1;
+	open_throw(d, &rng);
+	const size_t card = deal(d, 4);
+	for (int64_t k = 0; k < ndim && card >= 2; k++)
+		sizes[k] = kgb_rng_int(&rng, 0, 1) ? sizes[k] : 1;
+	const int64_t dropped = card == 1 || card == 3 ? kgb_rng_int(&rng, 0, ndim) : 0;
+	*out = new_list(sizes + dropped, ndim - dropped);
+	return 0;
+}
+
+/* {layout: a}: a layout that suits the shape `a`, half of them contiguous; {written: a}: one that a
+ * result may have. */
+static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
+{
+	static const char *const names[] = {"strided",  "offset",      "transposed",
+					    "expanded", "row_strided", "channels_last"};
+	int64_t sizes[KGB_MAX_DIMS], ndim;
+	size_t fit[KGB_ARRAY_LEN(names)], n = 0;
+
+	if (form_shape(d, form, sizes, &ndim) < 0)
+		return -1;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+		struct kgb_tensor_view view;
+		struct kgb_err ignored = KGB_ERR_INIT;
+		if (kgb_layout_check(names[i], is_written, &ignored) == 0 &&
+		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, (int)ndim, names[i],
+					   &ignored) == 0)
+			fit[n++] = i;
+	}
+	const char *name = "contiguous";
+	if (deal(d, 2) == 1) {
+		kgb_buf_adds(&d->path, ".name");
+		name = names[fit[deal(d, n)]];
+	}
+	*out = cJSON_CreateString(name);
+	return 0;
+}
+
+/* {resized: [a, dim, size]}: the shape `a`, but for the size of one dimension. */
+static int draw_resized(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t sizes[KGB_MAX_DIMS], ndim, dim = 0, size = 0;
+
+	if (cJSON_GetArraySize(form) != 3)
+		return fail_form(d, form, "expected [shape, dimension, size]");
+	if (form_shape(d, cJSON_GetArrayItem(form, 0), sizes, &ndim) < 0 ||
+	    part_whole(d, cJSON_GetArrayItem(form, 1), "dim", 0, &dim) < 0 ||
+	    part_whole(d, cJSON_GetArrayItem(form, 2), "size", 0, &size) < 0)
+		return -1;
+	dim += dim < 0 ? ndim : 0;
+	if (dim < 0 || dim >= ndim)
+		return fail_form(d, form, "the shape has no such dimension");
+	sizes[dim] = size;
+	*out = new_list(sizes, ndim);
+	return 0;
+}
+
+/* {dim: a}: a dimension of `a`, counted from either end; of a shape without any, 0 or -1. */
+static int draw_dim(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t sizes[KGB_MAX_DIMS], ndim;
+
+	if (form_shape(d, form, sizes, &ndim) < 0)
+		return -1;
+	ndim = ndim > 0 ? ndim : 1;
+	*out = new_whole((int64_t)deal(d, 2 * (size_t)ndim) - ndim);
+	return 0;
+}
+
+/* {dims: a}: some dimensions of `a`, in any order and counted from either end; at least one, of a
+ * shape without any 0 or -1. */
+static int draw_dims(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	int64_t sizes[KGB_MAX_DIMS], dims[KGB_MAX_DIMS], ndim;
+	struct kgb_rng rng;
+
+	if (form_shape(d, form, sizes, &ndim) < 0)
+		return -1;
+	ndim = ndim > 0 ? ndim : 1;
+	open_throw(d, &rng);
+	for (int64_t k = 0; k < ndim; k++) {
+		const int64_t other = kgb_rng_int(&rng, 0, k);
+		dims[k] = dims[other];
+		dims[other] = k;
+	}
+	const int64_t n = 1 + (int64_t)deal(d, (size_t)ndim);
+	for (int64_t k = 0; k < n; k++)
+		dims[k] -= kgb_rng_int(&rng, 0, 1) ? ndim : 0;
+	*out = new_list(dims, n);
+	return 0;
+}
+
+/* ---- forms ---- */
+
+static int draw_a_layout(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	return draw_layout(d, form, false, out);
+}
+
+static int draw_written(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	return draw_layout(d, form, true, out);
+}
+
+static const struct form {
+	const char *name;
+	int (*draw)(struct drawer *d, const cJSON *form, cJSON **out);
+} forms[] = {
+	{"size", draw_size},       {"int", draw_int},
+	{"float", draw_float},     {"pick", draw_pick},
+	{"at", draw_at},           {"if", draw_if},
+	{"shape", draw_shape},     {"broadcast", draw_broadcast},
+	{"layout", draw_a_layout}, {"written", draw_written},
+	{"dim", draw_dim},         {"dims", draw_dims},
+	{"resized", draw_resized},
+};
+
+static int draw_form(struct drawer *d, const cJSON *node, cJSON **out)
+{
+	const char *names[KGB_ARRAY_LEN(forms)];
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
+	const char *name = node->child ? node->child->string : "";
+
+	if (cJSON_GetArraySize(node) != 1)
+		return fail_form(d, node, "expected one form, as {size: [1, 300]}");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(forms); i++) {
+		names[i] = forms[i].name;
+		if (kgb_str_eq(name, names[i]))
+			return forms[i].draw(d, node->child, out);
+	}
+	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(forms));
+	return fail_form(d, node, "no form is called '%.40s'%s", name, hint.ptr);
+}
+
+static int draw_list(struct drawer *d, const cJSON *node, cJSON **out)
+{
+	const cJSON *item = NULL;
+	cJSON *list = cJSON_CreateArray(), *value = NULL;
+	int number = 0;
+
+	cJSON_ArrayForEach(item, node) {
+		if (draw_part(d, item, "", number++, &value) < 0) {
+			cJSON_Delete(list);
+			return -1;
+		}
+		(void)cJSON_AddItemToArray(list, value);
+	}
+	*out = list;
+	return 0;
+}
+
+/* "matrix($(m),$(k),$(m + pad))"; where one expression is the whole text: its number. "$a" is the
+ * value of an earlier variable. */
+static int draw_text(struct drawer *d, const cJSON *node, cJSON **out)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	const char *at = node->valuestring;
+	const cJSON *copied = at[0] == '$' ? variable(d, at + 1) : NULL;
+	int64_t value = 0;
+
+	if (copied) {
+		*out = cJSON_Duplicate(copied, true);
+		return 0;
+	}
+	while (*at) {
+		if (!kgb_str_starts(at, "$(")) {
+			kgb_buf_addc(&text, *at++);
+			continue;
+		}
+		const bool is_first = at == node->valuestring;
+		at += 2;
+		KGB_AUTO(free) char *expression = take_expression(&at);
+		if (!expression)
+			return fail_form(d, node, "'%.80s': expected ')'", node->valuestring);
+		if (evaluate(d, node, expression, &value) < 0)
+			return -1;
+		if (is_first && *at == '\0') {
+			*out = new_whole(value);
+			return 0;
+		}
+		kgb_buf_addf(&text, "%lld", (long long)value);
+	}
+	*out = cJSON_CreateString(text.len ? text.ptr : "");
+	return 0;
+}
+
+static int draw_value(struct drawer *d, const cJSON *node, cJSON **out)
+{
+	const size_t len = d->path.len;
+	int rc = 0;
+
+	if (cJSON_IsObject(node))
+		rc = draw_form(d, node, out);
+	else if (cJSON_IsArray(node))
+		rc = draw_list(d, node, out);
+	else if (cJSON_IsString(node))
+		rc = draw_text(d, node, out);
+	else if (cJSON_IsNumber(node))
+		*out = new_number(node->valuestring);
+	else
+		*out = cJSON_Duplicate(node, true);
+	kgb_buf_truncate(&d->path, len);
+	return rc;
+}
+
+/* ---- lines ---- */
+
+/* The template gives the mode, or else: */
+static const enum kgb_mode mode_deck[] = {KGB_MODE_STANDARD, KGB_MODE_SPECIAL, KGB_MODE_STANDARD,
+					  KGB_MODE_OUTLIER,  KGB_MODE_SPECIAL, KGB_MODE_STANDARD};
+
+static int draw_mode(struct drawer *d, enum kgb_mode *out)
+{
+	const cJSON *node = kgb_json_get(d->from->node, "mode");
+	const cJSON *drawn = variable(d, "mode");
+
+	if (!node) {
+		kgb_buf_adds(&d->path, "mode");
+		*out = mode_deck[deal(d, KGB_ARRAY_LEN(mode_deck))];
+		kgb_buf_clear(&d->path);
+		return 0;
+	}
+	for (*out = 0; *out < KGB_N_JUDGED_MODES; ++*out)
+		if (cJSON_IsString(drawn) && kgb_str_eq(drawn->valuestring, kgb_mode_name(*out)))
+			return 0;
+	return fail_form(d, node, "mode: expected standard, outlier or special");
+}
+
+static void draw_dtype(struct drawer *d, struct kgb_strs *out)
+{
+	const struct kgb_strs *dtypes =
+		d->from->dtypes.n ? &d->from->dtypes : &d->draw->spec->dtypes;
+
+	kgb_buf_adds(&d->path, "dtypes");
+	*out = (struct kgb_strs){.items = &dtypes->items[deal(d, dtypes->n)], .n = 1};
+	kgb_buf_clear(&d->path);
+}
+
+/* Either all allowed classes but the wide one at once, or one of them: as far as the type has them.
+ */
+static kgb_specials draw_specials(struct drawer *d, const char *dtype_name)
+{
+	kgb_specials deck[KGB_N_SPECIALS + 1];
+	struct kgb_err ignored = KGB_ERR_INIT;
+	enum kgb_dtype dtype = KGB_DTYPE_FLOAT32;
+	size_t n = 0;
+
+	/* The loader has checked the name. */
+	const bool is_float =
+		kgb_dtype_parse(dtype_name, &dtype, &ignored) == 0 && kgb_dtype_is_float(dtype);
+	if (d->from->specials & KGB_SPECIALS_LISTED)
+		deck[n++] = d->from->specials & KGB_SPECIALS_LISTED;
+	for (unsigned i = 0; i < KGB_N_SPECIALS; i++)
+		if (d->from->specials & 1U << i && is_float != (i == KGB_SPECIAL_WIDE))
+			deck[n++] = (kgb_specials)(1U << i);
+	if (n == 0)
+		return 0;
+	kgb_buf_adds(&d->path, is_float ? "specials" : "wide");
+	kgb_specials drawn = deck[deal(d, n)];
+	kgb_buf_clear(&d->path);
+	return drawn;
+}
+
+static bool is_setting(const char *key)
+{
+	static const char *const keys[] = {"id", "dtypes", "tier", "specials"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(keys); i++)
+		if (kgb_str_eq(key, keys[i]))
+			return true;
+	return false;
+}
+
+static int draw_variables(struct drawer *d)
+{
+	const cJSON *node = NULL;
+	cJSON *value = NULL;
+
+	cJSON_ArrayForEach(node, d->from->node) {
+		if (is_setting(node->string))
+			continue;
+		kgb_buf_clear(&d->path);
+		kgb_buf_adds(&d->path, node->string);
+		if (draw_value(d, node, &value) < 0)
+			return -1;
+		(void)cJSON_AddItemToObject(d->line, node->string, value);
+	}
+	kgb_buf_clear(&d->path);
+	return 0;
+}
+
+int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_drawn_line *from, uint32_t number,
+		  struct kgb_case_vars *out)
+{
+	KGB_AUTO(json) cJSON *line = cJSON_CreateObject();
+	struct drawer d = {.draw = draw,
+			   .from = from,
+			   .number = number,
+			   .line = line,
+			   .path = KGB_BUF_INIT(0)};
+
+	*out = (struct kgb_case_vars){
+		.id = kgb_arena_printf(draw->arena, "%s.%u", from->id, number),
+		.tier = from->tier,
+		.node = from->node,
+	};
+	int rc = draw_variables(&d) < 0 || draw_mode(&d, &out->mode) < 0 ? -1 : 0;
+	if (rc == 0) {
+		draw_dtype(&d, &out->dtypes);
+		out->specials = draw_specials(&d, out->dtypes.items[0]);
+		out->vars = kgb_json_copy(draw->arena, line);
+	}
+	kgb_buf_release(&d.path);
+	return rc;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Case lines drawn from the templates of a case set, by the seed of a verdict. A template is a
+ * case line in which forms stand for values ({size: [1, 300]}, {pick: [a, b]}, "$(m * k)"):
+ * docs/operator-spec.md.
+ *
+ * Choices among few are dealt, not thrown: n lines in a row that choose among n values get each
+ * of them once, in an order drawn by the seed. So a verdict of few cases misses none of them.
+ */
+#ifndef KGB_VERIFY_CASES_DRAW_H
+#define KGB_VERIFY_CASES_DRAW_H
+
+#include "verify/spec/spec.h"
+#include "verify/tensor/rng.h"
+
+/** Who draws: the label of the random stream, and the types to choose from. */
+struct kgb_draw {
+	const struct kgb_spec *spec;
+	const struct kgb_interface *interface;
+	const struct kgb_case_set *set;
+	const struct kgb_seed *seed;
+	struct kgb_arena *arena; /* owns what is drawn */
+	struct kgb_err *err;
+};
+
+/** Line `number` (from 0) of a template, whose id it gets with the number. Fails at the template's
+ * place in its file. */
+KGB_MUST_CHECK int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_drawn_line *from,
+				 uint32_t number, struct kgb_case_vars *out);
+
+#endif
