@@ -191,6 +191,22 @@ static void note_cases(struct kgb_prompt_operator *op, const struct kgb_cases *c
 	op->is_timed = cases->n_benchmarks > 0;
 }
 
+/** The domain, as far as some seeds show it: every choice among few values is dealt within them. */
+static int note_drawn_cases(struct kgb_prompt_operator *op, const struct kgb_spec *spec,
+			    struct kgb_err *err)
+{
+	enum { SEEDS = 16 };
+
+	for (uint8_t i = 0; i < SEEDS; i++) {
+		struct kgb_cases cases;
+		if (kgb_cases_expand(spec, &(struct kgb_seed){{i}}, &cases, err) < 0)
+			return -1;
+		note_cases(op, &cases);
+		kgb_cases_release(&cases);
+	}
+	return 0;
+}
+
 /** Those of the spec, then the others of some cases. */
 static void add_dtypes(struct kgb_prompt_operator *op)
 {
@@ -316,8 +332,11 @@ int kgb_prompt_operator_init(struct kgb_prompt_operator *op, const struct kgb_sp
 		add_checked(&spec->interfaces[i], &cases, &made.checked);
 		add_timed(&spec->interfaces[i], &cases, &made.timed);
 	}
-	note_cases(&made, &cases);
 	kgb_cases_release(&cases);
+	if (note_drawn_cases(&made, spec, err) < 0) {
+		kgb_prompt_operator_release(&made);
+		return -1;
+	}
 	add_dtypes(&made);
 	note_accuracy(&made);
 	*op = made;

@@ -276,6 +276,7 @@ static void check_prompt(const struct kgb_prompt_operator *op, const struct kgb_
 
 static void test_prompts_agree_with_specs_and_rules(void **state)
 {
+	static const struct kgb_seed seed = {{200, 1}};
 	static const char *const platforms[] = {"cpu", "cuda"};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec_index index = {0};
@@ -290,7 +291,7 @@ static void test_prompts_agree_with_specs_and_rules(void **state)
 		struct kgb_cases cases;
 		struct kgb_prompt_operator op;
 		if (kgb_spec_load(index.paths.items[i], &spec, &err) < 0 ||
-		    kgb_cases_expand(&spec, NULL, &cases, &err) < 0 ||
+		    kgb_cases_expand(&spec, &seed, &cases, &err) < 0 ||
 		    kgb_prompt_operator_init(&op, &spec, &err) < 0)
 			fail_msg("%s", err.msg);
 		for (size_t p = 0; p < KGB_ARRAY_LEN(platforms); p++)
