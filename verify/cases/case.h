@@ -118,6 +118,7 @@ struct kgb_case {
 	enum kgb_dtype dtype;
 	enum kgb_mode mode;
 	enum kgb_tier tier; /* CORE or EDGE */
+	bool is_drawn; /* from a template, by the seed */
 	struct kgb_arg args[KGB_MAX_ARGS];
 	size_t n_args;
 };

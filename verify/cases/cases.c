@@ -92,6 +92,7 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 	x->line = line;
 	if (expand_line(x, cases) < 0)
 		return -1;
+	cases->items[cases->n - 1].is_drawn = true;
 	drop_idle_mode(x, cases);
 	return 0;
 }

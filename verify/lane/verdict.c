@@ -372,7 +372,7 @@ static void write_tests(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		kgb_interface_count_add(&sum, &verdict->interfaces[i]);
 	kgb_jsonw_put(w, "total_tests: %ld, passed_tests: %ld, failed_tests: %ld",
 		      verdict->total_tests, verdict->passed_tests, verdict->failed_tests);
-	kgb_jsonw_put(w, "not_run_tests: %ld, reached: %s",
+	kgb_jsonw_put(w, "drawn_tests: %ld, not_run_tests: %ld, reached: %s", verdict->drawn_tests,
 		      verdict->total_tests - verdict->passed_tests - verdict->failed_tests,
 		      kgb_reached_name(kgb_verdict_reached(verdict, &sum)));
 	write_tiers(&sum, w);

@@ -124,6 +124,7 @@ struct kgb_verdict {
 	int64_t phase_ns[KGB_N_PHASES]; /* summed over lanes */
 	int lanes; /* that correctness took; 0: it was not reached */
 	int64_t total_tests, passed_tests, failed_tests; /* the rest was not run */
+	int64_t drawn_tests; /* of all: cases drawn by the seed */
 	struct kgb_interface_count *interfaces; /* arena */
 	size_t n_interfaces;
 	struct kgb_notes notes; /* what the static stage saw and what decides nothing */

@@ -220,6 +220,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 		struct kgb_interface_count *count =
 			&verdict->interfaces[c->interface - judge->spec.interfaces];
 		count->total++;
+		verdict->drawn_tests += c->is_drawn;
 		count->tiers[c->tier].total++;
 		count->modes[c->mode].total++;
 		count->dtypes[c->dtype].total++;

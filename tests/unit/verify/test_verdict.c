@@ -73,6 +73,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"inline_ptx",
 		"recalled",
 		"sandbox_judged_tests",
+		"drawn_tests",
 		"closest",
 		"reached",
 		"tiers",
