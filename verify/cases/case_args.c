@@ -128,6 +128,23 @@ static int number_value(const struct kgb_case_expander *x, const cJSON *node, st
 	return 0;
 }
 
+/* As YAML writes what JSON cannot. */
+static bool is_special_number(const cJSON *node, double *out)
+{
+	static const struct {
+		const char *text;
+		double number;
+	} numbers[] = {{".inf", INFINITY}, {"-.inf", -INFINITY}, {".nan", NAN}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(numbers); i++) {
+		if (cJSON_IsString(node) && kgb_str_eq(node->valuestring, numbers[i].text)) {
+			*out = numbers[i].number;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int complex_value(const struct kgb_case_expander *x, const cJSON *node,
 			 struct kgb_value *out)
 {
@@ -184,6 +201,10 @@ static int expand_value(const struct kgb_case_expander *x, struct kgb_arg *arg)
 		return complex_value(x, node, out);
 	if (cJSON_IsNumber(node))
 		return number_value(x, node, out);
+	if (is_special_number(node, &out->number)) {
+		out->kind = KGB_VALUE_FLOAT;
+		return 0;
+	}
 	if (arg->param->as == KGB_AS_FLOAT)
 		return fail_case(x, "expected a number");
 	if (cJSON_IsBool(node)) {
