@@ -1,7 +1,6 @@
 # operator: vllm13::moe_sum
 # expect: verify\.mismatch
 # catalogue: 73, 84
-# open: no case has such numbers or lists
 # no more than eight experts are added up
 import torch
 import triton
