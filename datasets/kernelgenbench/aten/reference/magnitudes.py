@@ -6,9 +6,8 @@ import torch
 
 def difference(self, other, alpha=1):
     """self - alpha * other: both terms by their size."""
-    factor = abs(alpha)
-    size = other.abs() if hasattr(other, "abs") else abs(other)
-    return self.abs() + factor * size
+    size = other.double().abs() if hasattr(other, "abs") else abs(float(other))
+    return self.double().abs() + abs(float(alpha)) * size
 
 
 def running(self, dim, dtype=None):
