@@ -68,10 +68,8 @@ static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	struct kgb_case *c = &cases->items[cases->n - 1];
 
-	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->kind == KGB_PARAM_TENSOR &&
-		    kgb_fill_follows_mode(&c->args[i]))
-			return;
+	if (kgb_fill_follows_mode(c))
+		return;
 	c->mode = KGB_MODE_STANDARD;
 	c->tier = kgb_case_tier(x->spec, c);
 }

@@ -366,10 +366,21 @@ static void widen(const struct kgb_tensor_view *view, struct kgb_rng *rng, void 
 	}
 }
 
-bool kgb_fill_follows_mode(const struct kgb_arg *arg)
+static bool follows_mode(const struct kgb_arg *arg)
 {
 	return kgb_tensor_view_numel(&arg->view) > 0 && !arg->bounded &&
 	       arg->view.dtype != KGB_DTYPE_BOOL;
+}
+
+bool kgb_fill_follows_mode(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+		    !arg->param->unused && follows_mode(arg))
+			return true;
+	}
+	return false;
 }
 
 static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
@@ -391,7 +402,7 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
 		fill_from_table(&job);
 	else
 		fill_all(&job);
-	if (kgb_fill_follows_mode(arg)) {
+	if (follows_mode(arg)) {
 		if (mode == KGB_MODE_OUTLIER)
 			add_outliers(&job);
 		else if (mode == KGB_MODE_SPECIAL && arg->specials & 1U << KGB_SPECIAL_WIDE &&

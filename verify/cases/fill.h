@@ -16,9 +16,9 @@
  * of the storage outside the view are filled with random bytes. Real and imaginary parts are filled
  * alike. The result does not depend on the number of threads. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
-/** Do the modes `outlier` and `special` change what the tensor holds? Not where its fill gives the
- * range. */
-bool kgb_fill_follows_mode(const struct kgb_arg *arg);
+/** Do the modes `outlier` and `special` change what a tensor of the case holds that the result
+ * depends on? Not where its fill gives the range. */
+bool kgb_fill_follows_mode(const struct kgb_case *c);
 
 /** Does kgb_fill_structured make the whole tensor at once? */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);

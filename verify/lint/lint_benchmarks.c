@@ -185,14 +185,9 @@ static void count_benchmarks(struct kgb_lint *lint, int64_t most_bytes)
 /* A name that promises what no tensor of the case does. */
 static void check_mode(struct kgb_lint *lint, const struct kgb_case *c)
 {
-	if (c->mode != KGB_MODE_SPECIAL && c->mode != KGB_MODE_OUTLIER)
+	if ((c->mode != KGB_MODE_SPECIAL && c->mode != KGB_MODE_OUTLIER) ||
+	    kgb_fill_follows_mode(c))
 		return;
-	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_arg *arg = &c->args[i];
-		if (arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
-		    !arg->param->unused && kgb_fill_follows_mode(arg))
-			return;
-	}
 	kgb_lint_note(lint->report, "cases",
 		      "%s is no %s case: every tensor's fill gives a range, which no mode leaves; "
 		      "give one the fill normal or positive, or leave the mode out",
