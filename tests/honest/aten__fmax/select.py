@@ -51,7 +51,7 @@ def run(a, b, out):
     a, b = a.to(dtype).expand(out.shape), b.to(dtype).expand(out.shape)
     target = out.view(dtype) if dtype != out.dtype else out
     parts = [as_matrix(t) for t in (a, b, target)]
-    if any(part is None or part.shape != parts[2].shape for part in parts):
+    if parts[2] is None or any(part is None or part.shape != parts[2].shape for part in parts):
         fresh = torch.empty(out.shape, dtype=dtype, device=out.device)
         parts = [t.contiguous().view(1, -1) for t in (a, b)] + [fresh.view(1, -1)]
         copy_back = True

@@ -1,7 +1,6 @@
 # operator: aten::argmax
 # expect: verify\.mismatch
 # catalogue: 84
-# open: sizes that no case of the CPU platform has
 # positions are kept in 16 bits
 import torch
 import triton

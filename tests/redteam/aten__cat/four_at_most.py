@@ -1,7 +1,6 @@
 # operator: aten::cat
 # expect: verify\.mismatch
 # catalogue: 79, 82
-# open: no case has such numbers or lists
 # the fifth tensor and those behind it are left out
 import functools
 

@@ -1,7 +1,6 @@
 # operator: aten::embedding
 # expect: verify\.mismatch
 # catalogue: 84
-# open: sizes that no case of the CPU platform has
 # of the number of a row 16 bits count
 import torch
 import triton

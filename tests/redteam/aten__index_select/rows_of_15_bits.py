@@ -1,7 +1,6 @@
 # operator: aten::index_select
 # expect: verify\.mismatch
 # catalogue: 84
-# open: sizes that no case of the CPU platform has
 # of the number of a row 15 bits count
 import torch
 import triton
