@@ -20,13 +20,14 @@ def merge(o_ptr, p_ptr, plse_ptr, s_ptr, slse_ptr, lse_ptr, tokens, heads, size,
     total = a + b
     if lse_ptr is not None:
         tl.store(lse_ptr + head * tokens + token, tl.where(nothing, p, tl.log(total) + most), mask=inside)
-    a, b = tl.where(nothing, 1.0, a / total), tl.where(nothing, 0.0, b / total)
+    a, b = a / total, b / total
     at = tl.arange(0, SIZE)[None, :]
     mask = inside[:, None] & (at < size)
     at = (token.to(tl.int64) * heads + head[:, None]) * size + at
-    x = tl.load(p_ptr + at, mask=mask, other=0.0).to(tl.float32) * a[:, None]
-    y = tl.load(s_ptr + at, mask=mask, other=0.0).to(tl.float32) * b[:, None]
-    tl.store(o_ptr + at, (x + y).to(o_ptr.dtype.element_ty), mask=mask)
+    x = tl.load(p_ptr + at, mask=mask, other=0.0).to(tl.float32)
+    y = tl.load(s_ptr + at, mask=mask, other=0.0).to(tl.float32)
+    merged = tl.where(nothing[:, None], x, x * a[:, None] + y * b[:, None])
+    tl.store(o_ptr + at, merged.to(o_ptr.dtype.element_ty), mask=mask)
 
 
 def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_lse, output_lse=None):
