@@ -33,7 +33,9 @@ def scan(u_ptr, delta_ptr, a_ptr, b_ptr, c_ptr, d_ptr, z_ptr, bias_ptr, cu_ptr, 
             b = tl.load(b_ptr + shared, mask=inside, other=0.0).to(tl.float32)
             k = tl.load(c_ptr + shared, mask=inside, other=0.0).to(tl.float32)
             state = tl.exp(dt[:, None] * rate) * state + (dt * u)[:, None] * b
-            y = tl.sum(state * k, 1) + skip * u
+            y = tl.sum(state * k, 1)
+            if d_ptr is not None:
+                y += skip * u
             tl.store(delta_ptr + at, y.to(delta_ptr.dtype.element_ty), mask=live)
             if z_ptr is not None:
                 z = tl.load(z_ptr + at, mask=live, other=0.0).to(tl.float32)
