@@ -50,7 +50,7 @@ static void open_stream(const struct drawer *d, uint32_t index, struct kgb_rng *
 /* The card that this line gets of a deck of n, which is shuffled anew when all were dealt. */
 static size_t deal(const struct drawer *d, size_t n)
 {
-	unsigned char deck[DECK_MAX];
+	unsigned char deck[DECK_MAX] = {0};
 	struct kgb_rng rng;
 
 	KGB_ASSERT(n >= 1 && n <= DECK_MAX);
