@@ -226,7 +226,8 @@ static int lint_loaded(struct kgb_lint *lint, struct kgb_err *err)
 	    (options->judge->device != KGB_DEVICE_CPU &&
 	     kgb_lane_start_reference(&lint->witness, err) < 0) ||
 	    kgb_lint_schemas(lint, err) < 0 ||
-	    (options->judge->device == KGB_DEVICE_CPU && kgb_lint_benchmarks(lint, err) < 0) ||
+	    (options->judge->device == KGB_DEVICE_CPU &&
+	     (kgb_lint_benchmarks(lint, err) < 0 || kgb_lint_coverage(lint, err) < 0)) ||
 	    lint_cases(lint, err) < 0)
 		return -1;
 	return options->quiet ? kgb_lint_time(lint, err) : 0;

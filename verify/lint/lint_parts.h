@@ -84,6 +84,8 @@ void kgb_lint_settle_inputs(struct kgb_lint *lint);
 
 /** lint_schema.c */
 KGB_MUST_CHECK int kgb_lint_schemas(struct kgb_lint *lint, struct kgb_err *err);
+/** lint_coverage.c: do drawn cases have whatever listed ones show of the domain? */
+KGB_MUST_CHECK int kgb_lint_coverage(struct kgb_lint *lint, struct kgb_err *err);
 /** lint_benchmarks.c: are there enough cases and benchmarks, and are these large enough? On the
  * CPU. */
 KGB_MUST_CHECK int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Do the templates of an interface cover its domain? What a listed case shows of it (a type, a
+ * number of dimensions, a layout, the value of a flag, two flags together, a mode) must be drawn,
+ * too: else a kernel may tell the listed cases from others by it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "verify/cases/fill.h"
+#include "verify/lint/lint_parts.h"
+
+enum { VERDICTS = 32 }; /* that are drawn, without running them */
+
+struct property {
+	const char *text; /* "self layout strided"; arena */
+	size_t n_listed, n_drawn;
+};
+
+struct coverage {
+	struct kgb_arena arena;
+	KGB_VEC(struct property) properties;
+	bool is_drawn; /* what is noted now */
+};
+
+/* ---- properties of a case ---- */
+
+KGB_PRINTF(2, 3)
+static void note(struct coverage *coverage, const char *fmt, ...)
+{
+	va_list ap;
+	size_t i = 0;
+
+	va_start(ap, fmt);
+	KGB_AUTO(free) char *text = kgb_xvasprintf(fmt, ap);
+	va_end(ap);
+	while (i < coverage->properties.n && !kgb_str_eq(coverage->properties.items[i].text, text))
+		i++;
+	if (i == coverage->properties.n)
+		KGB_VEC_ADD(&coverage->properties,
+			    (struct property){.text = kgb_arena_strdup(&coverage->arena, text)});
+	struct property *property = &coverage->properties.items[i];
+	*(coverage->is_drawn ? &property->n_drawn : &property->n_listed) += 1;
+}
+
+/* "None", "True", "'mean'", "torch.float16"; of numbers the sign, of lists the length. */
+static void describe_value(const struct kgb_value *value, struct kgb_buf *out)
+{
+	switch (value->kind) {
+	case KGB_VALUE_INT:
+		kgb_buf_adds(out, value->integer < 0   ? "negative"
+				  : value->integer > 0 ? "positive"
+						       : "0");
+		break;
+	case KGB_VALUE_FLOAT:
+		kgb_buf_adds(out, isnan(value->number)   ? "nan"
+				  : isinf(value->number) ? "infinite"
+				  : value->number < 0    ? "negative"
+				  : value->number > 0    ? "positive"
+							 : "0.0");
+		break;
+	case KGB_VALUE_COMPLEX:
+		kgb_buf_adds(out, "complex");
+		break;
+	case KGB_VALUE_INTS:
+		kgb_buf_addf(out, "list of %zu", value->n_ints);
+		break;
+	case KGB_VALUE_NONE:
+	case KGB_VALUE_BOOL:
+	case KGB_VALUE_DTYPE:
+	case KGB_VALUE_DEVICE:
+	case KGB_VALUE_STR:
+		kgb_value_describe(value, out);
+		break;
+	}
+}
+
+static void note_tensor(struct coverage *coverage, const struct kgb_arg *arg)
+{
+	const char *name = arg->param->name;
+
+	note(coverage, "%s %s", name, arg->is_absent ? "absent" : "given");
+	if (arg->is_absent)
+		return;
+	note(coverage, "%s with %d dimensions", name, arg->view.ndim);
+	note(coverage, "%s of %s", name, kgb_dtype_name(arg->view.dtype));
+	if (arg->layout)
+		note(coverage, "%s %s", name, arg->layout);
+}
+
+static void note_arg(struct coverage *coverage, const struct kgb_arg *arg)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	if (arg->param->kind == KGB_PARAM_TENSOR) {
+		note_tensor(coverage, arg);
+	} else if (arg->param->kind == KGB_PARAM_OUT) {
+		note(coverage, "%s %s", arg->param->name, arg->layout);
+	} else {
+		describe_value(&arg->value, &text);
+		note(coverage, "%s %s", arg->param->name, text.ptr);
+	}
+}
+
+/* What is switched: a bool, or None in place of anything else. */
+static bool is_flag(const struct kgb_arg *arg)
+{
+	if (arg->param->kind == KGB_PARAM_TENSOR)
+		return arg->is_absent;
+	return arg->param->kind == KGB_PARAM_VALUE &&
+	       (arg->value.kind == KGB_VALUE_BOOL || arg->value.kind == KGB_VALUE_NONE);
+}
+
+static void note_pair(struct coverage *coverage, const struct kgb_arg *a, const struct kgb_arg *b)
+{
+	KGB_AUTO(buf) struct kgb_buf text_a = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf text_b = KGB_BUF_INIT(0);
+
+	kgb_value_describe(&a->value, &text_a);
+	kgb_value_describe(&b->value, &text_b);
+	note(coverage, "%s %s with %s %s", a->param->name, text_a.ptr, b->param->name, text_b.ptr);
+}
+
+static void note_case(struct coverage *coverage, const struct kgb_case *c)
+{
+	/* Integers have values of their own. */
+	const bool is_special = c->mode == KGB_MODE_SPECIAL && kgb_dtype_is_float(c->dtype) &&
+				kgb_fill_follows_mode(c);
+
+	note(coverage, "type %s", kgb_dtype_name(c->dtype));
+	note(coverage, "mode %s", kgb_mode_name(c->mode));
+	for (unsigned k = 0; k < KGB_N_SPECIALS && is_special; k++)
+		if (c->line->specials & 1U << k)
+			note(coverage, "class %s", kgb_special_name((enum kgb_special)k));
+	for (size_t i = 0; i < c->n_args; i++) {
+		note_arg(coverage, &c->args[i]);
+		for (size_t k = 0; k < i && is_flag(&c->args[i]); k++)
+			if (is_flag(&c->args[k]))
+				note_pair(coverage, &c->args[k], &c->args[i]);
+	}
+}
+
+/* Corners that are judged in every verdict as they are listed. */
+static bool is_corner(const struct kgb_case *c)
+{
+	return kgb_case_elements(c) == 0;
+}
+
+/* ---- interfaces ---- */
+
+static bool is_drawn(const struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->properties.n; i++)
+		if (coverage->properties.items[i].n_drawn > 0)
+			return true;
+	return false;
+}
+
+static void settle(struct kgb_lint *lint, const struct kgb_interface *interface,
+		   const struct coverage *coverage)
+{
+	if (!is_drawn(coverage)) {
+		kgb_lint_note(lint->report, "coverage",
+			      "%s: no case is drawn: its case sets need templates (drawn)",
+			      interface->entry);
+		return;
+	}
+	for (size_t i = 0; i < coverage->properties.n; i++) {
+		const struct property *property = &coverage->properties.items[i];
+		if (property->n_drawn == 0)
+			kgb_lint_note(lint->report, "coverage",
+				      "%s: %zu listed cases have %s, but none is drawn with it",
+				      interface->entry, property->n_listed, property->text);
+	}
+}
+
+static int note_verdict(const struct kgb_spec *spec, const struct kgb_seed *seed,
+			const struct kgb_interface *interface, struct coverage *coverage,
+			struct kgb_err *err)
+{
+	struct kgb_cases cases;
+
+	if (kgb_cases_expand(spec, seed, &cases, err) < 0)
+		return -1;
+	coverage->is_drawn = seed != NULL;
+	for (size_t i = 0; i < cases.n; i++) {
+		const struct kgb_case *c = &cases.items[i];
+		if (c->interface == interface && (seed ? c->is_drawn : !is_corner(c)))
+			note_case(coverage, c);
+	}
+	kgb_cases_release(&cases);
+	return 0;
+}
+
+static int lint_interface(struct kgb_lint *lint, const struct kgb_interface *interface,
+			  struct kgb_err *err)
+{
+	const struct kgb_spec *spec = &lint->judge.spec;
+	struct coverage coverage = {.arena = KGB_ARENA_INIT};
+	int rc = note_verdict(spec, NULL, interface, &coverage, err);
+
+	for (uint8_t i = 0; i < VERDICTS && rc == 0; i++)
+		rc = note_verdict(spec, &(struct kgb_seed){{i}}, interface, &coverage, err);
+	if (rc == 0)
+		settle(lint, interface, &coverage);
+	KGB_VEC_RELEASE(&coverage.properties);
+	kgb_arena_release(&coverage.arena);
+	return rc;
+}
+
+int kgb_lint_coverage(struct kgb_lint *lint, struct kgb_err *err)
+{
+	for (size_t i = 0; i < lint->judge.spec.n_interfaces; i++)
+		if (lint_interface(lint, &lint->judge.spec.interfaces[i], err) < 0)
+			return -1;
+	return 0;
+}
