@@ -172,6 +172,27 @@ static bool make_wrong(const struct kgb_case_data *data, const struct kgb_truth 
 	KGB_UNREACHABLE();
 }
 
+/* In more than the sign of a zero that does not count or the bits of a NaN: the sum of -0 is 0. */
+static bool differs(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+		    size_t i)
+{
+	const struct kgb_truth *truth = &data->results[i];
+	struct kgb_interface interface = *data->kase->interface;
+	struct kgb_case kase = *data->kase;
+	struct kgb_case_data strict = *data;
+	struct kgb_compare compare;
+
+	if (memcmp(call->values[i], truth->native,
+		   (size_t)numel(truth) * kgb_dtype_size(truth->view.dtype)) == 0)
+		return false;
+	if (is_drawn(data, i))
+		return true;
+	interface.tolerance.is_exact = true;
+	kase.interface = &interface;
+	strict.kase = &kase;
+	return !kgb_candidate_call_compare(&strict, call, i, &compare);
+}
+
 /* Every result as the trusted implementation made it, in one way made wrong. */
 static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 		      const struct kgb_case_data *previous, size_t i, enum kgb_lint_wrong wrong)
@@ -188,9 +209,9 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 	/* What changes nothing is not wrong: with k = 1 a sum over k is its input. */
 	bool is_made =
 		make_wrong(data, previous ? &previous->results[i] : NULL, i, wrong, call.values[i]);
-	bool differs = memcmp(call.values[i], truth->native, bytes) != 0;
-	lint->seen.does_something |= wrong == KGB_WRONG_UNCHANGED && (!is_made || differs);
-	if (is_made && differs) {
+	bool is_wrong = is_made && differs(data, &call, i);
+	lint->seen.does_something |= wrong == KGB_WRONG_UNCHANGED && (!is_made || is_wrong);
+	if (is_wrong) {
 		lint->seen.tried[i][wrong] = true;
 		lint->seen.refused[i][wrong] =
 			!kgb_candidate_call_compare(data, &call, i, &compare);
