@@ -115,6 +115,13 @@ class Calls(unittest.TestCase):
         _, results = self.call("aten:add.Tensor", args, magnitude="abs")
         self.assertEqual([values for _, values in results], [[-5.0], [-5.0], [7.0]])
 
+    def test_magnitudes_of_the_smallest_integers(self):
+        for dtype in torch.int8, torch.int16, torch.int32, torch.int64:
+            least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+            self.assertEqual(reference.absolute(torch.tensor([least, -3], dtype=dtype)).tolist(), [most, 3])
+        self.assertEqual(reference.absolute(torch.tensor([0, 255], dtype=torch.uint8)).tolist(), [0, 255])
+        self.assertEqual(reference.absolute(-(2 ** 63)), 2 ** 63 - 1)
+
     def test_magnitudes_of_a_function_of_its_own(self):
         self.write(0, [3.0, -4.0])
         _, results = self.call("aten:sum", [tensor(0, [2])], magnitude="aten:prod")

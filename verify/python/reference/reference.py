@@ -61,10 +61,14 @@ def widened(value):
 
 
 def absolute(value):
-    """The absolute value of tensors and numbers, everything else as it is."""
+    """The absolute value of tensors and numbers, everything else as it is. That of the smallest integer is the largest."""
     if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
+        if value.dtype.is_signed and not value.is_floating_point() and not value.is_complex():
+            value = value.clamp(min=-torch.iinfo(value.dtype).max)
         return value.abs()
-    if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool):
+        return min(abs(value), torch.iinfo(torch.int64).max)
+    if isinstance(value, (float, complex)):
         return abs(value)
     return value
 
