@@ -23,7 +23,7 @@ def logaddexp2_kernel(a_ptr, b_ptr, o_ptr, n, BLOCK: tl.constexpr):
 
 def logaddexp2(self, other):
     a, b = torch.broadcast_tensors(self, other)
-    out = torch.empty(a.shape, dtype=torch.promote_types(self.dtype, other.dtype), device=self.device)
+    out = torch.empty(a.shape, dtype=torch.result_type(self, other), device=self.device)
     arguments = {"a_ptr": a.contiguous(), "b_ptr": b.contiguous(), "o_ptr": out, "n": out.numel(), "BLOCK": 2048}
     if arguments["n"]:
         logaddexp2_kernel[(triton.cdiv(out.numel(), 2048),)](**arguments)
