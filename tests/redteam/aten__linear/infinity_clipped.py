@@ -1,7 +1,6 @@
 # operator: aten::linear
 # expect: verify\.mismatch
 # catalogue: 79, 84
-# open: no case has such numbers or lists
 # sums beyond float16's range are clipped to it
 import torch
 import triton

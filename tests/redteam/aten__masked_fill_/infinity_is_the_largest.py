@@ -1,7 +1,6 @@
 # operator: aten::masked_fill_
 # expect: verify\.mismatch
 # catalogue: 79, 84
-# open: no case has NaN or an infinity there
 # the number -inf is the lowest finite one
 import torch
 import triton
@@ -9,9 +8,13 @@ import triton.language as tl
 
 
 @triton.jit
-def fill(x_ptr, m_ptr, v_ptr, n, s1, s2, s3, s4, x0, x1, x2, x3, x4, m0, m1, m2, m3, m4, BLOCK: tl.constexpr):
+def fill(x_ptr, m_ptr, v_ptr, n, s1, s2, s3, s4, s5, x0, x1, x2, x3, x4, x5, m0, m1, m2, m3, m4, m5,
+         BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = i < n
+    x_ptr += i % s5 * x5
+    m_ptr += i % s5 * m5
+    i = i // s5
     x_ptr += i % s4 * x4
     m_ptr += i % s4 * m4
     i = i // s4
@@ -27,8 +30,8 @@ def fill(x_ptr, m_ptr, v_ptr, n, s1, s2, s3, s4, x0, x1, x2, x3, x4, m0, m1, m2,
     tl.store(x_ptr, tl.load(v_ptr), mask=here)
 
 
-def five(values, fill):
-    return [fill] * (5 - len(values)) + list(values)
+def six(values, fill):
+    return [fill] * (6 - len(values)) + list(values)
 
 
 def masked_fill__Tensor(self, mask, value):
@@ -36,8 +39,8 @@ def masked_fill__Tensor(self, mask, value):
     if n > 0:
         raw = lambda t: t.view(torch.uint8) if t.dtype == torch.bool else t
         m = mask.expand(self.shape).view(torch.uint8)
-        fill[(triton.cdiv(n, 1024),)](raw(self), m, raw(value), n, *five(self.shape, 1)[1:], *five(self.stride(), 0),
-                                      *five(m.stride(), 0), BLOCK=1024)
+        fill[(triton.cdiv(n, 1024),)](raw(self), m, raw(value), n, *six(self.shape, 1)[1:], *six(self.stride(), 0),
+                                      *six(m.stride(), 0), BLOCK=1024)
     return self
 
 

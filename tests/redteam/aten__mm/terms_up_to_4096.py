@@ -1,7 +1,6 @@
 # operator: aten::mm
 # expect: verify\.mismatch
 # catalogue: 73, 84
-# open: sizes that no case of the CPU platform has
 # the sum ends after 4096 terms
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::sum
 # expect: verify\.mismatch
 # catalogue: 79, 84
-# open: no case has NaN or an infinity there
 # NaN counts as nothing
 import torch
 import triton
