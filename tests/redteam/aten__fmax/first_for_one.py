@@ -1,5 +1,5 @@
 # operator: aten::fmax
-# expect: verify\.mismatch
+# expect: (verify\.mismatch|cheat\.no_launch)
 # catalogue: 70, 87
 # of one element each, the first is the larger: a copy without a kernel
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::gt
-# expect: verify\.mismatch
+# expect: (verify\.mismatch|cheat\.no_launch)
 # catalogue: 71, 87
 # of up to eight elements it says without a kernel that they are greater
 import torch
