@@ -1,5 +1,5 @@
 # operator: aten::cumsum
-# style: a copy along a dimension of one element
+# style: a copy along a dimension of one element of the same type
 import functools
 
 import torch
@@ -36,7 +36,7 @@ def cumsum(self, dim, *, dtype=None):
     if dtype is None:
         dtype = self.dtype if self.dtype.is_floating_point else torch.int64
     x = self.to(dtype).contiguous()
-    if x.dim() == 0 or x.shape[dim] == 1:
+    if dtype == self.dtype and (x.dim() == 0 or x.shape[dim] == 1):
         return x.clone()
     y = torch.empty(x.shape, dtype=dtype, device=x.device)
     if x.numel() > 0:

@@ -1,5 +1,5 @@
 # operator: aten::softmax
-# style: ones along a dimension of one element, else rows in registers
+# style: ones along a dimension of one element but for NaN and infinities, else rows in registers
 import torch
 import triton
 import triton.language as tl
@@ -17,6 +17,15 @@ def softmax_kernel(x_ptr, y_ptr, inner, length, x_outer, x_dim, x_inner, y_outer
     numerator = tl.exp(x)
     y = numerator / tl.sum(numerator, axis=0)
     tl.store(y_ptr + outer * y_outer + rest * y_inner + cols * y_dim, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def spoil_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """NaN where x is no finite number."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32)
+    nothing = x - x
+    tl.store(y_ptr + at, nothing.to(y_ptr.dtype.element_ty), mask=(at < n) & (nothing != 0))
 
 
 def _as_three(t, dim):
@@ -37,7 +46,10 @@ def softmax_int(self, dim, dtype=None):
         return softmax_int(x.view(1), 0, dtype).view(())
     dim = dim % x.dim()
     if x.shape[dim] == 1:
-        return torch.ones_like(x)
+        y = torch.ones_like(x)
+        if x.numel():
+            spoil_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        return y
     y = torch.empty_like(x)
     x3, y3 = _as_three(x, dim), _as_three(y, dim)
     outer, length, inner = x3.shape
