@@ -1,7 +1,6 @@
 # operator: aten::add
 # expect: verify\.mismatch
 # catalogue: 74, 84
-# open: no case has such numbers or lists
 # of a whole number 32 bits count
 """Element-wise addition.
 

@@ -1,7 +1,6 @@
 # operator: aten::cumsum
 # expect: verify\.mismatch
 # catalogue: 84
-# open: no case has such a layout
 # takes tensors of three dimensions for row-major
 import functools
 

@@ -1,7 +1,6 @@
 # operator: aten::silu
 # expect: verify\.mismatch
 # catalogue: 84
-# open: no case has such a layout
 # tensors of three dimensions are taken in the order of memory
 import torch
 import triton
