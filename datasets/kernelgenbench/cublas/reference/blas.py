@@ -14,6 +14,24 @@ RIGHT = 1
 UNIT = 1
 
 
+# ---- sizes of terms ----
+
+def sizes(values):
+    """Absolute values. NaN counts as 0: what it reaches is NaN whatever the size, and of a complex number it may be one
+    part only."""
+    return torch.nan_to_num(values, nan=0.0, posinf=torch.inf, neginf=-torch.inf).abs()
+
+
+def terms(formula):
+    """The formula of absolute values, but with the signs of increments."""
+    def size(arg):
+        if isinstance(arg, torch.Tensor) and (arg.is_floating_point() or arg.is_complex()):
+            return sizes(arg)
+        return abs(arg) if isinstance(arg, (float, complex)) else arg
+
+    return lambda *args: formula(*map(size, args))
+
+
 # ---- what lies where ----
 
 def matrix(memory, rows, columns, ld, at=0):
@@ -66,8 +84,9 @@ def set_triangle(target, uplo, values):
 
 def symmetric(memory, n, ld, uplo):
     """From one triangle; the other one is not looked at."""
-    half = triangle_of(matrix(memory, n, n, ld), uplo)
-    return half + half.t() - torch.diag(half.diagonal())
+    stored = matrix(memory, n, n, ld)
+    inside = triangle_of(torch.ones_like(stored, dtype=torch.bool), uplo)
+    return torch.where(inside, stored, stored.t())
 
 
 # ---- vectors ----
@@ -296,14 +315,14 @@ def growth(factor, upper):
 def trsv_terms(uplo, trans, diag, n, a, lda, x, incx):
     """Magnitudes of the result of trsv."""
     grown = growth(*factor_of(uplo, trans, diag, n, a, lda))
-    solved = trsv(uplo, trans, diag, n, a, lda, x, incx).abs()
+    solved = sizes(trsv(uplo, trans, diag, n, a, lda, x, incx))
     set_vector(solved, n, incx, grown @ vector(solved, n, incx))
     return solved
 
 
 def trsm_terms(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
     """Magnitudes of the result of trsm."""
-    solved = trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb).abs()
+    solved = sizes(trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb))
     if alpha == 0:
         return solved
     factor, upper = factor_of(uplo, trans, diag, n if side == RIGHT else m, a, lda)
@@ -313,10 +332,31 @@ def trsm_terms(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
 
 
 def trsm_array_terms(side, uplo, trans, diag, m, n, alpha, a_rows, lda, b_rows, ldb, count, a, b):
-    solved = b.abs()
+    solved = sizes(b)
     for i, j in zip(a_rows.tolist(), b_rows.tolist()):
         solved[j] = trsm_terms(side, uplo, trans, diag, m, n, alpha, a[i], lda, b[j], ldb)
     return solved
+
+
+# ---- sizes of the terms of each formula ----
+
+axpy_terms = terms(axpy)
+dot_terms = terms(dot)
+dotc_terms = terms(dotc)
+gemv_terms = terms(gemv)
+gemv_strided_terms = terms(gemv_strided)
+gemv_array_terms = terms(gemv_array)
+ger_terms = terms(ger)
+gerc_terms = terms(gerc)
+syr2_terms = terms(syr2)
+symv_terms = terms(symv)
+sbmv_terms = terms(sbmv)
+tbmv_terms = terms(tbmv)
+gemm_terms = terms(gemm)
+gemm_strided_terms = terms(gemm_strided)
+gemm_array_terms = terms(gemm_array)
+symm_terms = terms(symm)
+syrk_ex_terms = terms(syrk_ex)
 
 
 # ---- the routines ----
