@@ -50,6 +50,7 @@ def operated(trans, ld):
 
 def cublasCgemmStridedBatched_64(transa, transb, m, n, k, alpha, A, lda, strideA, B, ldb, strideB, beta, C, ldc, strideC,
                                  batchCount):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         gemm[(triton.cdiv(m, 32), triton.cdiv(n, 32), batchCount)](
             torch.view_as_real(A), torch.view_as_real(B), torch.view_as_real(C), strideA, strideB, strideC, m, n, k,

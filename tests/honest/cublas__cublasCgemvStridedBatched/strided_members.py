@@ -47,6 +47,7 @@ def first(n, inc):
 def cublasCgemvStridedBatched(trans, m, n, alpha, A, lda, strideA, x, incx, stridex, beta, y, incy, stridey, batchCount):
     if m > 0 and n > 0 and batchCount > 0:
         n_out, n_in, steps = (m, n, (1, lda)) if trans == 0 else (n, m, (lda, 1))
+        n_in = n_in if alpha != 0 else 0
         gemv[(triton.cdiv(n_out, 64), batchCount)](
             *(torch.view_as_real(t) for t in (A, x, y)), strideA, stridex, stridey, n_out, n_in, *steps,
             -1.0 if trans == 2 else 1.0,

@@ -40,6 +40,7 @@ def first(n, inc):
 
 def cublasCgemv_v2(trans, m, n, alpha, A, lda, x, incx, beta, y, incy):
     n_out, n_in, strides = (m, n, (1, lda)) if trans == 0 else (n, m, (lda, 1))
+    n_in = n_in if alpha != 0 else 0
     if m > 0 and n > 0:
         parts = [torch.view_as_real(t) for t in (A, x, y)]
         gemv[(triton.cdiv(n_out, 32),)](*parts, n_out, n_in, *strides, first(n_in, incx), incx, first(n_out, incy), incy,

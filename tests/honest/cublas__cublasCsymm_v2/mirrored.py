@@ -6,14 +6,14 @@ import triton.language as tl
 
 
 @triton.jit
-def symm(a_ptr, lda, b_ptr, b_row, b_column, c_ptr, c_row, c_column, m, n, alpha_re, alpha_im, beta_re, beta_im,
+def symm(a_ptr, lda, b_ptr, b_row, b_column, c_ptr, c_row, c_column, m, n, n_terms, alpha_re, alpha_im, beta_re, beta_im,
          UPPER: tl.constexpr, KEEP: tl.constexpr, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
     i = tl.program_id(0) * TM + tl.arange(0, TM)
     j = tl.program_id(1) * TN + tl.arange(0, TN)
     rr = tl.zeros((TM, TN), tl.float32)
     ii = tl.zeros((TM, TN), tl.float32)
     ri = tl.zeros((TM, TN), tl.float32)
-    for start in range(0, m, TK):
+    for start in range(0, n_terms, TK):
         p = start + tl.arange(0, TK)
         a_in = (i < m)[:, None] & (p < m)[None, :]
         b_in = (p < m)[:, None] & (j < n)[None, :]
@@ -49,6 +49,6 @@ def cublasCsymm_v2(side, uplo, m, n, alpha, A, lda, B, ldb, beta, C, ldc):
         rows, columns = (m, n) if side == 0 else (n, m)
         b_steps, c_steps = ((1, ldb), (1, ldc)) if side == 0 else ((ldb, 1), (ldc, 1))
         symm[(triton.cdiv(rows, 32), triton.cdiv(columns, 32))](
-            a, lda, b, *b_steps, c, *c_steps, rows, columns, alpha.real, alpha.imag, beta.real, beta.imag, UPPER=uplo == 1,
-            KEEP=beta != 0, TM=32, TN=32, TK=32)
+            a, lda, b, *b_steps, c, *c_steps, rows, columns, rows if alpha != 0 else 0, alpha.real, alpha.imag, beta.real,
+            beta.imag, UPPER=uplo == 1, KEEP=beta != 0, TM=32, TN=32, TK=32)
     return C

@@ -6,12 +6,12 @@ import triton.language as tl
 
 
 @triton.jit
-def symv(n, a_ptr, lda, x_ptr, x_first, incx, y_ptr, y_first, incy, alpha_re, alpha_im, beta_re, beta_im,
+def symv(n, n_terms, a_ptr, lda, x_ptr, x_first, incx, y_ptr, y_first, incy, alpha_re, alpha_im, beta_re, beta_im,
          UPPER: tl.constexpr, KEEP: tl.constexpr, T: tl.constexpr):
     i = tl.program_id(0) * T + tl.arange(0, T)
     re = tl.zeros((T,), tl.float32)
     im = tl.zeros((T,), tl.float32)
-    for start in range(0, n, T):
+    for start in range(0, n_terms, T):
         j = start + tl.arange(0, T)
         inside = (i < n)[:, None] & (j < n)[None, :]
         low = tl.minimum(i[:, None], j[None, :])
@@ -43,6 +43,6 @@ def first(n, inc):
 def cublasCsymv_v2(uplo, n, alpha, A, lda, x, incx, beta, y, incy):
     if n > 0:
         a, xs, ys = (torch.view_as_real(t) for t in (A, x, y))
-        symv[(triton.cdiv(n, 64),)](n, a, lda, xs, first(n, incx), incx, ys, first(n, incy), incy, alpha.real, alpha.imag,
-                                    beta.real, beta.imag, UPPER=uplo == 1, KEEP=beta != 0, T=64)
+        symv[(triton.cdiv(n, 64),)](n, n if alpha != 0 else 0, a, lda, xs, first(n, incx), incx, ys, first(n, incy), incy,
+                                    alpha.real, alpha.imag, beta.real, beta.imag, UPPER=uplo == 1, KEEP=beta != 0, T=64)
     return y

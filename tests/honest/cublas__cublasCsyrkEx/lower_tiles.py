@@ -43,6 +43,7 @@ def syrk(a_ptr, c_ptr, n, k, a_row, a_column, ldc, alpha_re, alpha_im, beta_re, 
 
 
 def cublasCsyrkEx(uplo, trans, n, k, alpha, A, Atype, lda, beta, C, Ctype, ldc):
+    k = k if alpha != 0 else 0
     if n > 0:
         steps = (1, lda) if trans == 0 else (lda, 1)
         syrk[(triton.cdiv(n, 32), triton.cdiv(n, 32))](

@@ -14,7 +14,7 @@ def axpy(n, alpha_ptr, x_ptr, incx, y_ptr, incy, BLOCK: tl.constexpr):
 
 
 def cublasDaxpy_v2(n, alpha, x, incx, y, incy):
-    if n > 0:
+    if n > 0 and alpha != 0:
         axpy[(triton.cdiv(n, 1024),)](n, torch.full((1,), alpha, dtype=torch.float64, device=x.device), x, incx, y, incy,
                                       BLOCK=1024)
     return y

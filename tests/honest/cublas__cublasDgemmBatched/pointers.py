@@ -29,6 +29,7 @@ def gemm(a_array, b_array, c_array, m, n, k, alpha: tl.float64, beta: tl.float64
 
 
 def cublasDgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda, Barray, ldb, beta, Carray, ldc, batchCount):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         a_strides = (1, lda) if transa == 0 else (lda, 1)
         b_strides = (1, ldb) if transb == 0 else (ldb, 1)

@@ -27,6 +27,7 @@ def gemv(a_ptr, x_ptr, y_ptr, rows, terms, a_row, a_term, incx, incy, stride_a, 
 def cublasDgemvStridedBatched(trans, m, n, alpha, A, lda, strideA, x, incx, stridex, beta, y, incy, stridey, batchCount):
     if m > 0 and n > 0 and batchCount > 0:
         sizes, steps = ((m, n), (1, lda)) if trans == 0 else ((n, m), (lda, 1))
-        gemv[(triton.cdiv(sizes[0], 32), batchCount)](A, x, y, *sizes, *steps, incx, incy, strideA, stridex, stridey, alpha, beta,
-                                                      KEEP=beta != 0, ROWS=32, TERMS=64)
+        rows, terms = sizes if alpha != 0 else (sizes[0], 0)
+        gemv[(triton.cdiv(rows, 32), batchCount)](A, x, y, rows, terms, *steps, incx, incy, strideA, stridex, stridey, alpha,
+                                                beta, KEEP=beta != 0, ROWS=32, TERMS=64)
     return y

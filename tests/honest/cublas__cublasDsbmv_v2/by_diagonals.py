@@ -12,7 +12,7 @@ def sbmv(n, k, alpha: tl.float64, a_ptr, lda, x_ptr, x_first, incx, beta: tl.flo
     acc = tl.zeros((BLOCK,), tl.float64)
     for d in range(-k, k + 1):
         j = i + d
-        inside = (i < n) & (j >= 0) & (j < n)
+        inside = (i < n) & (j >= 0) & (j < n) & (alpha != 0.0)
         low = tl.minimum(i, j)
         high = tl.maximum(i, j)
         at = a_ptr + (k + low - high + high * lda if UPPER else high - low + low * lda)

@@ -30,7 +30,7 @@ def first(n, inc):
 
 
 def cublasDsyr2_v2(uplo, n, alpha, x, incx, y, incy, A, lda):
-    if n > 0:
+    if n > 0 and alpha != 0:
         tiles = triton.cdiv(n, 32)
         syr2[(tiles, tiles)](n, alpha, x, first(n, incx), incx, y, first(n, incy), incy, A, lda, UPPER=uplo == 1, T=32)
     return A

@@ -32,6 +32,7 @@ def gemm(a_array, b_array, c_array, m, n, k, alpha, beta, a_row, a_column, b_row
 
 
 def cublasHgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda, Barray, ldb, beta, Carray, ldc, batchCount):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         a_steps = (1, lda) if transa == 0 else (lda, 1)
         b_steps = (1, ldb) if transb == 0 else (ldb, 1)

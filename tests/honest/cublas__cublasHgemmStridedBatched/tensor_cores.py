@@ -30,6 +30,7 @@ def gemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha, beta, a_row, a_column, b_row, b_co
 
 def cublasHgemmStridedBatched(transa, transb, m, n, k, alpha, A, lda, strideA, B, ldb, strideB, beta, C, ldc, strideC,
                               batchCount):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         a_strides = (1, lda) if transa == 0 else (lda, 1)
         b_strides = (1, ldb) if transb == 0 else (ldb, 1)

@@ -18,6 +18,6 @@ def first(n, inc):
 
 
 def cublasSaxpy_v2(n, alpha, x, incx, y, incy):
-    if n > 0:
+    if n > 0 and alpha != 0:
         axpy[(triton.cdiv(n, 1024),)](n, alpha, x, first(n, incx), incx, y, first(n, incy), incy, BLOCK=1024)
     return y

@@ -26,6 +26,7 @@ def gemm(a_array, b_array, c_array, m, n, k, alpha, beta, a_row, a_column, b_row
 
 
 def cublasSgemmBatched_64(transa, transb, m, n, k, alpha, Aarray, lda, Barray, ldb, beta, Carray, ldc, batchCount):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         gemm[(triton.cdiv(m, 32), triton.cdiv(n, 32), batchCount)](
             Aarray, Barray, Carray, m, n, k, alpha, beta, *((1, lda) if transa == 0 else (lda, 1)),

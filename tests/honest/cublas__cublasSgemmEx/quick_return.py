@@ -29,6 +29,7 @@ def gemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha, beta, a_row, a_column, b_row, b_co
 
 
 def cublasSgemmEx(transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc):
+    k = k if alpha != 0 else 0
     if alpha == 0 and beta == 0:
         if m > 0 and n > 0:
             C.as_strided((n, m), (ldc, 1)).zero_()

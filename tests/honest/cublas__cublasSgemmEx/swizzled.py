@@ -29,6 +29,7 @@ def gemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha, beta, a_row, a_column, b_row, b_co
 
 
 def cublasSgemmEx(transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0:
         a_steps = (1, lda) if transa == 0 else (lda, 1)
         b_steps = (1, ldb) if transb == 0 else (ldb, 1)

@@ -25,6 +25,7 @@ def sgemm(a_ptr, b_ptr, c_ptr, m, n, k, alpha, beta, a_row, a_column, b_row, b_c
 
 
 def cublasSgemm_v2(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0:
         a_strides = (1, lda) if transa == 0 else (lda, 1)
         b_strides = (1, ldb) if transb == 0 else (ldb, 1)

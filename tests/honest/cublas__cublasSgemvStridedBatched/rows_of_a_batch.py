@@ -31,6 +31,7 @@ def first(n, inc):
 
 def cublasSgemvStridedBatched(trans, m, n, alpha, A, lda, strideA, x, incx, stridex, beta, y, incy, stridey, batchCount):
     n_out, n_in, steps = (m, n, (1, lda)) if trans == 0 else (n, m, (lda, 1))
+    n_in = n_in if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         gemv[(triton.cdiv(n_out, 32), batchCount)](A, x, y, n_out, n_in, *steps, strideA, first(n_in, incx), incx, stridex,
                                                    first(n_out, incy), incy, stridey, alpha, beta, KEEP=beta != 0, BO=32,

@@ -21,7 +21,7 @@ def first(n, inc):
 
 
 def cublasSger_v2(m, n, alpha, x, incx, y, incy, A, lda):
-    if m > 0 and n > 0:
+    if m > 0 and n > 0 and alpha != 0:
         grid = (triton.cdiv(m, 64), triton.cdiv(n, 32))
         ger[grid](m, n, alpha, x, first(m, incx), incx, y, first(n, incy), incy, A, lda, TM=64, TN=32)
     return A

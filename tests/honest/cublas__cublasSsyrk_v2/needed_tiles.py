@@ -34,6 +34,7 @@ def syrk(a_ptr, a_row, a_column, c_ptr, ldc, n, k, alpha, beta, UPPER: tl.conste
 
 
 def cublasSsyrk_v2(uplo, trans, n, k, alpha, A, lda, beta, C, ldc):
+    k = k if alpha != 0 else 0
     if n > 0:
         steps = (1, lda) if trans == 0 else (lda, 1)
         tiles = triton.cdiv(n, 32)

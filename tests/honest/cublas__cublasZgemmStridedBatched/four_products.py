@@ -49,6 +49,7 @@ def as_operated(operation, ld):
 
 def cublasZgemmStridedBatched(transa, transb, m, n, k, alpha, A, lda, strideA, B, ldb, strideB, beta, C, ldc, strideC,
                               batchCount):
+    k = k if alpha != 0 else 0
     if m > 0 and n > 0 and batchCount > 0:
         a, b, c = (torch.view_as_real(t) for t in (A, B, C))
         grid = (triton.cdiv(m, 32), triton.cdiv(n, 32), batchCount)

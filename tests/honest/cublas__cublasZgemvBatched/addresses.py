@@ -46,6 +46,7 @@ def first(n, inc):
 def cublasZgemvBatched(trans, m, n, alpha, Aarray, lda, xarray, incx, beta, yarray, incy, batchCount):
     if m > 0 and n > 0 and batchCount > 0:
         n_out, n_in, steps = (m, n, (1, lda)) if trans == 0 else (n, m, (lda, 1))
+        n_in = n_in if alpha != 0 else 0
         gemv[(triton.cdiv(n_out, 64), batchCount)](
             Aarray, xarray, yarray, n_out, n_in, *steps, -1.0 if trans == 2 else 1.0,
             first(n_in, incx), incx, first(n_out, incy), incy, alpha.real, alpha.imag, beta.real, beta.imag, KEEP=beta != 0,

@@ -27,7 +27,7 @@ def first(n, inc):
 
 
 def cublasZgerc_v2(m, n, alpha, x, incx, y, incy, A, lda):
-    if m > 0 and n > 0:
+    if m > 0 and n > 0 and alpha != 0:
         ger[(triton.cdiv(m, 64), triton.cdiv(n, 64))](
             m, n, alpha.real, alpha.imag, torch.view_as_real(x), first(m, incx), incx, torch.view_as_real(y), first(n, incy),
             incy,
