@@ -67,10 +67,13 @@ def wide(values):
     return values.float() if values.dtype == torch.float16 else values
 
 
+def scaled(factor, values):
+    """Nothing is read that a zero would cancel."""
+    return values * factor if factor != 0 else torch.zeros_like(values)
+
+
 def scaled_sum(alpha, values, beta, old):
-    """alpha * values + beta * old, where nothing is read that a zero would cancel."""
-    result = values * alpha if alpha != 0 else torch.zeros_like(values)
-    return result + wide(old) * beta if beta != 0 else result
+    return scaled(alpha, values) + scaled(beta, wide(old))
 
 
 def triangle_of(values, uplo):
@@ -109,7 +112,7 @@ def scal(n, alpha, x, incx):
 
 
 def axpy(n, alpha, x, incx, y, incy):
-    set_vector(y, n, incy, scaled_sum(alpha, vector(x, n, incx), 1, vector(y, n, incy)))
+    set_vector(y, n, incy, scaled(alpha, vector(x, n, incx)) + vector(y, n, incy))
     return y
 
 
@@ -157,20 +160,20 @@ def gemv_array(trans, m, n, alpha, a_rows, lda, x_rows, incx, beta, y_rows, incy
 
 def ger(m, n, alpha, x, incx, y, incy, a, lda):
     target = matrix(a, m, n, lda)
-    target.copy_(scaled_sum(alpha, torch.outer(vector(x, m, incx), vector(y, n, incy)), 1, target))
+    target.add_(scaled(alpha, torch.outer(vector(x, m, incx), vector(y, n, incy))))
     return a
 
 
 def gerc(m, n, alpha, x, incx, y, incy, a, lda):
     target = matrix(a, m, n, lda)
-    target.copy_(scaled_sum(alpha, torch.outer(vector(x, m, incx), vector(y, n, incy).conj()), 1, target))
+    target.add_(scaled(alpha, torch.outer(vector(x, m, incx), vector(y, n, incy).conj())))
     return a
 
 
 def syr2(uplo, n, alpha, x, incx, y, incy, a, lda):
     target = matrix(a, n, n, lda)
     product = torch.outer(vector(x, n, incx), vector(y, n, incy))
-    set_triangle(target, uplo, scaled_sum(alpha, product + product.t(), 1, target))
+    set_triangle(target, uplo, target + scaled(alpha, product + product.t()))
     return a
 
 
