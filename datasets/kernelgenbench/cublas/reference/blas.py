@@ -67,13 +67,11 @@ def wide(values):
     return values.float() if values.dtype == torch.float16 else values
 
 
-def scaled(factor, values):
-    """Nothing is read that a zero would cancel."""
-    return values * factor if factor != 0 else torch.zeros_like(values)
-
-
 def scaled_sum(alpha, values, beta, old):
-    return scaled(alpha, values) + scaled(beta, wide(old))
+    """alpha * values + beta * old, where nothing is read that a zero would cancel, or added to a zero of either sign."""
+    if alpha == 0:
+        return wide(old) * beta if beta != 0 else torch.zeros_like(values)
+    return values * alpha + wide(old) * beta if beta != 0 else values * alpha
 
 
 def triangle_of(values, uplo):
@@ -112,7 +110,8 @@ def scal(n, alpha, x, incx):
 
 
 def axpy(n, alpha, x, incx, y, incy):
-    set_vector(y, n, incy, scaled(alpha, vector(x, n, incx)) + vector(y, n, incy))
+    if alpha != 0:
+        set_vector(y, n, incy, vector(x, n, incx) * alpha + vector(y, n, incy))
     return y
 
 
@@ -159,21 +158,22 @@ def gemv_array(trans, m, n, alpha, a_rows, lda, x_rows, incx, beta, y_rows, incy
 
 
 def ger(m, n, alpha, x, incx, y, incy, a, lda):
-    target = matrix(a, m, n, lda)
-    target.add_(scaled(alpha, torch.outer(vector(x, m, incx), vector(y, n, incy))))
+    if alpha != 0:
+        matrix(a, m, n, lda).add_(torch.outer(vector(x, m, incx), vector(y, n, incy)) * alpha)
     return a
 
 
 def gerc(m, n, alpha, x, incx, y, incy, a, lda):
-    target = matrix(a, m, n, lda)
-    target.add_(scaled(alpha, torch.outer(vector(x, m, incx), vector(y, n, incy).conj())))
+    if alpha != 0:
+        matrix(a, m, n, lda).add_(torch.outer(vector(x, m, incx), vector(y, n, incy).conj()) * alpha)
     return a
 
 
 def syr2(uplo, n, alpha, x, incx, y, incy, a, lda):
     target = matrix(a, n, n, lda)
     product = torch.outer(vector(x, n, incx), vector(y, n, incy))
-    set_triangle(target, uplo, target + scaled(alpha, product + product.t()))
+    if alpha != 0:
+        set_triangle(target, uplo, target + (product + product.t()) * alpha)
     return a
 
 
@@ -220,7 +220,7 @@ def tbmv(uplo, trans, diag, n, k, a, lda, x, incx):
 def gemm_at(transa, transb, m, n, k, alpha, a, at_a, lda, b, at_b, ldb, beta, c, at_c, ldc):
     target = matrix(c, m, n, ldc, at_c)
     product = wide(operand(a, m, k, lda, transa, at_a)) @ wide(operand(b, k, n, ldb, transb, at_b))
-    target.copy_(scaled_sum(alpha, product, beta, target))
+    target.copy_(scaled_sum(alpha if k > 0 else 0, product, beta, target))
 
 
 def gemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
@@ -256,7 +256,7 @@ def syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc):
     """Without conjugation; of real numbers operation 2 is 1."""
     factor = operand(a, n, k, lda, TRANSPOSE if trans else 0)
     target = matrix(c, n, n, ldc)
-    set_triangle(target, uplo, scaled_sum(alpha, factor @ factor.t(), beta, target))
+    set_triangle(target, uplo, scaled_sum(alpha if k > 0 else 0, factor @ factor.t(), beta, target))
     return c
 
 
