@@ -49,11 +49,17 @@ static void *map_file(int fd, uint64_t bytes, int protection, const char *what, 
 static void read_parts(struct kgb_exec_arena *arena, const struct kgb_exec_request *request)
 {
 	kgb_spans_clear(&arena->parts);
-	for (uint32_t i = 0; i < request->n_ranges; i++)
-		kgb_spans_put(&arena->parts, request->ranges[i].address, request->ranges[i].bytes);
+	kgb_spans_clear(&arena->inputs);
+	for (uint32_t i = 0; i < request->n_ranges; i++) {
+		const struct kgb_exec_range *part = &request->ranges[i];
+		kgb_spans_put(&arena->parts, part->address, part->bytes);
+		if (request->flags >> i & 1)
+			kgb_spans_put(&arena->inputs, part->address, part->bytes);
+	}
 	if (request->n_ranges == 0)
 		kgb_spans_put(&arena->parts, KGB_ARENA_ADDRESS, request->arena_bytes);
 	kgb_spans_normalize(&arena->parts);
+	kgb_spans_normalize(&arena->inputs);
 }
 
 int kgb_exec_arena_set(struct kgb_exec_arena *arena, const struct kgb_exec_request *request,
@@ -80,6 +86,7 @@ void kgb_exec_arena_release(struct kgb_exec_arena *arena)
 {
 	unmap(arena);
 	kgb_spans_release(&arena->parts);
+	kgb_spans_release(&arena->inputs);
 }
 
 const char *kgb_exec_arena_image(const struct kgb_exec_arena *arena, uint32_t slot)

@@ -14,6 +14,7 @@
 struct kgb_exec_arena {
 	uint64_t bytes; /* of one image; 0: there is no arena yet */
 	struct kgb_spans parts; /* that an image fills */
+	struct kgb_spans inputs; /* those of them that are only to be read */
 	uint32_t n_slots;
 	const char *input; /* mapped memfds */
 	size_t input_bytes;

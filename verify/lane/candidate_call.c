@@ -110,7 +110,7 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 		used = round_up(used, STORAGE_ALIGN);
 	}
 	call->arena_bytes = used;
-	call->parts[0] = (struct kgb_part){0, used};
+	call->parts[0] = (struct kgb_part){.bytes = used};
 	call->n_parts = 1;
 }
 
@@ -133,11 +133,13 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 		used += round_up(bytes, KGB_GPU_PAGE);
 		call->at[i] = used - bytes;
 		call->parts[call->n_parts++] =
-			(struct kgb_part){call->at[i] - guard, bytes + guard};
+			(struct kgb_part){.at = call->at[i] - guard,
+					  .bytes = bytes + guard,
+					  .is_input = c->args[i].param->result < 0};
 	}
 	call->arena_bytes = used + KGB_GPU_PAGE;
 	if (call->n_parts == 0)
-		call->parts[call->n_parts++] = (struct kgb_part){0, GUARD_BYTES};
+		call->parts[call->n_parts++] = (struct kgb_part){.bytes = GUARD_BYTES};
 }
 
 static void place_storages(const struct kgb_case *c, enum kgb_placement arrangement,

@@ -36,6 +36,7 @@ struct kgb_candidate_call_spec {
 struct kgb_part {
 	size_t at, bytes;
 };
+	bool is_input; /* it holds an argument that no result lies in, and nothing else */
 
 /** What a call left. Release with kgb_candidate_call_release. */
 struct kgb_candidate_call {

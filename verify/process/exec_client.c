@@ -539,7 +539,8 @@ enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
 	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
 					   .arena_bytes = spec->arena_bytes,
 					   .n_slots = spec->n_slots,
-					   .output_bytes = spec->output_bytes};
+					   .output_bytes = spec->output_bytes,
+					   .flags = spec->inputs};
 	const int fds[] = {spec->input_fd, spec->output_fd};
 	uint64_t input_bytes;
 

@@ -106,6 +106,7 @@ struct kgb_exec_arena_spec {
 	 * end of a page of theirs faults. */
 	const struct kgb_exec_range *parts;
 	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
+	uint32_t inputs; /* bit i: part i is only to be read, which the CPU enforces */
 };
 /** Give kgb-exec its memory. Both descriptors are memfds whose size is sealed (kgb_memfd_sized);
  * the input should also be sealed against writing by others. Call again after changing an image. */

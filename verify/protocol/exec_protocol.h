@@ -23,7 +23,7 @@
 
 #define KGB_EXEC_FD 3
 #define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
-#define KGB_EXEC_VERSION 2
+#define KGB_EXEC_VERSION 3
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SLOTS_MAX 256
@@ -76,7 +76,8 @@ struct kgb_exec_request {
 			  next, round robin over slots 0 .. n_slots - 1 */
 	uint32_t n_slots; /* ARENA, TIME: how many input images there are / are rotated */
 	uint32_t n_samples; /* TIME */
-	uint32_t flags; /* KGB_EXEC_* below */
+	uint32_t flags; /* TIME: KGB_EXEC_* below. ARENA: bit i: no op of a plan may write to part i
+			   (on the CPU; a GPU cannot notice it) */
 	uint64_t poison; /* RUN, TIME: seed of the random bytes that all pool memory and slack is
 			    filled with before each run (kgb_exec_poison_word); sample i of TIME
 			    has the seed kgb_exec_poison_word(poison, 8 * i) */
@@ -147,6 +148,8 @@ enum kgb_exec_fault {
 	KGB_EXEC_FAULT_INDEX,
 	KGB_EXEC_FAULT_ASSERT,
 	KGB_EXEC_FAULT_FUEL, /* an endless loop */
+	KGB_EXEC_FAULT_INPUT, /* a write to a part of the arena that is only to be read; by torch,
+				 too */
 	KGB_EXEC_N_FAULTS,
 };
 

@@ -51,6 +51,8 @@ static int check_arena(const struct kgb_exec_request *request, struct kgb_err *e
 	    request->output_bytes > KGB_EXEC_OUTPUT_MAX)
 		return refuse(err, "output memory of %llu bytes",
 			      (unsigned long long)request->output_bytes);
+	if (request->n_ranges < 32 && request->flags >> request->n_ranges != 0)
+		return refuse(err, "flags of more parts than there are");
 	return check_parts(request, err);
 }
 
@@ -112,9 +114,10 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	    (!runs && (request->prologue || request->skip || request->slot || request->poison)) ||
 	    (!runs && !arena && request->n_ranges) || (!arena && !times && request->n_slots) ||
 	    (!times && request->n_samples) ||
-	    (!times && (request->flush_bytes || request->flags || request->placement)) ||
+	    (!times && (request->flush_bytes || request->placement)) ||
+	    (!times && !arena && request->flags) ||
 	    (!arena && (request->arena_bytes || request->output_bytes)) ||
-	    (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA)))
+	    (times && (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA))))
 		return refuse(err, "a field that '%s' does not use is set",
 			      kgb_exec_op_name((enum kgb_exec_op)request->op));
 	for (size_t i = request->n_ranges; i < KGB_EXEC_RANGES; i++)

@@ -203,6 +203,9 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 		[KGB_EXEC_FAULT_ASSERT] =
 			{KGB_CODE_VERIFY_EXCEPTION,
 			 "Correct what the assertion checks, or the assertion: it fails for these arguments."},
+		[KGB_EXEC_FAULT_INPUT] =
+			{KGB_CODE_VERIFY_MUTATION,
+			 "Write only to results; an input must not be changed for a while either."},
 		[KGB_EXEC_FAULT_FUEL] = {KGB_CODE_VERIFY_TIMEOUT,
 					 "Look for a loop that does not end."},
 	};
@@ -378,7 +381,7 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	struct kgb_exec_range parts[KGB_MAX_ARGS];
-	const struct kgb_exec_arena_spec spec = {
+	struct kgb_exec_arena_spec spec = {
 		.input_fd = replayer->input_fd,
 		.output_fd = replayer->output_fd,
 		.arena_bytes = call->arena_bytes,
@@ -391,6 +394,8 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	for (size_t i = 0; i < call->n_parts; i++)
 		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
 						   .bytes = call->parts[i].bytes};
+	for (size_t i = 0; i < spec.n_parts; i++)
+		spec.inputs |= call->parts[i].is_input ? UINT32_C(1) << i : 0;
 	return kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
 }
 

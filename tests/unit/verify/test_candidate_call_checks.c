@@ -402,8 +402,8 @@ static void test_every_part_of_an_arena_is_looked_at(KGB_UNUSED void **state)
 	for (int i = 0; i < 3; i++) {
 		prepare(f, 0, 0);
 		answer(f, FRESH);
-		f->call.parts[0] = (struct kgb_part){0, third};
-		f->call.parts[1] = (struct kgb_part){2 * third, end - 2 * third};
+		f->call.parts[0] = (struct kgb_part){.at = 0, .bytes = third};
+		f->call.parts[1] = (struct kgb_part){.at = 2 * third, .bytes = end - 2 * third};
 		f->call.n_parts = 2;
 		change(f, i == 0 ? 0 : i == 1 ? third : end - 1);
 		if (i == 1)

@@ -96,6 +96,7 @@ static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_ARENA, FIELD(n_ranges), KGB_EXEC_RANGES + 1},
 	{KGB_EXEC_ARENA, FIELD(ranges[0].bytes), 1},
 	{KGB_EXEC_ARENA, FIELD(placement), 1},
+	{KGB_EXEC_ARENA, FIELD(flags), 1},
 	{KGB_EXEC_PLAN, FIELD(n_ranges), 1},
 	{KGB_EXEC_PLAN, FIELD(plan), KGB_EXEC_PLANS_MAX},
 	{KGB_EXEC_PLAN, FIELD(plan), KGB_EXEC_NO_PLAN},

@@ -12,7 +12,7 @@ static enum kgb_exec_fault fault_of(enum kgb_machine_fault_kind kind)
 	static const enum kgb_exec_fault faults[] = {
 		[KGB_MACHINE_NO_FAULT] = KGB_EXEC_FAULT_NONE,
 		[KGB_MACHINE_FAULT_ACCESS] = KGB_EXEC_FAULT_ACCESS,
-		[KGB_MACHINE_FAULT_READ_ONLY] = KGB_EXEC_FAULT_ACCESS, /* there is no such memory */
+		[KGB_MACHINE_FAULT_READ_ONLY] = KGB_EXEC_FAULT_INPUT,
 		[KGB_MACHINE_FAULT_ALIGNMENT] = KGB_EXEC_FAULT_ALIGNMENT,
 		[KGB_MACHINE_FAULT_CLAIM] = KGB_EXEC_FAULT_CLAIM,
 		[KGB_MACHINE_FAULT_RACE] = KGB_EXEC_FAULT_RACE,
@@ -65,9 +65,46 @@ static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine
 	end->fault = fault_of(fault.kind);
 	if (end->fault == KGB_EXEC_FAULT_NONE)
 		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
-	if (end->fault == KGB_EXEC_FAULT_ACCESS)
+	if (end->fault == KGB_EXEC_FAULT_ACCESS || end->fault == KGB_EXEC_FAULT_INPUT)
 		(void)kgb_ctx(err, "access to 0x%llx", (unsigned long long)fault.address);
 	return kgb_exec_refuse(err, KGB_EXEC_KERNEL_FAULT);
+}
+
+/* Torch and the host may not write to what is only to be read either. */
+static int check_destination(const struct kgb_cpu_run *run, const struct kgb_op_range *destination,
+			     struct kgb_cpu_end *end, struct kgb_err *err)
+{
+	if (!kgb_spans_touch(&run->arena.inputs, destination->address, destination->bytes))
+		return 0;
+	end->fault = KGB_EXEC_FAULT_INPUT;
+	return kgb_exec_fail(
+		err, KGB_EXEC_KERNEL_FAULT, "written, but read only: %llu bytes at 0x%llx",
+		(unsigned long long)destination->bytes, (unsigned long long)destination->address);
+}
+
+static int run_torch_move(const struct kgb_cpu_run *run, const struct kgb_launch *launch,
+			  struct kgb_cpu_end *end, struct kgb_err *err)
+{
+	struct kgb_op_range ranges[KGB_OP_RANGES_MAX];
+	struct kgb_torch_move move;
+
+	if (kgb_torch_move_parse(launch, &move, err) < 0)
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
+	if (kgb_torch_move_ranges(&move, ranges) > 0 &&
+	    check_destination(run, &ranges[0], end, err) < 0)
+		return -1;
+	return kgb_cpu_torch_move(&run->memory, &move, err);
+}
+
+static int run_move(const struct kgb_cpu_run *run, const struct kgb_op *op, struct kgb_cpu_end *end,
+		    struct kgb_err *err)
+{
+	struct kgb_op_range ranges[KGB_OP_RANGES_MAX];
+
+	if (kgb_op_ranges(op, ranges) > 0 && check_destination(run, &ranges[0], end, err) < 0)
+		return -1;
+	kgb_cpu_move(&run->memory, op);
+	return 0;
 }
 
 static int run_launch(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan,
@@ -75,13 +112,9 @@ static int run_launch(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *
 		      struct kgb_err *err)
 {
 	const struct kgb_machine_program *program = kgb_cpu_plan_program(plan, launch);
-	struct kgb_torch_move move;
 
-	if (program)
-		return launch_kernel(run, program, launch, seed, end, err);
-	if (kgb_torch_move_parse(launch, &move, err) < 0)
-		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
-	return kgb_cpu_torch_move(&run->memory, &move, err);
+	return program ? launch_kernel(run, program, launch, seed, end, err)
+		       : run_torch_move(run, launch, end, err);
 }
 
 /* The host's order: it has every order that events and waits ask for. */
@@ -95,8 +128,7 @@ static int run_op(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan
 	case KGB_OP_MEMSET:
 	case KGB_OP_COPY:
 	case KGB_OP_UPLOAD:
-		kgb_cpu_move(&run->memory, op);
-		return 0;
+		return run_move(run, op, end, err);
 	case KGB_OP_DOWNLOAD:
 	case KGB_OP_EVENT_RECORD:
 	case KGB_OP_EVENT_WAIT:
@@ -154,6 +186,16 @@ static void load_image(struct kgb_cpu_run *run, uint32_t slot)
 	}
 }
 
+/* A prologue ran on other data, and at other places. */
+static void protect_inputs(struct kgb_cpu_run *run)
+{
+	for (size_t i = 0; i < run->memory.n_buffers; i++) {
+		struct kgb_machine_buffer *buffer = &run->memory.buffers[i];
+		buffer->is_writable =
+			!kgb_spans_hold(&run->arena.inputs, buffer->address, buffer->bytes);
+	}
+}
+
 static void bring_back(struct kgb_cpu_run *run, const struct kgb_exec_request *request,
 		       const struct kgb_exec_layout *layout)
 {
@@ -202,6 +244,7 @@ int kgb_cpu_run_once(struct kgb_cpu_run *run, const struct kgb_exec_request *req
 	if (prologue && run_prologue(run, prologue, kgb_mix64(seed), end, err) < 0)
 		return -1;
 	load_image(run, request->slot);
+	protect_inputs(run);
 	if (run_ops(run, plan, request->skip, seed, end, err) < 0)
 		return -1;
 	bring_back(run, request, &layout);

@@ -4,6 +4,7 @@
 #include "tests/unit/verify/exec_cpu/player.h"
 
 #include "base/time.h"
+#include "tests/helpers/whole_arena.h"
 #include "verify/protocol/cpu_image.h"
 
 static int start_player(void **state)
@@ -140,6 +141,38 @@ static void test_an_argument_is_as_divisible_as_the_module_says(void **state)
 	put_add(&record, tensor(0) + 4, tensor(1), tensor(2), 10);
 	assert_int_equal(play(&record), KGB_EXEC_BROKE_RULE);
 	assert_int_equal(g.exec.reply.device_error, KGB_EXEC_FAULT_CLAIM);
+}
+
+/* A change that the next op undoes is one. */
+static void test_an_input_is_not_written_to_at_all(void **state)
+{
+	const struct kgb_exec_range parts[] = {{tensor(0), 64}, {tensor(1), 64}, {tensor(2), 64}};
+	const struct kgb_exec_arena_spec spec = {.input_fd = g.input_fd,
+						 .output_fd = g.output_fd,
+						 .arena_bytes = ARENA_BYTES,
+						 .output_bytes = OUTPUT_BYTES,
+						 .n_slots = SLOTS,
+						 .parts = parts,
+						 .n_parts = 3,
+						 .inputs = 3};
+
+	(void)state;
+	assert_int_equal(kgb_exec_client_arena(&g.exec, &spec, WAIT_MS, &g.err), KGB_EXEC_DONE);
+	for (size_t i = 0; i < 3; i++) {
+		struct kgb_buf by_kernel = record_begin(NULL), by_copy = record_begin(NULL);
+		const enum kgb_exec_outcome outcome = i < 2 ? KGB_EXEC_BROKE_RULE : KGB_EXEC_DONE;
+		put_add(&by_kernel, tensor(1), tensor(1), tensor(i), 16);
+		assert_int_equal(play(&by_kernel), outcome);
+		if (i < 2)
+			assert_int_equal(g.exec.reply.device_error, KGB_EXEC_FAULT_INPUT);
+		put_copy(&by_copy, tensor(i), tensor(1), 4);
+		assert_int_equal(play(&by_copy), outcome);
+		if (i < 2)
+			assert_int_equal(g.exec.reply.device_error, KGB_EXEC_FAULT_INPUT);
+	}
+	assert_int_equal(send_whole_arena(&g.exec, g.input_fd, ARENA_BYTES, SLOTS, g.output_fd,
+					  OUTPUT_BYTES, WAIT_MS, &g.err),
+			 KGB_EXEC_DONE);
 }
 
 /* --- plans that cannot run --- */
@@ -375,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_a_launch_left_out_breaks_no_rule),
 		cmocka_unit_test(test_a_fault_in_a_prologue_has_no_op),
 		cmocka_unit_test(test_an_argument_is_as_divisible_as_the_module_says),
+		cmocka_unit_test(test_an_input_is_not_written_to_at_all),
 		cmocka_unit_test(test_an_operation_that_the_machine_does_not_know_is_named),
 		cmocka_unit_test(test_plans_that_cannot_run_say_why),
 		cmocka_unit_test(test_more_memory_than_there_is_is_out_of_memory),
