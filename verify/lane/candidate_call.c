@@ -249,7 +249,8 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	struct kgb_jsonw w;
 
 	kgb_jsonw_init(&w, &text, 0);
-	kgb_jsonw_put(&w, "{op: 'call', entry: %s, poison: %ld, fill:",
+	kgb_jsonw_put(&w, "{op: %s, repeat_us: %ld, entry: %s, poison: %ld, fill:",
+		      spec->repeat_us > 0 ? "repeat" : "call", (int64_t)spec->repeat_us,
 		      native ? interface->baseline : interface->entry,
 		      kgb_rng_int(&call->rng, 1, 254));
 	call->fresh_is_ones = spec->repetition % 2 == 0;

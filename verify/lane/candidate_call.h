@@ -30,13 +30,14 @@ struct kgb_candidate_call_spec {
 	bool keep; /* the runner keeps the results of the call before, so that their memory is not
 		      used again */
 	bool baseline; /* call the baseline instead; its results are not taken */
+	int repeat_us; /* call again and again for so long, and take no results; 0: call once */
 };
 
 /** Bytes of the arena. */
 struct kgb_part {
 	size_t at, bytes;
-};
 	bool is_input; /* it holds an argument that no result lies in, and nothing else */
+};
 
 /** What a call left. Release with kgb_candidate_call_release. */
 struct kgb_candidate_call {

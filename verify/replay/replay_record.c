@@ -14,6 +14,12 @@
 #include "verify/lane/case_judge.h"
 #include "verify/replay/replay.h"
 
+enum {
+	REPEAT_US = 1000, /* of each case: some dozens of calls */
+	VETERAN_US = 100 * 1000, /* of one case of an interface: thousands */
+	VETERAN_STREAM = 3000,
+};
+
 /* ---- recording ---- */
 
 const char kgb_record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
@@ -73,6 +79,45 @@ static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
 	return is_last ? KGB_PLACED_TIGHT : KGB_PLACED_ALIKE;
 }
 
+/* One case of each interface, which nobody can foresee. */
+static bool is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
+{
+	const struct kgb_cases *cases = &lane->judge->cases;
+	int64_t n = 0, number = -1;
+	struct kgb_rng rng;
+
+	for (const struct kgb_case *other = cases->items; other < cases->items + cases->n;
+	     other++) {
+		if (other->interface != c->interface || kgb_case_elements(other) == 0)
+			continue;
+		if (other == c)
+			number = n;
+		n++;
+	}
+	kgb_rng_init(&rng, &lane->verdict->seed, c->interface->entry, VETERAN_STREAM);
+	return n > 0 && number == kgb_rng_int(&rng, 0, n - 1);
+}
+
+/* Call as often as a process does that has been used for a while: the next call must be the same
+ * work all the same. 0, 1 *failure, -1 *err. */
+static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
+		       struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct kgb_candidate_call_spec spec = {
+		.repetition = KGB_REPLAY_CALLS,
+		.places = 1,
+		.arrangement = KGB_PLACED_ALIKE,
+		.repeat_us = is_veteran(lane, data->kase) ? VETERAN_US : REPEAT_US};
+	struct kgb_candidate_call call;
+
+	if (data->kase->mode == KGB_MODE_BENCHMARK ||
+	    lane->judge->spec.launches != KGB_LAUNCHES_FIXED)
+		return 0;
+	int rc = kgb_candidate_call_measured(lane, data, &spec, &call, failure, err);
+	kgb_candidate_call_release(&call);
+	return rc;
+}
+
 /* The three calls, checked as far as what the runner returns goes. The values of benchmarks are
  * left to their replays: to compare millions of elements takes longer than to compute them. */
 static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
@@ -87,7 +132,9 @@ static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
 			.keep = i > 0};
-		int rc = kgb_candidate_call_measured(lane, d, &spec, &calls[i], failure, err);
+		int rc = i == KGB_REPLAY_CALLS - 1 ? repeat_call(lane, d, failure, err) : 0;
+		if (rc == 0)
+			rc = kgb_candidate_call_measured(lane, d, &spec, &calls[i], failure, err);
 		if (rc != 0)
 			return rc;
 		KGB_MEASURE(lane, KGB_PHASE_CHECK);

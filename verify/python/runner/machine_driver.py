@@ -37,7 +37,7 @@ class State:
     def __init__(self):
         self.launches = collections.Counter()
         self.seed = 0
-        self.tuning = 0  # configurations are only compiled
+        self.idle = 0  # launches are not carried out
         self.failure = None  # of a launch; an exception that the candidate catches has given it information
 
     def begin_call(self, seed):
@@ -134,7 +134,7 @@ class Launcher:
             enter_hook(launch_metadata)
         grid = grid_of(x, y, z)
         params = b"".join(struct.pack("<Q", word & MASK) for word in slots(self.kinds, values))
-        if not STATE.tuning:
+        if not STATE.idle:
             self.launch(kernel, grid, params)
         if exit_hook is not None:
             exit_hook(launch_metadata)
@@ -165,13 +165,20 @@ class Utils:
         return dict(PROPERTIES)
 
 
+@contextlib.contextmanager
+def without_launches():
+    """Kernels are compiled, that is all."""
+    STATE.idle += 1
+    try:
+        yield
+    finally:
+        STATE.idle -= 1
+
+
 def benchmark(call, *_, quantiles=None, **__):
     """Of @triton.autotune: times mean nothing here, so the first configuration that compiles is taken."""
-    STATE.tuning += 1
-    try:
+    with without_launches():
         call()
-    finally:
-        STATE.tuning -= 1
     return [1.0] * len(quantiles) if quantiles else 1.0
 
 

@@ -8,6 +8,7 @@ Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
     call    "entry", "args", "poison", "fill", "seed", "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
+    repeat  like call, but again and again for "repeat_us" of the processor, without results; on the CPU nothing is launched
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
 """
 
@@ -16,6 +17,7 @@ import json
 import mmap
 import os
 import sys
+from time import monotonic_ns, thread_time_ns
 
 import torch
 from triton.compiler.errors import CompilationError
@@ -34,6 +36,7 @@ sys.path.append("/kgb/facts")
 import ast_facts  # noqa: E402
 
 KERNEL_PATH = "/kgb/tmp/kernel.py"
+CALLS_MAX, BUSY_FACTOR = 100000, 10  # of repeats; how much longer they may last on a busy machine
 
 
 def prepare():
@@ -134,6 +137,22 @@ class Runner:
             return self.with_log(reply_of_error(error, self.text_of_source()))
         reply = self.results(result)
         self.kept = [self.kept[-1] if self.kept and request["keep"] else None, result]
+        return self.with_log(reply)
+
+    def do_repeat(self, request, fds):
+        """A process that has been used for long: work that changes with the number of calls has changed by then."""
+        args, kwargs = wire.call_arguments(request["args"], self.argument)
+        entry = self.entry(request["entry"])
+        reply = wire.Reply()
+        limit_ns = 1000 * request["repeat_us"]
+        end, latest = thread_time_ns() + limit_ns, monotonic_ns() + BUSY_FACTOR * limit_ns
+        try:
+            with self.platform.repeating(request):
+                while reply.value < CALLS_MAX and thread_time_ns() < end and monotonic_ns() < latest:
+                    entry(*args, **kwargs)
+                    reply.value += 1
+        except BaseException as error:
+            reply = reply_of_error(error, self.text_of_source())
         return self.with_log(reply)
 
     def entry(self, name):
