@@ -36,6 +36,7 @@ struct kgb_lint_report {
 	size_t n_interfaces, n_cases, n_benchmarks;
 	size_t n_problems;
 	struct kgb_strv problems; /* "<lint>: <what is wrong>", the first ones */
+	struct kgb_strv holes; /* of drawn cases: what only listed ones have. No problems */
 	struct kgb_strv medians; /* "<case> <milliseconds>" */
 	int64_t wall_ms;
 	bool is_kept; /* what an earlier lint found */

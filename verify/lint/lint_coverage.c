@@ -2,7 +2,8 @@
 /** \file
  * Do the templates of an interface cover its domain? What a listed case shows of it (a type, a
  * number of dimensions, a layout, the value of a flag, two flags together, a mode) must be drawn,
- * too: else a kernel may tell the listed cases from others by it.
+ * too: else a kernel may tell the listed cases from others by it. Such a hole is reported; an
+ * interface without drawn cases is a problem.
  */
 #include <math.h>
 #include <string.h>
@@ -50,9 +51,7 @@ static void describe_value(const struct kgb_value *value, struct kgb_buf *out)
 {
 	switch (value->kind) {
 	case KGB_VALUE_INT:
-		kgb_buf_adds(out, value->integer < 0   ? "negative"
-				  : value->integer > 0 ? "positive"
-						       : "0");
+		kgb_buf_adds(out, value->integer < 0 ? "negative" : "0 or more");
 		break;
 	case KGB_VALUE_FLOAT:
 		kgb_buf_adds(out, isnan(value->number)   ? "nan"
@@ -170,7 +169,7 @@ static void settle(struct kgb_lint *lint, const struct kgb_interface *interface,
 	for (size_t i = 0; i < coverage->properties.n; i++) {
 		const struct property *property = &coverage->properties.items[i];
 		if (property->n_drawn == 0)
-			kgb_lint_note(lint->report, "coverage",
+			kgb_strv_addf(&lint->report->holes,
 				      "%s: %zu listed cases have %s, but none is drawn with it",
 				      interface->entry, property->n_listed, property->text);
 	}

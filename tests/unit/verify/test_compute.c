@@ -305,6 +305,7 @@ static struct kgb_arg random_arg(struct kgb_rng *rng, int64_t about)
 	struct kgb_arg arg = {.fill = (enum kgb_fill_kind)kgb_rng_int(rng, 0, KGB_FILL_ONES),
 			      .lo = -100,
 			      .hi = 27.5,
+			      .specials = KGB_SPECIALS_LISTED,
 			      .bounded = kgb_rng_u32(rng) % 4 == 0};
 
 	random_view(rng, (enum kgb_dtype)(kgb_rng_u32(rng) % KGB_DTYPE_COMPLEX64), about,
@@ -406,6 +407,7 @@ static void test_a_seed_gives_the_bytes_that_it_always_gave(KGB_UNUSED void **st
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_arg arg = rows[i].arg;
 		struct kgb_err err = KGB_ERR_INIT;
+		arg.specials = KGB_SPECIALS_LISTED;
 		char digest[KGB_SHA256_HEX_LEN];
 		struct kgb_rng rng;
 		assert_ok(kgb_tensor_view_layout(&arg.view, rows[i].dtype, sizes, 2, "row_strided",
