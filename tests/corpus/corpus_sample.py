@@ -48,9 +48,15 @@ def write_judged(kernels):
 
 
 def choose(kernels, n, seed):
-    """(changed kernels, n others drawn by the seed), both in the order of `kernels`."""
+    """(changed kernels, n others drawn by the seed), both in the order of `kernels`. When more than n have changed, as after a
+    change of all case sets, n of these are drawn instead, and no others."""
     judged = read_judged()
     changed = [kernel for kernel in kernels if (digest(kernel), kernel.name) not in judged]
-    others = [kernel for kernel in kernels if kernel not in changed]
-    drawn = sorted(others, key=lambda kernel: hashlib.sha256(("%s %s" % (seed, kernel.name)).encode()).digest())[:n]
-    return changed, [kernel for kernel in others if kernel in drawn]
+
+    def draw(some):
+        drawn = sorted(some, key=lambda kernel: hashlib.sha256(("%s %s" % (seed, kernel.name)).encode()).digest())[:n]
+        return [kernel for kernel in some if kernel in drawn]
+
+    if len(changed) > n > 0:
+        return draw(changed), []
+    return changed, draw([kernel for kernel in kernels if kernel not in changed])

@@ -82,6 +82,8 @@ test_expect_success 'the seed of a verdict repeats it' '
 	python3 -c "
 import json
 one, two = (json.load(open(n)) for n in (\"verdict.json\", \"again.json\"))
+for failure in one[\"failures\"] + two[\"failures\"]:
+    del failure[\"got\"]  # that of memory that no kernel wrote depends on its address
 assert one[\"seed\"] == two[\"seed\"] and one[\"failures\"] == two[\"failures\"]
 "
 '

@@ -126,7 +126,7 @@ if reason=$(test_have sandbox && test_have torch); then
 		test 4 = "$(grep -c "^ok - " out)"
 		agent dataset prompt silu_and_mul | sed -n "/^.\{3\}python$/,/^.\{3\}$/p" | sed "1d;\$d" >silu_and_mul.py
 		agent verify silu_and_mul.py --op silu_and_mul >out || { cat out; false; }
-		sed "s/cublasSscal_v2/cublasDscal_v2/" "$KGB_TEST_SOURCE_DIR/tests/honest/cublas__cublasSscal_v2/flat.py" >dscal.py
+		sed "s/cublasSscal_v2/cublasDscal_v2/; s/alpha, x_ptr/alpha: tl.float64, x_ptr/" "$KGB_TEST_SOURCE_DIR/tests/honest/cublas__cublasSscal_v2/flat.py" >dscal.py
 		agent verify dscal.py --op cublasDscal_v2 >out || { cat out; false; }
 	'
 else

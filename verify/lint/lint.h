@@ -16,7 +16,7 @@
 
 /** Part of the key of kept results: to be raised with every change of the lints. */
 #define KGB_LINT_VERSION 5
-#define KGB_LINT_PROBLEMS_MAX 12 /* of one operator that are listed */
+#define KGB_LINT_PROBLEMS_MAX 16 /* of one operator that are listed */
 
 struct kgb_lint_options {
 	const struct kgb_judge_options *judge; /* borrowed: device, data_dir */
