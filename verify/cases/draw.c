@@ -232,7 +232,7 @@ static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 /* {size: [low, high]} */
 static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	int64_t bounds[2];
+	int64_t bounds[2] = {0};
 
 	if (form_wholes(d, form, 2, bounds) < 0)
 		return -1;
@@ -246,7 +246,7 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
  * range is wide. */
 static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	int64_t bounds[2];
+	int64_t bounds[2] = {0};
 	struct kgb_rng rng;
 
 	if (form_wholes(d, form, 2, bounds) < 0)
@@ -360,7 +360,7 @@ static cJSON *new_list(const int64_t *items, int64_t n)
 /* {shape: [fewest dims, most dims, elements at most]} */
 static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	int64_t bounds[3], sizes[KGB_MAX_DIMS];
+	int64_t bounds[3] = {0}, sizes[KGB_MAX_DIMS];
 
 	if (form_wholes(d, form, 3, bounds) < 0)
 		return -1;
