@@ -197,9 +197,9 @@ static int note_drawn_cases(struct kgb_prompt_operator *op, const struct kgb_spe
 {
 	enum { SEEDS = 16 };
 
-	for (uint8_t i = 0; i < SEEDS; i++) {
+	for (int i = 0; i < SEEDS; i++) {
 		struct kgb_cases cases;
-		if (kgb_cases_expand(spec, &(struct kgb_seed){{i}}, &cases, err) < 0)
+		if (kgb_cases_expand(spec, &(struct kgb_seed){{(uint8_t)i}}, &cases, err) < 0)
 			return -1;
 		note_cases(op, &cases);
 		kgb_cases_release(&cases);
