@@ -175,44 +175,40 @@ static void settle(struct kgb_lint *lint, const struct kgb_interface *interface,
 	}
 }
 
-static int note_verdict(const struct kgb_spec *spec, const struct kgb_seed *seed,
-			const struct kgb_interface *interface, struct coverage *coverage,
+/* The cases of a verdict, each in the coverage of its interface; listed ones are the same in all.
+ */
+static int note_verdict(const struct kgb_spec *spec, uint8_t number, struct coverage *all,
 			struct kgb_err *err)
 {
+	const struct kgb_seed seed = {{number}};
 	struct kgb_cases cases;
 
-	if (kgb_cases_expand(spec, seed, &cases, err) < 0)
+	if (kgb_cases_expand(spec, &seed, &cases, err) < 0)
 		return -1;
-	coverage->is_drawn = seed != NULL;
 	for (size_t i = 0; i < cases.n; i++) {
 		const struct kgb_case *c = &cases.items[i];
-		if (c->interface == interface && (seed ? c->is_drawn : !is_corner(c)))
+		struct coverage *coverage = &all[c->interface - spec->interfaces];
+		coverage->is_drawn = c->is_drawn;
+		if (c->is_drawn || (number == 0 && !is_corner(c)))
 			note_case(coverage, c);
 	}
 	kgb_cases_release(&cases);
 	return 0;
 }
 
-static int lint_interface(struct kgb_lint *lint, const struct kgb_interface *interface,
-			  struct kgb_err *err)
-{
-	const struct kgb_spec *spec = &lint->judge.spec;
-	struct coverage coverage = {.arena = KGB_ARENA_INIT};
-	int rc = note_verdict(spec, NULL, interface, &coverage, err);
-
-	for (uint8_t i = 0; i < VERDICTS && rc == 0; i++)
-		rc = note_verdict(spec, &(struct kgb_seed){{i}}, interface, &coverage, err);
-	if (rc == 0)
-		settle(lint, interface, &coverage);
-	KGB_VEC_RELEASE(&coverage.properties);
-	kgb_arena_release(&coverage.arena);
-	return rc;
-}
-
 int kgb_lint_coverage(struct kgb_lint *lint, struct kgb_err *err)
 {
-	for (size_t i = 0; i < lint->judge.spec.n_interfaces; i++)
-		if (lint_interface(lint, &lint->judge.spec.interfaces[i], err) < 0)
-			return -1;
-	return 0;
+	const struct kgb_spec *spec = &lint->judge.spec;
+	KGB_AUTO(free) struct coverage *all = kgb_xcalloc(spec->n_interfaces, sizeof(*all));
+	int rc = 0;
+
+	for (uint8_t i = 0; i < VERDICTS && rc == 0; i++)
+		rc = note_verdict(spec, i, all, err);
+	for (size_t i = 0; i < spec->n_interfaces; i++) {
+		if (rc == 0)
+			settle(lint, &spec->interfaces[i], &all[i]);
+		KGB_VEC_RELEASE(&all[i].properties);
+		kgb_arena_release(&all[i].arena);
+	}
+	return rc;
 }
