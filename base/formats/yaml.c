@@ -388,6 +388,12 @@ int kgb_yaml_fail_key(const struct kgb_yaml *doc, const cJSON *node, struct kgb_
 	return fail_where(doc, pos ? pos->key : (struct kgb_yaml_mark){0}, text, err);
 }
 
+bool kgb_yaml_whole(const cJSON *node, int64_t *out)
+{
+	return cJSON_IsNumber(node) && node->valuestring &&
+	       kgb_parse_i64(node->valuestring, INT64_MIN, INT64_MAX, out, NULL) == 0;
+}
+
 void kgb_yaml_release(struct kgb_yaml *doc)
 {
 	cJSON_Delete(doc->root);

@@ -90,14 +90,6 @@ static int resolve_text(const struct kgb_case_expander *x, const char *text, con
 
 /* ---- values ---- */
 
-/* The text decides, not the double: 1 is an integer, 1.0 and 1e3 are floats, and int64 stays exact.
- */
-static bool is_whole(const cJSON *node, int64_t *out)
-{
-	return cJSON_IsNumber(node) && node->valuestring &&
-	       kgb_parse_i64(node->valuestring, INT64_MIN, INT64_MAX, out, NULL) == 0;
-}
-
 static int ints_value(const struct kgb_case_expander *x, const cJSON *list, struct kgb_value *out)
 {
 	const cJSON *item = NULL;
@@ -105,7 +97,7 @@ static int ints_value(const struct kgb_case_expander *x, const cJSON *list, stru
 		kgb_arena_array(x->arena, (size_t)cJSON_GetArraySize(list) + 1, sizeof(*ints));
 
 	cJSON_ArrayForEach(item, list) {
-		if (!is_whole(item, &ints[out->n_ints]))
+		if (!kgb_yaml_whole(item, &ints[out->n_ints]))
 			return fail_case(x, "a list may hold whole numbers only");
 		out->n_ints++;
 	}
@@ -116,7 +108,7 @@ static int ints_value(const struct kgb_case_expander *x, const cJSON *list, stru
 
 static int number_value(const struct kgb_case_expander *x, const cJSON *node, struct kgb_value *out)
 {
-	bool whole = is_whole(node, &out->integer);
+	bool whole = kgb_yaml_whole(node, &out->integer);
 
 	if (whole && x->param->as != KGB_AS_FLOAT) {
 		out->kind = KGB_VALUE_INT;
@@ -423,7 +415,7 @@ static int expand_shape(const struct kgb_case_expander *x, const cJSON *node, in
 				 KGB_MAX_DIMS);
 	*ndim = 0;
 	cJSON_ArrayForEach(item, list) {
-		if (!is_whole(item, &sizes[*ndim]) || sizes[*ndim] < 0)
+		if (!kgb_yaml_whole(item, &sizes[*ndim]) || sizes[*ndim] < 0)
 			return fail_case(x, "dim %d: expected a size, a whole number >= 0", *ndim);
 		++*ndim;
 	}

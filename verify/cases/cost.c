@@ -96,8 +96,7 @@ static int ask_variable(const struct asker *asker, const char *name, int64_t *ou
 {
 	const cJSON *node = cJSON_GetObjectItemCaseSensitive(asker->c->line->vars, name);
 
-	if (!cJSON_IsNumber(node) || !node->valuestring ||
-	    kgb_parse_i64(node->valuestring, INT64_MIN, INT64_MAX, out, NULL) < 0)
+	if (!kgb_yaml_whole(node, out))
 		return kgb_fail(err, KGB_ERR_INVALID, "variable '%s' is no whole number", name);
 	return 0;
 }

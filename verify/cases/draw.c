@@ -90,8 +90,7 @@ static bool read_whole(const cJSON *node, int64_t *out)
 		*out = cJSON_IsTrue(node);
 		return true;
 	}
-	return cJSON_IsNumber(node) && node->valuestring &&
-	       kgb_parse_i64(node->valuestring, INT64_MIN, INT64_MAX, out, NULL) == 0;
+	return kgb_yaml_whole(node, out);
 }
 
 static int ask_list(enum kgb_expr_ask ask, const cJSON *list, int64_t k, int64_t *out)
