@@ -75,7 +75,7 @@ static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
 }
 
 static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
-		     const struct kgb_drawn_line *from, uint32_t number, struct kgb_cases *cases)
+		     const struct kgb_case_vars *from, uint32_t number, struct kgb_cases *cases)
 {
 	const struct kgb_draw draw = {.spec = x->spec,
 				      .interface = x->interface,

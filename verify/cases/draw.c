@@ -19,7 +19,7 @@ enum {
 /* One line being drawn. */
 struct drawer {
 	const struct kgb_draw *draw;
-	const struct kgb_drawn_line *from;
+	const struct kgb_case_vars *from;
 	uint32_t number;
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
@@ -690,7 +690,7 @@ static int draw_variables(struct drawer *d)
 	return 0;
 }
 
-int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_drawn_line *from, uint32_t number,
+int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from, uint32_t number,
 		  struct kgb_case_vars *out)
 {
 	KGB_AUTO(json) cJSON *line = cJSON_CreateObject();

@@ -25,7 +25,7 @@ struct kgb_draw {
 
 /** Line `number` (from 0) of a template, whose id it gets with the number. Fails at the template's
  * place in its file. */
-KGB_MUST_CHECK int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_drawn_line *from,
+KGB_MUST_CHECK int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
 				 uint32_t number, struct kgb_case_vars *out);
 
 #endif

@@ -191,20 +191,15 @@ struct kgb_case_vars {
 			      from the document, or, of a drawn line, from the cases */
 	const cJSON *node; /* in the document, for messages */
 };
-/** A template from which the judge draws case lines: verify/cases/draw.h. */
-struct kgb_drawn_line {
-	const char *id;
-	struct kgb_strs dtypes; /* one of them a line; none: the spec's */
-	enum kgb_tier tier; /* BY_RULE: the template names none */
-	kgb_specials specials; /* value classes that may come */
-	const cJSON *node; /* variable -> form, in the order in which they are drawn */
-};
 struct kgb_case_set {
 	const char *name;
 	struct kgb_yaml doc; /* owned by the spec */
 	struct kgb_case_vars *cases;
 	size_t n_cases;
-	struct kgb_drawn_line *drawn;
+	/* Templates from which the judge draws case lines (verify/cases/draw.h): `dtypes` and
+	 * `specials` are what may come, `vars` has forms in the order in which they are drawn, the
+	 * mode among them. */
+	struct kgb_case_vars *drawn;
 	size_t n_drawn;
 	struct kgb_case_set *next; /* of the spec */
 };

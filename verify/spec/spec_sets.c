@@ -172,14 +172,10 @@ static int load_drawn(struct kgb_spec_loader *l, const struct kgb_yaml *doc, con
 	out->drawn = kgb_arena_array(&l->spec->arena, (size_t)cJSON_GetArraySize(list),
 				     sizeof(*out->drawn));
 	cJSON_ArrayForEach(node, list) {
-		struct kgb_case_vars line = {.specials = (1U << KGB_N_SPECIALS) - 1};
-		if (load_line(l, doc, "drawn", node, &line) < 0)
+		struct kgb_case_vars *template = &out->drawn[out->n_drawn++];
+		template->specials = (1U << KGB_N_SPECIALS) - 1;
+		if (load_line(l, doc, "drawn", node, template) < 0)
 			return -1;
-		out->drawn[out->n_drawn++] = (struct kgb_drawn_line){.id = line.id,
-								     .dtypes = line.dtypes,
-								     .tier = line.tier,
-								     .specials = line.specials,
-								     .node = node};
 	}
 	return 0;
 }
