@@ -126,7 +126,8 @@ static bool is_special_number(const cJSON *node, double *out)
 	static const struct {
 		const char *text;
 		double number;
-	} numbers[] = {{".inf", INFINITY}, {"-.inf", -INFINITY}, {".nan", NAN}};
+	} numbers[] = {
+		{".inf", (double)INFINITY}, {"-.inf", -(double)INFINITY}, {".nan", (double)NAN}};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(numbers); i++) {
 		if (cJSON_IsString(node) && kgb_str_eq(node->valuestring, numbers[i].text)) {
