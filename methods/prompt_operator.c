@@ -80,22 +80,17 @@ static void add_interface(const struct kgb_spec *spec, size_t i_interface, struc
 	kgb_buf_addc(out, '\n');
 }
 
-/** The case in the middle, which is neither empty nor special. */
+/** The largest standard case, which no boundary makes unlike the others. */
 static void add_checked(const struct kgb_interface *interface, const struct kgb_cases *cases,
 			struct kgb_buf *out)
 {
 	const struct kgb_case *shown = NULL;
-	size_t n = 0, k = 0;
 
-	for (size_t i = 0; i < cases->n; i++)
-		n += cases->items[i].interface == interface;
 	for (size_t i = 0; i < cases->n; i++) {
 		const struct kgb_case *c = &cases->items[i];
-		if (c->interface != interface)
-			continue;
-		if (c->mode == KGB_MODE_STANDARD && (!shown || k <= n / 2))
+		if (c->interface == interface && c->mode == KGB_MODE_STANDARD &&
+		    (!shown || kgb_case_elements(c) > kgb_case_elements(shown)))
 			shown = c;
-		k++;
 	}
 	if (!shown)
 		return;
