@@ -5,7 +5,8 @@
 
 The terminal knows what kgb-agent writes: text, \\n, \\r, CSI A, J, K and m. Like those of today it breaks lines again when its
 width changes. When TEXT appears on it, it takes the size that --resize names, and a second later prints the rows of the screen
-after a line "== COLUMNSxROWS". After the line "== end" come all rows of the session.
+after a line "== COLUMNSxROWS"; after the last of them it presses Ctrl-C twice. After the line "== end" come all rows of the
+session.
 """
 
 import fcntl
@@ -114,6 +115,8 @@ def main(args):
         if show_at and time.monotonic() >= show_at:
             terminal.show(f"{terminal.columns}x{terminal.rows}", terminal.rows)
             show_at = None
+            if not resizes:
+                os.write(fd, b"\x03\x03")
         if resizes and not show_at and any(resizes[0][0] in line for line in terminal.lines):
             terminal.columns, terminal.rows = resizes.pop(0)[1]
             set_size(fd, terminal.columns, terminal.rows)

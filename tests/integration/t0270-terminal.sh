@@ -5,7 +5,7 @@ test_description='what a run shows on a terminal'
 . "$(dirname "$0")/lib.sh"
 test_require sandbox torch
 
-printf '#!/bin/sh\nsleep 6\n' >sleeps && chmod +x sleeps
+printf '#!/bin/sh\nsleep 600\n' >sleeps && chmod +x sleeps
 
 # on_terminal ARGUMENT...: the arguments of terminal.py.
 on_terminal() {
@@ -13,7 +13,7 @@ on_terminal() {
 }
 # run_of_five RESIZE: a run of five operators in 80 columns and 24 rows, and the screen after RESIZE.
 run_of_five() {
-	on_terminal --resize "running      0:02=$1" 80x24 \
+	on_terminal --resize "sum      running      0:0=$1" 80x24 \
 		kgb-agent add,mm,silu,softmax,sum -m command --skip-verify --device-count 5 >out || true
 	sed '1d; /^== end/,$d' out >screen
 }
