@@ -198,7 +198,7 @@ def watch_own():
     impl = torch.library.Library.impl
 
     def own_impl(self, op_name, fn, *args, **kwargs):
-        name = self._resolve_op_name(op_name, "impl").partition(".")[0]
+        name = (op_name if isinstance(op_name, str) else op_name._schema.name).partition(".")[0]
         name = name if "::" in name else "%s::%s" % (self.ns, name)
         if name in known or fn is torch.library.fallthrough_kernel:
             return impl(self, op_name, fn, *args, **kwargs)
