@@ -620,12 +620,14 @@ static void compare_all(const struct context *x, struct kgb_compare *out)
 	out->ok = out->n_wrong == 0 && !out->rms_failed;
 }
 
-/* One rounding of each term to the result's dtype, or a chain of float32 additions: rounding errors
- * of a sequential sum of n positive terms come to about eps / 6 * sqrt(n) of the sum, so that 4 eps
- * (times ulps) covers thousands. */
+/* A chain of float32 additions: rounding errors of a sequential sum of n positive terms come to
+ * about eps / 6 * sqrt(n) of the sum, so that 4 eps (times ulps) covers thousands. Or, where that
+ * is more and the spec allows it, one rounding of each term to the result's dtype. */
 static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 {
-	return accumulate == KGB_ACCUMULATE_RESULT ? eps / 2 : 4 * fmin(eps, (double)FLT_EPSILON);
+	double chain = 4 * fmin(eps, (double)FLT_EPSILON);
+
+	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
 }
 
 static void compare_parts(const struct kgb_tensor_view *cand_view, const void *candidate,
