@@ -95,23 +95,39 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 	return 0;
 }
 
-/* DRAWN_SHARE of the interface's cases, from its templates by turns. */
+static size_t count_templates(const struct kgb_interface *interface)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < interface->n_sets; i++)
+		n += interface->sets[i]->n_drawn;
+	return n;
+}
+
+/* DRAWN_SHARE of the interface's cases, but each template in every mode, and two of each mode. */
+static size_t count_drawn(size_t n_listed, size_t n_templates)
+{
+	const size_t share = (n_listed * DRAWN_SHARE + 99 - DRAWN_SHARE) / (100 - DRAWN_SHARE);
+	const size_t decks = KGB_DRAW_MODES * (n_templates > 2 ? n_templates : 2);
+
+	return share > decks ? share : decks;
+}
+
+/* From the interface's templates by turns. */
 static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
 			  struct kgb_cases *cases)
 {
-	const size_t n = (n_listed * DRAWN_SHARE + 99 - DRAWN_SHARE) / (100 - DRAWN_SHARE);
-	const size_t end = cases->n + n;
+	const size_t n_templates = count_templates(x->interface);
+	const size_t n = count_drawn(n_listed, n_templates);
 
-	for (uint32_t number = 0; cases->n < end; number++) {
-		const size_t before = cases->n;
-		for (size_t s = 0; s < x->interface->n_sets && cases->n < end; s++) {
+	for (size_t drawn = 0; n_templates && drawn < n;) {
+		const uint32_t number = (uint32_t)(drawn / n_templates);
+		for (size_t s = 0; s < x->interface->n_sets; s++) {
 			x->set = x->interface->sets[s];
-			for (size_t i = 0; i < x->set->n_drawn && cases->n < end; i++)
+			for (size_t i = 0; i < x->set->n_drawn && drawn < n; i++, drawn++)
 				if (draw_case(x, seed, &x->set->drawn[i], number, cases) < 0)
 					return -1;
 		}
-		if (cases->n == before)
-			return 0; /* no templates */
 	}
 	return 0;
 }

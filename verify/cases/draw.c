@@ -47,20 +47,26 @@ static void open_stream(const struct drawer *d, uint32_t index, struct kgb_rng *
 	kgb_rng_init(rng, d->draw->seed, label.ptr, index);
 }
 
-/* The card that this line gets of a deck of n, which is shuffled anew when all were dealt. */
-static size_t deal(const struct drawer *d, size_t n)
+/* The card that this turn gets of a deck of n, which is shuffled anew when all were dealt. */
+static size_t deal_turn(const struct drawer *d, uint32_t turn, size_t n)
 {
 	unsigned char deck[DECK_MAX] = {0};
 	struct kgb_rng rng;
 
 	KGB_ASSERT(n >= 1 && n <= DECK_MAX);
-	open_stream(d, d->number / (uint32_t)n, &rng);
+	open_stream(d, turn / (uint32_t)n, &rng);
 	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)kgb_rng_int(&rng, 0, (int64_t)i);
 		deck[i] = deck[k];
 		deck[k] = (unsigned char)i;
 	}
-	return deck[d->number % n];
+	return deck[turn % n];
+}
+
+/* Each line is a turn. */
+static size_t deal(const struct drawer *d, size_t n)
+{
+	return deal_turn(d, d->number, n);
 }
 
 static void open_throw(const struct drawer *d, struct kgb_rng *rng)
@@ -606,23 +612,33 @@ static int draw_value(struct drawer *d, const cJSON *node, cJSON **out)
 
 /* ---- lines ---- */
 
-/* The template gives the mode, or else: */
-static const enum kgb_mode mode_deck[] = {KGB_MODE_STANDARD, KGB_MODE_SPECIAL, KGB_MODE_STANDARD,
-					  KGB_MODE_OUTLIER,  KGB_MODE_SPECIAL, KGB_MODE_STANDARD};
+/* A mode, and which of the allowed value classes a special case has: all of them (but the wide
+ * one), or one. */
+struct mode_card {
+	enum kgb_mode mode;
+	bool one_class;
+};
 
-static int draw_mode(struct drawer *d, enum kgb_mode *out)
+/* The template gives the mode, or else: */
+static const struct mode_card mode_deck[KGB_DRAW_MODES] = {{KGB_MODE_STANDARD, false},
+							   {KGB_MODE_SPECIAL, false},
+							   {KGB_MODE_STANDARD, false},
+							   {KGB_MODE_SPECIAL, true},
+							   {KGB_MODE_OUTLIER, false}};
+
+static int draw_mode(struct drawer *d, struct mode_card *out)
 {
 	const cJSON *node = kgb_json_get(d->from->node, "mode");
 	const cJSON *drawn = variable(d, "mode");
 
-	if (!node) {
-		kgb_buf_adds(&d->path, "mode");
-		*out = mode_deck[deal(d, KGB_ARRAY_LEN(mode_deck))];
-		kgb_buf_clear(&d->path);
+	kgb_buf_adds(&d->path, "mode");
+	*out = mode_deck[deal(d, KGB_ARRAY_LEN(mode_deck))];
+	kgb_buf_clear(&d->path);
+	if (!node)
 		return 0;
-	}
-	for (*out = 0; *out < KGB_N_JUDGED_MODES; ++*out)
-		if (cJSON_IsString(drawn) && kgb_str_eq(drawn->valuestring, kgb_mode_name(*out)))
+	for (out->mode = 0; out->mode < KGB_N_JUDGED_MODES; ++out->mode)
+		if (cJSON_IsString(drawn) &&
+		    kgb_str_eq(drawn->valuestring, kgb_mode_name(out->mode)))
 			return 0;
 	return fail_form(d, node, "mode: expected standard, outlier or special");
 }
@@ -637,11 +653,10 @@ static void draw_dtype(struct drawer *d, struct kgb_strs *out)
 	kgb_buf_clear(&d->path);
 }
 
-/* Either all allowed classes but the wide one at once, or one of them: as far as the type has them.
- */
-static kgb_specials draw_specials(struct drawer *d, const char *dtype_name)
+/* All allowed classes but the wide one, or one class that the type has. */
+static kgb_specials draw_specials(struct drawer *d, const char *dtype_name, bool one_class)
 {
-	kgb_specials deck[KGB_N_SPECIALS + 1];
+	kgb_specials deck[KGB_N_SPECIALS] = {0};
 	struct kgb_err ignored = KGB_ERR_INIT;
 	enum kgb_dtype dtype = KGB_DTYPE_FLOAT32;
 	size_t n = 0;
@@ -649,15 +664,14 @@ static kgb_specials draw_specials(struct drawer *d, const char *dtype_name)
 	/* The loader has checked the name. */
 	const bool is_float =
 		kgb_dtype_parse(dtype_name, &dtype, &ignored) == 0 && kgb_dtype_is_float(dtype);
-	if (d->from->specials & KGB_SPECIALS_LISTED)
-		deck[n++] = d->from->specials & KGB_SPECIALS_LISTED;
-	for (unsigned i = 0; i < KGB_N_SPECIALS; i++)
+	for (unsigned i = 0; one_class && i < KGB_N_SPECIALS; i++)
 		if (d->from->specials & 1U << i && is_float != (i == KGB_SPECIAL_WIDE))
 			deck[n++] = (kgb_specials)(1U << i);
 	if (n == 0)
-		return 0;
-	kgb_buf_adds(&d->path, is_float ? "specials" : "wide");
-	kgb_specials drawn = deck[deal(d, n)];
+		return d->from->specials & KGB_SPECIALS_LISTED;
+	kgb_buf_adds(&d->path, "specials");
+	/* One line of each deck of modes asks. */
+	kgb_specials drawn = deck[deal_turn(d, d->number / KGB_DRAW_MODES, n)];
 	kgb_buf_clear(&d->path);
 	return drawn;
 }
@@ -699,16 +713,18 @@ int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
 			   .number = number,
 			   .line = line,
 			   .path = KGB_BUF_INIT(0)};
+	struct mode_card mode = {0};
 
 	*out = (struct kgb_case_vars){
 		.id = kgb_arena_printf(draw->arena, "%s.%u", from->id, number),
 		.tier = from->tier,
 		.node = from->node,
 	};
-	int rc = draw_variables(&d) < 0 || draw_mode(&d, &out->mode) < 0 ? -1 : 0;
+	int rc = draw_variables(&d) < 0 || draw_mode(&d, &mode) < 0 ? -1 : 0;
 	if (rc == 0) {
 		draw_dtype(&d, &out->dtypes);
-		out->specials = draw_specials(&d, out->dtypes.items[0]);
+		out->mode = mode.mode;
+		out->specials = draw_specials(&d, out->dtypes.items[0], mode.one_class);
 		out->vars = kgb_json_copy(draw->arena, line);
 	}
 	kgb_buf_release(&d.path);

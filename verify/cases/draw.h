@@ -13,6 +13,9 @@
 #include "verify/spec/spec.h"
 #include "verify/tensor/rng.h"
 
+/** So many lines of a template in a row have every mode and share of classes once. */
+enum { KGB_DRAW_MODES = 5 };
+
 /** Who draws: the label of the random stream, and the types to choose from. */
 struct kgb_draw {
 	const struct kgb_spec *spec;
