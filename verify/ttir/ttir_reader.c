@@ -203,7 +203,7 @@ static void read_scalar(struct kgb_ttir_reader *r, struct kgb_ttir_type *out)
 
 	out->element = (uint8_t)kgb_ttir_element_find(word.s, word.n);
 	if (out->element == KGB_TTIR_NONE)
-		kgb_ttir_fail(r, KGB_ERR_INVALID, "unknown type '%.*s'",
+		kgb_ttir_fail(r, KGB_ERR_NOT_FOUND, "unknown type '%.*s'",
 			      (int)(word.n < 40 ? word.n : 40), word.s);
 }
 
@@ -216,7 +216,7 @@ static void read_pointer(struct kgb_ttir_reader *r, struct kgb_ttir_type *out)
 	if (depth > 2)
 		kgb_ttir_fail(r, KGB_ERR_INVALID, "a pointer to pointers to pointers");
 	if (kgb_ttir_at(r, "tensor<") || kgb_ttir_at(r, "!"))
-		kgb_ttir_fail(r, KGB_ERR_INVALID, "a pointer to a block is not supported");
+		kgb_ttir_fail(r, KGB_ERR_NOT_FOUND, "a pointer to a block is not supported");
 	read_scalar(r, out);
 	out->pointee = out->element;
 	out->element = KGB_TTIR_POINTER;

@@ -523,7 +523,7 @@ static const struct {
 	 "a constant that cannot be read"},
 	{"%c = arith.constant dense<0> : tensor<3xi32>", KGB_ERR_INVALID, "powers of two"},
 	{"%c = arith.constant dense<0> : tensor<2097152xi32>", KGB_ERR_INVALID, "powers of two"},
-	{"%c = arith.constant 1 : i7", KGB_ERR_INVALID, "unknown type 'i7'"},
+	{"%c = arith.constant 1 : i7", KGB_ERR_NOT_FOUND, "unknown type 'i7'"},
 	{"%c = arith.constant 1 : i32\ntt.store %a, %a : !tt.ptr<i32>", KGB_ERR_INVALID,
 	 "values of the pointers' type"},
 	{"%r = tt.make_range {end = 8 : i32, start = 1 : i32} : tensor<8xi32>", KGB_ERR_INVALID,
