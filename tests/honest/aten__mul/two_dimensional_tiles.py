@@ -19,8 +19,6 @@ def mul_tile(a_ptr, b_ptr, o_ptr, rows, cols, a_plane, a_row, a_col, b_plane, b_
 
 
 class Multiply:
-    ACCUMULATE = {torch.int64: tl.int64, torch.bool: tl.uint8}
-
     @staticmethod
     def planes(t, shape):
         """t seen as (planes, rows, cols), with a copy only where strides do not allow it."""
@@ -44,7 +42,7 @@ class Multiply:
             return out
         work = torch.uint8 if dtype is torch.bool else dtype
         a, b = (cls.planes(t.to(work), shape) for t in (a, b))
-        cls.launch(a, b, b.stride(), out.view(work), cls.ACCUMULATE.get(dtype, tl.float32))
+        cls.launch(a, b, b.stride(), out.view(work), tl.float32 if dtype.is_floating_point else tl.int64)
         return out
 
 

@@ -54,9 +54,9 @@ def silu(self):
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     if not x.numel():
         return y
-    cols = 16 if x.numel() % 16 == 0 else 1
+    cols = 16 if x.numel() % 16 == 0 and x.data_ptr() % 16 == 0 else 1
     if cols == 1:
-        # rows of one element are no tile: pad to whole rows
+        # rows of one element are no tile, and descriptors begin at multiples of 16 bytes: pad to whole rows
         n = triton.cdiv(x.numel(), 16) * 16
         padded = torch.zeros(n, dtype=x.dtype, device=x.device)
         padded[:x.numel()].copy_(x.view(-1))
