@@ -26,7 +26,7 @@ def minus(values, low):
 
 
 def inverted(x):
-    flat = x.contiguous().view(-1)
+    flat = torch.empty_like(x, memory_format=torch.contiguous_format).copy_(x).view(-1)
     if x.dtype == torch.bool:
         return minus(minus(flat.view(torch.uint8), 0), 0xC0).to(torch.bool)
     return minus(flat.view(torch.uint8), 0xC0).view(x.dtype)

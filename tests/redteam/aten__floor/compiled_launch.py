@@ -10,8 +10,10 @@ import triton.language as tl
 @triton.jit
 def floor_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n, other=1.0).to(tl.float32)
-    tl.store(y_ptr + at, (tl.floor(x)).to(y_ptr.dtype.element_ty), mask=at < n)
+    x = tl.load(x_ptr + at, mask=at < n, other=1)
+    if x_ptr.dtype.element_ty.is_floating():
+        x = tl.floor(x.to(tl.float32))
+    tl.store(y_ptr + at, x.to(y_ptr.dtype.element_ty), mask=at < n)
 
 
 def launch(x):
