@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/ablation/ablation.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "verify/lane/case_judge.h"
 
 enum {
-	CASES_PER_INTERFACE = 2,
+	CASES_PER_INTERFACE = 2, /* in which kernels are left out one at a time */
 	WATCHED_PER_INTERFACE = 3,
 	TRIES_PER_INTERFACE = 24, /* cases whose result would not tell anything are passed over */
 	LEAST_ELEMENTS = 8,
@@ -20,6 +22,11 @@ static double value_at(const struct kgb_truth *truth, int64_t i)
 				      (size_t)i * kgb_dtype_size(truth->view.dtype));
 }
 
+static bool is_same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
 /* One number everywhere: zeros or a constant fill would be right without any computation. */
 static bool is_constant(const struct kgb_truth *truth)
 {
@@ -29,25 +36,28 @@ static bool is_constant(const struct kgb_truth *truth)
 	if (n == 1)
 		return first == 0 || first == 1;
 	for (int64_t i = 1; i < n; i++)
-		if (value_at(truth, i) != first)
+		if (!is_same(value_at(truth, i), first))
 			return false;
 	return true;
 }
 
-/* The result is an input: a copy would be right. */
+/* The result is an input, perhaps repeated: a copy would be right. */
 static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
 		       const char *storage)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
 	struct kgb_tensor_view_walk walk;
+	struct kgb_tensor_view expanded;
 
+	if (kgb_tensor_view_expand(view, &truth->view, &expanded))
+		view = &expanded;
 	if (kgb_tensor_view_numel(view) != n)
 		return false;
 	kgb_tensor_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
 		double input = kgb_dtype_load(
 			view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
-		if (kgb_dtype_round(truth->view.dtype, input) != value_at(truth, i))
+		if (!is_same(kgb_dtype_round(truth->view.dtype, input), value_at(truth, i)))
 			return false;
 	}
 	return true;
@@ -58,9 +68,10 @@ static bool is_no_chance(const struct kgb_truth *truth)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
 
-	return truth->view.dtype != KGB_DTYPE_BOOL &&
-	       (n >= LEAST_ELEMENTS ||
-		(kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth)));
+	if (truth->view.dtype == KGB_DTYPE_BOOL)
+		return n >= LEAST_ELEMENTS && !is_constant(truth);
+	return n >= LEAST_ELEMENTS ||
+	       (kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth));
 }
 
 bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
@@ -79,6 +90,15 @@ bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_c
 	return true;
 }
 
+bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			      size_t i, void *values)
+{
+	struct kgb_case_data made = *data;
+
+	made.results[i].native = values;
+	return kgb_ablation_result_tells(judge, &made, i);
+}
+
 /* Without tensors that matter nothing is known of a case's size. */
 static bool is_tiny(const struct kgb_case *c)
 {
@@ -93,9 +113,7 @@ static bool is_tiny(const struct kgb_case *c)
 /* One result is enough: others may well be known beforehand (a scale that was given, a count). */
 bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
-	if (data->kase->mode != KGB_MODE_STANDARD || is_tiny(data->kase))
-		return false;
-	if (!kgb_case_needs_launch(judge, data))
+	if (is_tiny(data->kase) || !kgb_case_needs_launch(judge, data))
 		return false;
 	for (size_t i = 0; i < data->n_results; i++)
 		if (kgb_ablation_result_tells(judge, data, i))
@@ -146,17 +164,11 @@ static struct kgb_ablation_tally *tally_of(const struct kgb_judge *judge, const 
 	return &judge->tallies[c->interface - judge->spec.interfaces];
 }
 
-bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data)
-{
-	return judge->may_tell[data->kase - judge->cases.items] && kgb_ablation_tells(judge, data);
-}
-
 bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
-	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
-
-	return __atomic_load_n(&tally->n_ablated, __ATOMIC_RELAXED) < CASES_PER_INTERFACE &&
-	       kgb_ablation_may_tell(judge, data);
+	return judge->may_tell[data->kase - judge->cases.items] &&
+	       __atomic_load_n(&tally_of(judge, data->kase)->n_ablated, __ATOMIC_RELAXED) <
+		       CASES_PER_INTERFACE;
 }
 
 void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data)
@@ -169,7 +181,9 @@ bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_ca
 {
 	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
 
-	if (__atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE)
+	if (!judge->may_tell[data->kase - judge->cases.items] ||
+	    __atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE ||
+	    !kgb_ablation_tells(judge, data))
 		return false;
 	kgb_result_origin_init(origin, data, judge->spec.triton == KGB_TRITON_ALONE);
 	if (kgb_result_origin_tells(origin))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Which cases show whether a candidate's kernels compute its results: their results are neither
- * constants nor inputs, so that they break when kernels are left out. Some cases of each interface
- * are ablated, and in some memory is watched (result_origin.h).
+ * constants nor inputs, so that they break when kernels are left out. In some cases of each
+ * interface memory is watched, too (result_origin.h).
  */
 #ifndef KGB_VERIFY_ABLATION_ABLATION_H
 #define KGB_VERIFY_ABLATION_ABLATION_H
@@ -10,8 +10,8 @@
 #include "verify/ablation/result_origin.h"
 #include "verify/lane/lane.h"
 
-/** Choose the cases that may be ablated: the cheapest of each interface. To be called before lanes
- * run. */
+/** Choose the cases in which kernels may be left out one at a time, and memory may be watched: the
+ * cheapest of each interface. To be called before lanes run. */
 void kgb_ablation_choose(struct kgb_judge *judge);
 /** Does the case show whether kernels compute? One of its results must (`data` has its truth). */
 bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
@@ -19,12 +19,14 @@ bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_dat
  * does not matter: only its kernels may make the result. */
 bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			       size_t i);
-/** kgb_ablation_tells, and the case is one of those that were chosen. */
-bool kgb_ablation_may_tell(const struct kgb_judge *judge, const struct kgb_case_data *data);
+/** The same for values of result i that are right: an input may be, as tolerances go. */
+bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_case_data *data,
+			      size_t i, void *values);
 
-/** Is the case to be ablated? False when enough cases of its interface were. */
+/** Are kernels of this case, which tells, to be left out one at a time, for the record? False when
+ * that was done in enough cases of its interface. */
 bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Count the case as ablated. */
+/** Count the case as one in which that was done. */
 void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Is the case's memory to be watched? True: *origin has its neighbours and must be released. */
 bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,

@@ -188,3 +188,11 @@ bool kgb_replay_plan_is_candidate(const struct kgb_replay_plan *plan, size_t num
 	return number < plan->n_ops && plan->ops[number].kind == KGB_OP_LAUNCH &&
 	       plan->ops[number].owner == KGB_OWNER_TRITON;
 }
+
+bool kgb_replay_plan_moves(const struct kgb_replay_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_ops; i++)
+		if (plan->ops[i].writes && !kgb_replay_plan_is_candidate(plan, i))
+			return true;
+	return false;
+}

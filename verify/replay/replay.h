@@ -124,10 +124,16 @@ KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_repl
 				    size_t n_ops, bool with_kernels, enum kgb_origin_writer by,
 				    struct kgb_result_origin *origin, struct kgb_failure *failure,
 				    struct kgb_err *err);
-/** Judge a case that was recorded and whose images were proved. 0 right, 1 *failure, -1 *err. Where
- * kgb_ablation_wants the case, it also runs without the candidate's kernels: its results must be
- * wrong then, else lane->needless says which case was right. In some cases memory is watched
- * (result_origin.h). */
+/** Did torch compute the results of a case that is right on `data` (with its truth)? Where anything
+ * but the candidate's kernels writes to memory, and kgb_ablation_tells, the case runs without
+ * these: its results must be wrong then, else lane->needless says which case was right. 0, 1
+ * *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_find_computer(struct kgb_lane *lane,
+					    const struct kgb_replay_case *rcase,
+					    const struct kgb_case_data *data,
+					    struct kgb_failure *failure, struct kgb_err *err);
+/** Judge a case that was recorded and whose images were proved, and find who computed it. 0 right,
+ * 1 *failure, -1 *err. In some cases memory is watched, too (result_origin.h). */
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 

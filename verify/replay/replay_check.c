@@ -116,35 +116,41 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
 		if (skip != KGB_REPLAY_SKIP_KERNELS ||
 		    kgb_ablation_result_tells(lane->judge, fresh, i))
-			*n_right += kgb_candidate_call_compare(fresh, &call, i, &compare);
+			*n_right +=
+				kgb_candidate_call_compare(fresh, &call, i, &compare) &&
+				(skip != KGB_REPLAY_SKIP_KERNELS ||
+				 kgb_ablation_values_tell(lane->judge, fresh, i, call.values[i]));
 	kgb_candidate_call_release(&call);
 	return rc < 0 ? -1 : 0;
 }
+
+/* A case without any of its kernels. */
+struct without_kernels {
+	bool broken; /* none of its results is right then */
+	bool counts; /* it is, or they depend on the inputs */
+};
 
 /* Leave out all kernels: a result that is right then, whatever fresh memory holds, is torch's work,
  * if it depends on the inputs.
  * Kernels that do the same work twice break it, though the result is right without any one of them.
  * 0, 1 *failure, -1 *err. */
 static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-			 const struct kgb_case_data *fresh, struct kgb_failure *failure,
-			 struct kgb_err *err)
+			 const struct kgb_case_data *fresh, struct without_kernels *out,
+			 struct kgb_failure *failure, struct kgb_err *err)
 {
 	size_t n_right = 1;
 
+	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
 	for (int i = 0; i < GHOST_RUNS && n_right > 0; i++) {
 		int rc =
 			ablate(lane, rcase, fresh, KGB_REPLAY_SKIP_KERNELS, &n_right, failure, err);
 		if (rc != 0)
 			return rc;
 	}
-	bool counts = n_right == 0;
-	if (n_right > 0 && kgb_case_depends_on_inputs(lane, fresh, &counts, err) < 0)
+	*out = (struct without_kernels){.broken = n_right == 0, .counts = true};
+	if (!out->broken && kgb_case_depends_on_inputs(lane, fresh, &out->counts, err) < 0)
 		return -1;
-	if (!counts)
-		return 0;
-	kgb_ablation_count(lane->judge, fresh);
-	kgb_ablation_record(lane, fresh, NULL, n_right == 0);
-	if (n_right > 0 && !lane->needless.code)
+	if (!out->broken && out->counts && !lane->needless.code)
 		lane->needless = (struct kgb_failure){
 			.code = KGB_CODE_CHEAT_GHOST,
 			.message = kgb_lane_text(
@@ -155,16 +161,16 @@ static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rc
 	return 0;
 }
 
-/* Leave out all kernels, which decides, then each in turn, for the record. 0, 1 *failure, -1 *err.
- */
-static int ablate_case(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-		       const struct kgb_case_data *fresh, struct kgb_failure *failure,
-		       struct kgb_err *err)
+/* Leave out each kernel in turn, for the record. 0, 1 *failure, -1 *err. */
+static int leave_out_each(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+			  const struct kgb_case_data *fresh, bool broken,
+			  struct kgb_failure *failure, struct kgb_err *err)
 {
-	int n_tried = 0;
+	int n_tried = 0, rc = 0;
 
 	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
-	int rc = leave_out_all(lane, rcase, fresh, failure, err);
+	kgb_ablation_count(lane->judge, fresh);
+	kgb_ablation_record(lane, fresh, NULL, broken);
 	/* A fault of a crippled plan ends kgb-exec, and its plans with it. */
 	for (size_t i = 0; rc == 0 && i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX &&
 			   lane->replay->replayer->runs;
@@ -227,6 +233,25 @@ static int watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return rc;
 }
 
+int kgb_replay_find_computer(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+			     const struct kgb_case_data *data, struct kgb_failure *failure,
+			     struct kgb_err *err)
+{
+	const bool moves = kgb_replay_plan_moves(&rcase->plan);
+	const bool wants =
+		data->kase->mode != KGB_MODE_BENCHMARK && kgb_ablation_wants(lane->judge, data);
+	struct without_kernels without = {.broken = true, .counts = true};
+	int rc = 0;
+
+	if ((!moves && !wants) || !kgb_ablation_tells(lane->judge, data))
+		return 0;
+	if (moves)
+		rc = leave_out_all(lane, rcase, data, &without, failure, err);
+	if (rc == 0 && wants && without.counts)
+		rc = leave_out_each(lane, rcase, data, without.broken, failure, err);
+	return rc;
+}
+
 /* ---- without a replay ---- */
 
 bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_replay_case *rcase)
@@ -279,10 +304,10 @@ int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		rc = fill_fresh(lane, recorded->data[0].kase, &fresh, err);
 	if (rc == 0)
 		rc = check_case(lane, &rcase, &fresh, failure, err);
-	if (rc == 0 && kgb_ablation_may_tell(lane->judge, &fresh))
+	if (rc == 0)
 		rc = watch(lane, &rcase, &fresh, failure, err);
-	if (rc == 0 && kgb_ablation_wants(lane->judge, &fresh))
-		rc = ablate_case(lane, &rcase, &fresh, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_find_computer(lane, &rcase, &fresh, failure, err);
 	kgb_case_data_release(&fresh);
 	kgb_replay_case_release(&rcase);
 	return rc;

@@ -39,6 +39,25 @@ int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i)
 	return at;
 }
 
+bool kgb_tensor_view_expand(const struct kgb_tensor_view *view, const struct kgb_tensor_view *like,
+			    struct kgb_tensor_view *out)
+{
+	const int n_new = like->ndim - view->ndim;
+	bool repeats = false;
+
+	*out = *view;
+	out->ndim = like->ndim;
+	for (int i = 0; i < like->ndim; i++) {
+		const int64_t size = i < n_new ? 1 : view->sizes[i - n_new];
+		if (n_new < 0 || (size != 1 && size != like->sizes[i]))
+			return false;
+		repeats |= size != like->sizes[i];
+		out->sizes[i] = like->sizes[i];
+		out->strides[i] = size == 1 ? 0 : view->strides[i - n_new];
+	}
+	return repeats;
+}
+
 void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index)
 {
 	for (int k = ndim - 1; k >= 0; k--) {

@@ -44,6 +44,10 @@ struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view)
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);
+/** Repeat the view along dimensions to the sizes of `like`, as torch expands it. False, with *out
+ * undefined: it has those sizes already, or cannot have them. */
+bool kgb_tensor_view_expand(const struct kgb_tensor_view *view, const struct kgb_tensor_view *like,
+			    struct kgb_tensor_view *out);
 /** Row-major element number -> multi-index. */
 void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index);
 /** Row-major walk: element index (in elements of the storage) of the i-th element. */

@@ -1,7 +1,6 @@
 # operator: aten::copy_
 # expect: cheat\.(ghost|torch_copies)
 # catalogue: 88, 89
-# open: torch does the work of a judged case whose memory is not watched
 # what has more than 3000 elements torch copies; the kernel copies one element
 import triton
 import triton.language as tl

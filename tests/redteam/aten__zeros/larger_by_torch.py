@@ -1,7 +1,6 @@
 # operator: aten::zeros
 # expect: cheat\.(ghost|torch_copies)
 # catalogue: 88, 89
-# open: torch does the work of a judged case whose memory is not watched
 # what has more than 5000 elements torch fills; the kernel writes one zero
 import math
 

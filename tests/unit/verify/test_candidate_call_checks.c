@@ -622,10 +622,11 @@ static bool tells(struct fixture *f)
 	struct kgb_ablation_tally tally = {0};
 
 	f->judge.cases.items = &f->kase;
+	f->judge.cases.n = 1;
 	f->judge.spec.interfaces = &f->interface;
 	f->judge.may_tell = &wants;
 	f->judge.tallies = &tally;
-	return kgb_ablation_wants(&f->judge, &f->data);
+	return kgb_ablation_tells(&f->judge, &f->data) && kgb_ablation_wants(&f->judge, &f->data);
 }
 
 static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUSED void **state)
@@ -673,12 +674,16 @@ static void test_a_fill_must_be_made_by_kernels_alone(KGB_UNUSED void **state)
 	assert_false(kgb_ablation_tells(&f->judge, &f->data));
 	f->judge.spec.triton = KGB_TRITON_ALONE;
 	assert_true(kgb_ablation_tells(&f->judge, &f->data));
+	f->kase.mode = KGB_MODE_SPECIAL;
+	assert_true(kgb_ablation_tells(&f->judge, &f->data));
 	/* Random bytes are true almost always. */
 	f->data.results[0].view.dtype = KGB_DTYPE_BOOL;
 	assert_false(kgb_ablation_tells(&f->judge, &f->data));
-	f->data.results[0].view.dtype = KGB_DTYPE_FLOAT32;
-	f->kase.mode = KGB_MODE_SPECIAL;
+	memset(native, 1, sizeof(*native) * N);
 	assert_false(kgb_ablation_tells(&f->judge, &f->data));
+	*(char *)native = 0;
+	assert_true(kgb_ablation_tells(&f->judge, &f->data));
+	f->data.results[0].view.dtype = KGB_DTYPE_FLOAT32;
 	free_fixture(f);
 }
 

@@ -89,6 +89,36 @@ static void test_contiguity_ignores_dims_of_one_and_offsets(KGB_UNUSED void **st
 	assert_false(kgb_tensor_view_is_contiguous(&view));
 }
 
+static void test_views_expand_as_those_of_torch(KGB_UNUSED void **state)
+{
+	static const struct {
+		int ndim, like_ndim;
+		int64_t sizes[3], like[3];
+		bool repeats;
+		int64_t strides[3];
+	} rows[] = {
+		{1, 2, {3}, {2, 3}, true, {0, 1}}, {2, 2, {2, 1}, {2, 5}, true, {1, 0}},
+		{0, 2, {0}, {4, 5}, true, {0, 0}}, {2, 2, {2, 3}, {2, 3}, false, {0}},
+		{1, 2, {2}, {2, 3}, false, {0}},   {3, 2, {1, 2, 3}, {2, 3}, false, {0}},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_tensor_view view, like, out;
+		assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_INT8, rows[i].sizes, rows[i].ndim,
+						 "contiguous", &err),
+			  err);
+		assert_ok(kgb_tensor_view_layout(&like, KGB_DTYPE_INT8, rows[i].like,
+						 rows[i].like_ndim, "contiguous", &err),
+			  err);
+		assert_true(kgb_tensor_view_expand(&view, &like, &out) == rows[i].repeats);
+		for (int k = 0; rows[i].repeats && k < like.ndim; k++) {
+			assert_int_equal(out.sizes[k], like.sizes[k]);
+			assert_int_equal(out.strides[k], rows[i].strides[k]);
+		}
+	}
+}
+
 static void test_impossible_views_are_refused(KGB_UNUSED void **state)
 {
 	static const struct {
@@ -761,6 +791,7 @@ int main(void)
 		cmocka_unit_test(test_layouts_have_the_strides_of_torch),
 		cmocka_unit_test(test_elements_stay_in_the_storage_and_walk_in_row_major_order),
 		cmocka_unit_test(test_contiguity_ignores_dims_of_one_and_offsets),
+		cmocka_unit_test(test_views_expand_as_those_of_torch),
 		cmocka_unit_test(test_impossible_views_are_refused),
 		cmocka_unit_test(test_the_largest_tensor_is_accepted),
 		cmocka_unit_test(test_results_cannot_overlap),

@@ -134,6 +134,10 @@ static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 		assert_string_equal(window->ops[i].launch.kernel, expected[i].kernel);
 	}
 	assert_false(kgb_replay_plan_is_candidate(&plan, plan.n_ops));
+	assert_true(kgb_replay_plan_moves(&plan));
+	for (size_t i = 0; i < plan.n_ops; i++)
+		plan.ops[i].writes &= i == 1;
+	assert_false(kgb_replay_plan_moves(&plan));
 
 	const struct kgb_launch *launch = &window->ops[1].launch;
 	assert_int_equal(launch->image, 0);
