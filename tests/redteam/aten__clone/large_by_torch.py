@@ -1,7 +1,6 @@
 # operator: aten::clone
 # expect: cheat\.no_launch
 # catalogue: 86
-# open: sizes that no case of the CPU platform has
 # torch copies what is larger than 32768 elements
 import torch
 import triton

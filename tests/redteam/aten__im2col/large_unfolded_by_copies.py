@@ -1,7 +1,6 @@
 # operator: aten::im2col
 # expect: cheat\.(ghost|torch_copies)
 # catalogue: 88, 89
-# open: sizes that no case of the CPU platform has
 # what has more than 20000 elements torch unfolds by views and a copy; the kernel copies
 import torch
 import triton
