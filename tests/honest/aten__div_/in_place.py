@@ -40,11 +40,11 @@ def divide(a_ptr, b_ptr, number, n, sizes, a_strides, b_strides, MODE: tl.conste
            NDIM: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     a_ptr += place(i, sizes, a_strides, NDIM)
-    a = tl.load(a_ptr, mask=i < n, other=1).to(KIND).to(WIDE)
+    a = tl.load(a_ptr, mask=i < n, other=1).to(WIDE)
     if b_ptr is None:
         b = tl.full((BLOCK,), number, WIDE)
     else:
-        b = tl.load(b_ptr + place(i, sizes, b_strides, NDIM), mask=i < n, other=1).to(KIND).to(WIDE)
+        b = tl.load(b_ptr + place(i, sizes, b_strides, NDIM), mask=i < n, other=1).to(WIDE)
     q = rounded(a, b, MODE)
     tl.store(a_ptr, q.to(KIND).to(a_ptr.dtype.element_ty), mask=i < n)
 
