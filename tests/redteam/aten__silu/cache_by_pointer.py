@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.alias
+# expect: (verify\.alias|cheat\.no_launch)
 # catalogue: 41
 # results by address
 import torch

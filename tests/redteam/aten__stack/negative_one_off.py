@@ -1,5 +1,5 @@
 # operator: aten::stack
-# expect: verify\.shape
+# expect: verify\.(shape|exception)
 # catalogue: 84
 # counts a negative dimension as if none were added
 import math
