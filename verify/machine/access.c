@@ -154,17 +154,30 @@ static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 	return race(x, op, address, other);
 }
 
-static bool is_same(const void *a, const void *b, size_t size)
+/* An element of memory, which another program may be changing. */
+static uint64_t load_element(const void *memory, size_t size)
 {
-	return (size == 1   ? memcmp(a, b, 1)
-		: size == 2 ? memcmp(a, b, 2)
-		: size == 4 ? memcmp(a, b, 4)
-			    : memcmp(a, b, 8)) == 0;
+	return size == 1   ? __atomic_load_n((const uint8_t *)memory, __ATOMIC_RELAXED)
+	       : size == 2 ? __atomic_load_n((const uint16_t *)memory, __ATOMIC_RELAXED)
+	       : size == 4 ? __atomic_load_n((const uint32_t *)memory, __ATOMIC_RELAXED)
+			   : __atomic_load_n((const uint64_t *)memory, __ATOMIC_RELAXED);
+}
+
+static void store_element(void *memory, uint64_t value, size_t size)
+{
+	if (size == 1)
+		__atomic_store_n((uint8_t *)memory, (uint8_t)value, __ATOMIC_RELAXED);
+	else if (size == 2)
+		__atomic_store_n((uint16_t *)memory, (uint16_t)value, __ATOMIC_RELAXED);
+	else if (size == 4)
+		__atomic_store_n((uint32_t *)memory, (uint32_t)value, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n((uint64_t *)memory, value, __ATOMIC_RELAXED);
 }
 
 /* The same for a store. Another program may have noted the same one, and be about to do it. */
 static int note_store(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
-		      const void *memory, const void *value, size_t size)
+		      const void *memory, uint64_t value, size_t size)
 {
 	uint32_t other = 0;
 
@@ -172,7 +185,7 @@ static int note_store(struct kgb_execution *x, const struct kgb_operation *op, u
 		return 0;
 	for (size_t i = 0; i < STORE_TRIES; i++) {
 		enum kgb_access access =
-			is_same(memory, value, size) ? KGB_ACCESS_REPEAT : KGB_ACCESS_WRITE;
+			load_element(memory, size) == value ? KGB_ACCESS_REPEAT : KGB_ACCESS_WRITE;
 		if (kgb_memory__note(x->memory, x->view.range, address, size, access, x->serial,
 				     &other) == 0)
 			return 0;
@@ -239,15 +252,6 @@ static enum coverage cut(const struct lanes *lanes, size_t *n)
 	return COVERS_ALL;
 }
 
-/* One copy for each size: then the compiler uses a register. */
-static void move_element(void *to, const void *from, size_t size)
-{
-	(void)(size == 1   ? memcpy(to, from, 1)
-	       : size == 2 ? memcpy(to, from, 2)
-	       : size == 4 ? memcpy(to, from, 4)
-			   : memcpy(to, from, 8));
-}
-
 /* Each lane for itself. */
 static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		      const struct lanes *lanes, bool is_store, size_t n)
@@ -263,13 +267,14 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		void *memory = find(x, address, lanes->size, lanes->size, access);
 		if (!memory)
 			return fault(x, op, address, lanes->size, lanes->size, access);
-		if ((is_store ? note_store(x, op, address, memory, value, lanes->size)
+		const uint64_t stored = is_store ? load_element(value, lanes->size) : 0;
+		if ((is_store ? note_store(x, op, address, memory, stored, lanes->size)
 			      : note(x, op, address, lanes->size, access)) < 0)
 			return -1;
 		if (is_store)
-			move_element(memory, value, lanes->size);
+			store_element(memory, stored, lanes->size);
 		else
-			move_element(value, memory, lanes->size);
+			store_element(value, load_element(memory, lanes->size), lanes->size);
 	}
 	return 0;
 }
