@@ -312,12 +312,13 @@ static void compare_integers(const struct context *x, const struct kgb_tensor_vi
 	}
 }
 
-/* One rounding of each term to the result's dtype, or a chain of float32 additions: rounding errors
- * of a sequential sum of n positive terms come to about eps / 6 * sqrt(n) of the sum, so that 4 eps
- * (times ulps) covers thousands. */
+/* A chain of float32 additions, or one rounding of each term where that is more: docs/tolerance.md.
+ */
 static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 {
-	return accumulate == KGB_ACCUMULATE_RESULT ? eps / 2 : 4 * fmin(eps, (double)FLT_EPSILON);
+	double chain = 4 * fmin(eps, (double)FLT_EPSILON);
+
+	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
 }
 
 void oracle_compare(const struct kgb_tensor_view *cand_view, const void *candidate,
