@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cppcheck over the sources that BUILD compiles, without the tests (cppcheck does not treat asserts as their end).
+# cppcheck over the sources that BUILD compiles, without the tests (cppcheck does not treat asserts as their end): those that
+# lint_choose prints.
 #
 #     cppcheck.sh BUILD [ROOT]
 config=$(cd "$(dirname "$0")" && pwd -P)/cppcheck.cfg
@@ -9,8 +10,13 @@ shift
 . "$(dirname "$0")/files.sh"
 
 lint_need cppcheck
+lint_need jq
 mkdir -p "$build/cppcheck"
-cppcheck --project="$build/compile_commands.json" -i"$PWD/tests" --cppcheck-build-dir="$build/cppcheck" --quiet --inline-suppr \
+jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):] | select(startswith("tests/") | not)' \
+	"$build/compile_commands.json" | sort -u | lint_choose | jq -R . | jq -s . >"$build/cppcheck/chosen"
+jq --arg root "$PWD/" --slurpfile chosen "$build/cppcheck/chosen" '[.[] | select(.file | ltrimstr($root) | IN($chosen[0][]))]' \
+	"$build/compile_commands.json" >"$build/cppcheck/compile_commands.json"
+cppcheck --project="$build/cppcheck/compile_commands.json" --cppcheck-build-dir="$build/cppcheck" --quiet --inline-suppr \
 	--enable=warning,performance,portability --inconclusive --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
 	--library="$config" -j "$(lint_jobs)" \
 	--template='{file}:{line}: {severity}: {message} [{id}]' >"$lint_findings" 2>&1

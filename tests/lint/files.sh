@@ -34,6 +34,24 @@ lint_need() {
 	exit 77
 }
 
+# lint_choose: of the names of files on stdin those that the default suite checks with slow tools. In a Git checkout these are the
+# files that the last 50 commits changed, and a quarter of the others, drawn by KGB_TEST_SEED (default: by the tree). Elsewhere, and
+# with KGB_LINT_ALL=1, they are all.
+lint_choose() {
+	if [ -n "${KGB_LINT_ALL:-}" ] || [ "$(git rev-parse --show-toplevel 2>/dev/null)" != "$PWD" ]; then
+		cat
+		return
+	fi
+	lint_work=$(mktemp -d) || exit 70
+	sort >"$lint_work/all"
+	{ git log -n 50 --name-only --format= && git diff --name-only HEAD; } | sort -u >"$lint_work/changed"
+	yes "${KGB_TEST_SEED:-$(git rev-parse 'HEAD^{tree}')}" | head -c 1000000 >"$lint_work/seed"
+	comm -23 "$lint_work/all" "$lint_work/changed" >"$lint_work/others"
+	comm -12 "$lint_work/all" "$lint_work/changed"
+	shuf -n "$(($(wc -l <"$lint_work/others") / 4))" --random-source="$lint_work/seed" "$lint_work/others"
+	rm -r "$lint_work"
+}
+
 lint_jobs() { nproc 2>/dev/null || echo 2; }
 
 # $lint_findings is the file with the findings.

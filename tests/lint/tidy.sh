@@ -5,7 +5,7 @@
 #
 #     tidy.sh BUILD [ROOT]
 #
-# BUILD is a build tree with compile_commands.json; only files that it compiles are checked.
+# BUILD is a build tree with compile_commands.json; of the files that it compiles those are checked that lint_choose prints.
 lint_self=$(cd "$(dirname "$0")" && pwd -P)/tidy.sh
 build=$(cd "${1:?usage: tidy.sh BUILD [ROOT]}" && pwd -P) || exit 2
 shift
@@ -29,7 +29,10 @@ jq '[.[] | .command |= gsub(" (-W[^l][^ ]*|-fanalyzer|--coverage|-ftrivial-auto-
 find "$clean" -type f -mtime +30 -delete
 { clang-tidy --version && cat .clang-tidy "$lint_self"; } >"$work/checks"
 export work clean nodes
-jq -r --arg root "$PWD/" '[.[] | select(.file | startswith($root))] | unique_by(.file)[] | .directory, .file,
+jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):]' "$work/compile_commands.json" | sort -u |
+	lint_choose | jq -R . | jq -s . >"$work/chosen"
+jq -r --arg root "$PWD/" --slurpfile chosen "$work/chosen" \
+	'[.[] | select(.file | ltrimstr($root) | IN($chosen[0][]))] | unique_by(.file)[] | .directory, .file,
 	(.command | sub("^[^ ]+ "; "clang -E -CC -dD -P ") | sub(" -o [^ ]+"; "") | sub(" -c "; " "))' \
 	"$work/compile_commands.json" >"$work/files"
 # shellcheck disable=SC2016 # expanded by the inner shell
