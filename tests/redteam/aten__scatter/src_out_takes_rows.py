@@ -117,7 +117,7 @@ def scatter_value_reduce_out(self, dim, index, value, *, reduce, out):
 
 
 def dense(x):
-    return torch.as_strided(x, x.shape, torch.empty(x.shape).stride(), x.storage_offset())
+    return x if 0 in x.stride() else torch.as_strided(x, x.shape, torch.empty(x.shape).stride(), x.storage_offset())
 
 
 right_scatter_src_out = scatter_src_out
