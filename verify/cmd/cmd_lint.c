@@ -69,8 +69,6 @@ static void add_text(const char *name, const struct kgb_lint_report *report, str
 		     report->is_kept ? ", known" : "");
 	for (size_t i = 0; i < report->problems.n; i++)
 		kgb_buf_addf(out, "#   %s\n", report->problems.items[i]);
-	for (size_t i = 0; i < report->holes.n; i++)
-		kgb_buf_addf(out, "#   hole: %s\n", report->holes.items[i]);
 	if (report->n_problems > report->problems.n)
 		kgb_buf_addf(out, "#   and %zu more\n", report->n_problems - report->problems.n);
 }
@@ -110,7 +108,6 @@ static void add_json(const char *name, const struct kgb_lint_report *report, str
 	kgb_jsonw_put(&w, "known: %hhd, n_problems: %ld", report->is_kept,
 		      (int64_t)report->n_problems);
 	add_list(&w, "problems", &report->problems);
-	add_list(&w, "holes", &report->holes);
 	add_medians(&w, &report->medians);
 	kgb_jsonw_object_end(&w);
 	kgb_buf_addc(out, '\n');

@@ -25,7 +25,6 @@ void kgb_lint_note(struct kgb_lint_report *report, const char *lint, const char 
 void kgb_lint_report_release(struct kgb_lint_report *report)
 {
 	kgb_strv_release(&report->problems);
-	kgb_strv_release(&report->holes);
 	kgb_strv_release(&report->medians);
 }
 

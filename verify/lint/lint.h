@@ -15,7 +15,7 @@
 #include "verify/lane/lane.h"
 
 /** Part of the key of kept results: to be raised with every change of the lints. */
-#define KGB_LINT_VERSION 5
+#define KGB_LINT_VERSION 6
 #define KGB_LINT_PROBLEMS_MAX 16 /* of one operator that are listed */
 
 struct kgb_lint_options {
@@ -36,7 +36,6 @@ struct kgb_lint_report {
 	size_t n_interfaces, n_cases, n_benchmarks;
 	size_t n_problems;
 	struct kgb_strv problems; /* "<lint>: <what is wrong>", the first ones */
-	struct kgb_strv holes; /* of drawn cases: what only listed ones have. No problems */
 	struct kgb_strv medians; /* "<case> <milliseconds>" */
 	int64_t wall_ms;
 	bool is_kept; /* what an earlier lint found */

@@ -2,8 +2,7 @@
 /** \file
  * Do the templates of an interface cover its domain? What a listed case shows of it (a type, a
  * number of dimensions, a layout, the value of a flag, two flags together, a mode) must be drawn,
- * too: else a kernel may tell the listed cases from others by it. Such a hole is reported; an
- * interface without drawn cases is a problem.
+ * too: else a kernel may tell the listed cases from others by it.
  */
 #include <math.h>
 #include <string.h>
@@ -169,7 +168,7 @@ static void settle(struct kgb_lint *lint, const struct kgb_interface *interface,
 	for (size_t i = 0; i < coverage->properties.n; i++) {
 		const struct property *property = &coverage->properties.items[i];
 		if (property->n_drawn == 0)
-			kgb_strv_addf(&lint->report->holes,
+			kgb_lint_note(lint->report, "coverage",
 				      "%s: %zu listed cases have %s, but none is drawn with it",
 				      interface->entry, property->n_listed, property->text);
 	}
