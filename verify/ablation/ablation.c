@@ -68,8 +68,6 @@ static bool is_no_chance(const struct kgb_truth *truth)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
 
-	if (truth->view.dtype == KGB_DTYPE_BOOL)
-		return n >= LEAST_ELEMENTS && !is_constant(truth);
 	return n >= LEAST_ELEMENTS ||
 	       (kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth));
 }
@@ -90,11 +88,24 @@ bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_c
 	return true;
 }
 
+/* Are bools bytes that somebody wrote? Nearly all random bytes are true, but neither 0 nor 1. */
+static bool are_written(const struct kgb_tensor_view *view, const unsigned char *values)
+{
+	const int64_t n = view->dtype == KGB_DTYPE_BOOL ? kgb_tensor_view_numel(view) : 0;
+
+	for (int64_t i = 0; i < n; i++)
+		if (values[i] > 1)
+			return false;
+	return true;
+}
+
 bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			      size_t i, void *values)
 {
 	struct kgb_case_data made = *data;
 
+	if (!are_written(&data->results[i].view, values))
+		return false;
 	made.results[i].native = values;
 	return kgb_ablation_result_tells(judge, &made, i);
 }
