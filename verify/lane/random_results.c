@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "verify/tensor/uniformity_test.h"
 
 enum {
@@ -12,6 +13,7 @@ enum {
 	/* random streams of a case beyond its arguments' and calls' */
 	PLACES_STREAM = 3000,
 	LAW_STREAM = 3100,
+	SEED_STREAM = 3200,
 	VARIANT_STREAMS = 100000,
 	TERMS_MAX = 1 << 20,
 };
@@ -502,6 +504,31 @@ int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 {
 	return kgb_refuse(failure, KGB_CODE_VERIFY_SEED,
 			  "two calls with the same seed gave different elements", SEED_HINT);
+}
+
+/* The one element of the tensor of that name; NULL: the case has none. */
+static int64_t *seed_of(const struct kgb_case_data *data)
+{
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		const struct kgb_arg *arg = &data->kase->args[i];
+		if (kgb_str_eq(arg->param->name, "seed") && data->storages[i] &&
+		    arg->view.dtype == KGB_DTYPE_INT64)
+			return (int64_t *)(void *)data->storages[i] + arg->view.offset;
+	}
+	return NULL;
+}
+
+void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kgb_case_data *to)
+{
+	int64_t *seed = seed_of(other);
+	const int64_t *first = seed_of(to);
+	struct kgb_rng rng;
+
+	if (!seed || !first)
+		return;
+	const int64_t related[] = {*seed, *first + 1, *first ^ 1, *first ^ INT64_C(1) << 32};
+	kgb_rng_init(&rng, &to->seed, to->kase->name, SEED_STREAM);
+	*seed = related[kgb_rng_int(&rng, 0, KGB_ARRAY_LEN(related) - 1)];
 }
 
 int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,

@@ -20,6 +20,9 @@ void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data
 			       const struct kgb_compare *compare, struct kgb_failure *failure);
 /** Inputs of a case, its seed among them, that no other stage makes. */
 #define KGB_VARIANT_OTHER_SEED 3
+/** Seeds as users number them: give `other`, of that variant, the seed after that of `to`, one that
+ * differs in one bit, or leave it its own. The verdict's seed decides. */
+void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kgb_case_data *to);
 /** Two right calls with different seeds must be independent. 0, or 1 with *failure. */
 int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,
 				  void *const *values_a, const struct kgb_case_data *data_b,
