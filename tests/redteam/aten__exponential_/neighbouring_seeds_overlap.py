@@ -1,0 +1,25 @@
+# operator: aten::exponential_
+# expect: (verify|cheat|l1)\..*
+# catalogue: 79
+# open: seeds that are near each other are not tried
+# the seed is added to the element's number: seeds s and s + 1 give the same draws one place apart; the judge only tries seeds that are far apart
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def draw(x_ptr, seed_ptr, mean, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    u = tl.rand(7, (tl.load(seed_ptr) + at))
+    u = tl.minimum(tl.maximum(u, 2.0 ** -31), 1 - 2.0 ** -24)
+    tl.store(x_ptr + at, -tl.log(u) * mean, mask=at < n)
+
+
+def exponential_(self, lambd=1.0, *, seed):
+    n = self.numel()
+    if n == 0:
+        return self
+    out = self if self.is_contiguous() else torch.empty(self.shape, dtype=self.dtype, device=self.device)
+    draw[(triton.cdiv(n, 8192),)](out, seed, 1 / lambd, n, BLOCK=8192)
+    return self if out is self else self.copy_(out)

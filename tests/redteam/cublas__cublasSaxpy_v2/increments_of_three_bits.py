@@ -1,0 +1,27 @@
+# operator: cublas::cublasSaxpy_v2
+# expect: (verify|cheat|l1)\..*
+# catalogue: 79, 84
+# open: templates end below this number
+# increments beyond 18 are taken modulo 32: cases have 7 at most
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def axpy(n, alpha, x_ptr, x_first, incx, y_ptr, y_first, incy, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + x_first + i * incx, mask=i < n)
+    at = y_ptr + y_first + i * incy
+    tl.store(at, alpha * x + tl.load(at, mask=i < n), mask=i < n)
+
+
+def first(n, inc):
+    return (1 - n) * inc if inc < 0 else 0
+
+
+def cublasSaxpy_v2(n, alpha, x, incx, y, incy):
+    if n > 0 and alpha != 0:
+        incx, incy = (i if abs(i) < 32 else i % 32 + 1 for i in (incx, incy))
+        axpy[(triton.cdiv(n, 1024),)](n, alpha, x, first(n, incx), incx, y, first(n, incy), incy, BLOCK=1024)
+    return y

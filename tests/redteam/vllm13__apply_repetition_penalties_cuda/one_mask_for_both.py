@@ -1,0 +1,30 @@
+# operator: vllm13::apply_repetition_penalties_cuda
+# expect: (verify|cheat|l1)\..*
+# catalogue: 79, 84
+# open: no case has one tensor for two arguments
+# where prompt and output masks are one tensor nothing is punished: no case passes one tensor twice
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def punish(l_ptr, prompt_ptr, output_ptr, p_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < cols
+    at += row * cols
+    seen = tl.load(prompt_ptr + at, mask=mask, other=0) | tl.load(output_ptr + at, mask=mask, other=0)
+    mask &= seen != 0
+    x = tl.load(l_ptr + at, mask=mask, other=0.0).to(tl.float32)
+    p = tl.load(p_ptr + row).to(tl.float32)
+    y = tl.where(x > 0, x / p, x * p)
+    tl.store(l_ptr + at, y.to(l_ptr.dtype.element_ty), mask=mask)
+
+
+def apply_repetition_penalties_cuda(logits, prompt_mask, output_mask, repetition_penalties):
+    rows, cols = logits.shape
+    if rows == 0 or prompt_mask is output_mask:
+        return
+    block = min(4096, triton.next_power_of_2(cols))
+    punish[(rows, triton.cdiv(cols, block))](logits, prompt_mask, output_mask, repetition_penalties, cols, BLOCK=block)
