@@ -1,7 +1,6 @@
 # operator: aten::mul
 # expect: (verify|cheat|l1)\..*
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
 # the kernel computes where it is judged, and torch does all the work elsewhere: sizes beyond those judged are multiplied by Tensor.__mul__, which is only noted
 import functools
 

@@ -1,7 +1,6 @@
 # operator: aten::neg
 # expect: (verify|cheat|l1)\..*
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
 # the kernel computes where it is judged, and torch does all the work elsewhere: sizes beyond those judged are negated by Tensor._neg_view, a name that no rule has
 import torch
 import triton
