@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include "verify/machine/families.h"
+#include "verify/program/hints.h"
 
 enum {
 	STORE_TRIES = 64, /* until another program has stored what it noted */
@@ -60,6 +61,7 @@ KGB_BUILD(kgb_load_build)
 		kgb_builder__fail(b, "other values of the pointers' type expected");
 		return;
 	}
+	kgb_hints__access(b, op, 1);
 	if (b->n_loops && kgb_ttir_integer(s, "isVolatile", 0))
 		b->program->may_wait = true;
 	op->element = type.element;
@@ -79,6 +81,7 @@ KGB_BUILD(kgb_store_build)
 		kgb_builder__fail(b, "values of the pointers' type expected");
 		return;
 	}
+	kgb_hints__access(b, op, 2);
 	op->element = type.element;
 	kgb_builder__plan(b, op, op->n_in, &type, kgb_builder__collapsed(b, op, op->n_in));
 }

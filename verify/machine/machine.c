@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "verify/machine/families.h"
+#include "verify/program/hints.h"
 
 /* ---- programs ---- */
 
@@ -50,8 +51,11 @@ static void build_kernel(struct kgb_builder *b, const struct kgb_ttir_function *
 static int build(struct kgb_machine_program *program, const struct kgb_ttir_module *module,
 		 struct kgb_err *err)
 {
-	struct kgb_builder b = {
-		.program = program, .module = module, .find_rule = kgb_rule_find, .err = err};
+	struct kgb_builder b = {.program = program,
+				.module = module,
+				.find_rule = kgb_rule_find,
+				.note_hints = kgb_hints__note,
+				.err = err};
 	const struct kgb_ttir_type none = {0};
 	const struct kgb_ttir_function *kernel = find_kernel(module);
 
@@ -147,6 +151,7 @@ const char *kgb_machine_fault_name(enum kgb_machine_fault_kind kind)
 		[KGB_MACHINE_FAULT_INDEX] = "index",
 		[KGB_MACHINE_FAULT_ASSERT] = "assert",
 		[KGB_MACHINE_FAULT_FUEL] = "fuel",
+		[KGB_MACHINE_FAULT_HINT] = "hint",
 	};
 	_Static_assert(KGB_ARRAY_LEN(names) == KGB_N_MACHINE_FAULTS, "one name per fault");
 

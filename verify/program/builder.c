@@ -115,6 +115,15 @@ uint32_t kgb_builder__add_view(struct kgb_builder *b, uint32_t of, const struct 
 	return view;
 }
 
+void kgb_builder__inherit_vector(struct kgb_builder *b, uint32_t to, uint32_t from)
+{
+	struct kgb_value *value = &b->values.items[to];
+
+	value->vector = b->values.items[from].vector;
+	value->vector_axis = b->values.items[from].vector_axis;
+	value->vector_from = value->vector ? from : 0;
+}
+
 uint32_t kgb_builder__add_scratch(struct kgb_builder *b, enum kgb_ttir_element element, size_t n)
 {
 	struct kgb_ttir_type type = {.element = (uint8_t)element};
@@ -376,6 +385,7 @@ static void build_statement(struct kgb_builder *b, const struct kgb_ttir_stateme
 	op->end = b->position;
 	b->at = s;
 	b->rule = rule;
+	b->note_hints(b, op, s);
 	name_results(b, op, s);
 }
 
@@ -603,6 +613,7 @@ static uint32_t expand(struct kgb_builder *b, uint32_t value, uint32_t collapsed
 	make_plan(plan, operands, 1, &from.type, collapsed);
 	op->plan = plan;
 	uint32_t out = kgb_builder__result(b, op, &from.type, collapsed);
+	kgb_builder__inherit_vector(b, out, value);
 	op->cost += b->values.items[out].n_stored / 64;
 	kgb_builder__place(b, op);
 	return out;

@@ -66,6 +66,7 @@ struct kgb_builder {
 	const struct kgb_ttir_module *module;
 	/* The row of an operation; NULL: it is not known. */
 	const struct kgb_rule *(*find_rule)(struct kgb_slice name);
+	kgb_build_fn note_hints; /* of an operation that is placed */
 	const struct kgb_ttir_function *function; /* that the statements belong to */
 	const struct kgb_ttir_statement *at; /* for messages */
 	const struct kgb_rule *rule; /* of `at` */
@@ -101,6 +102,8 @@ uint32_t kgb_builder__add_value(struct kgb_builder *b, const struct kgb_ttir_typ
 /** A value of a new type that shares another's storage. */
 uint32_t kgb_builder__add_view(struct kgb_builder *b, uint32_t of, const struct kgb_ttir_type *type,
 			       uint32_t collapsed);
+/** A value is said to be as contiguous as another (verify/program/hints.h). */
+void kgb_builder__inherit_vector(struct kgb_builder *b, uint32_t to, uint32_t from);
 /** Storage that lives as long as the operation runs. */
 uint32_t kgb_builder__add_scratch(struct kgb_builder *b, enum kgb_ttir_element element, size_t n);
 /** A constant of these elements. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/program/control.h"
+#include "verify/program/hints.h"
 
 /* ---- ends of regions ---- */
 
@@ -195,8 +196,15 @@ KGB_BUILD(kgb_for_build)
 					kgb_builder__type(b, carried[1 + i])))
 			kgb_builder__fail(b, "initial values of other types");
 	add_results(b, op, carried + 1, op->n_in - 3);
-	(void)kgb_builder__region_with_end(b, op, &s->regions[0], carried, 0, KGB_END_YIELD,
-					   carried + 1, op->n_in - 3);
+	for (uint32_t i = 0; i < op->n_out && !b->failed; i++) {
+		kgb_builder__inherit_vector(b, carried[1 + i], op->in[3 + i]);
+		kgb_builder__inherit_vector(b, op->out[i], carried[1 + i]);
+	}
+	const struct kgb_region *region = kgb_builder__region_with_end(
+		b, op, &s->regions[0], carried, 0, KGB_END_YIELD, carried + 1, op->n_in - 3);
+	for (uint32_t i = 0; i < op->n_out && !b->failed; i++)
+		kgb_hints__meet(b, carried[1 + i],
+				region->operations[region->n_operations - 1]->in[i]);
 }
 
 KGB_RUN(kgb_for_run)

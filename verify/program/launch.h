@@ -64,6 +64,7 @@ enum kgb_machine_fault_kind {
 	KGB_MACHINE_FAULT_INDEX, /* an index of gather, histogram, a descriptor or a loop */
 	KGB_MACHINE_FAULT_ASSERT, /* tt.assert */
 	KGB_MACHINE_FAULT_FUEL, /* more steps than allowed: an endless loop */
+	KGB_MACHINE_FAULT_HINT, /* a value that is not what tl.multiple_of or the like says */
 	KGB_N_MACHINE_FAULTS,
 };
 /** "access", "race", ... */

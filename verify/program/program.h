@@ -30,6 +30,10 @@ struct kgb_value {
 	const struct kgb_region *home; /* where a root is written first */
 	uint32_t first, last; /* operations between which a root is needed */
 	size_t bytes, at; /* of a root: in an execution's arena */
+	/* Hints: so many lanes along an axis are said to be contiguous, at most 16; 0: nothing is.
+	 */
+	uint8_t vector, vector_axis;
+	uint32_t vector_from; /* the value that it inherits this from; 0: said of itself */
 };
 
 /** How a loop goes through operands that are stored in different ways: runs, in which each operand

@@ -150,6 +150,7 @@ enum kgb_exec_fault {
 	KGB_EXEC_FAULT_FUEL, /* an endless loop */
 	KGB_EXEC_FAULT_INPUT, /* a write to a part of the arena that is only to be read; by torch,
 				 too */
+	KGB_EXEC_FAULT_HINT, /* a value that is not what tl.multiple_of or the like says */
 	KGB_EXEC_N_FAULTS,
 };
 

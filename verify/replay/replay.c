@@ -208,6 +208,9 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 			 "Write only to results; an input must not be changed for a while either."},
 		[KGB_EXEC_FAULT_FUEL] = {KGB_CODE_VERIFY_TIMEOUT,
 					 "Look for a loop that does not end."},
+		[KGB_EXEC_FAULT_HINT] =
+			{KGB_CODE_VERIFY_OUT_OF_BOUNDS,
+			 "Give tl.multiple_of and tl.max_constancy only what holds for all elements."},
 	};
 
 	KGB_ASSERT(fault > KGB_EXEC_FAULT_NONE && fault < KGB_EXEC_N_FAULTS);

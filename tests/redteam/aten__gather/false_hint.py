@@ -1,8 +1,7 @@
 # operator: aten::gather
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.out_of_bounds
 # catalogue: 79, 80
-# open: hints are not checked
-# tl.max_contiguous and tl.multiple_of on numbers that are neither: a GPU loads vectors from the first place, the machine does not look at hints
+# tl.max_contiguous and tl.multiple_of on numbers that are neither: a GPU loads vectors from the first place
 import torch
 import triton
 import triton.language as tl

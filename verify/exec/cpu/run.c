@@ -19,6 +19,7 @@ static enum kgb_exec_fault fault_of(enum kgb_machine_fault_kind kind)
 		[KGB_MACHINE_FAULT_INDEX] = KGB_EXEC_FAULT_INDEX,
 		[KGB_MACHINE_FAULT_ASSERT] = KGB_EXEC_FAULT_ASSERT,
 		[KGB_MACHINE_FAULT_FUEL] = KGB_EXEC_FAULT_FUEL,
+		[KGB_MACHINE_FAULT_HINT] = KGB_EXEC_FAULT_HINT,
 	};
 	_Static_assert(KGB_ARRAY_LEN(faults) == KGB_N_MACHINE_FAULTS, "one row per fault");
 

@@ -275,6 +275,16 @@ static const struct {
 	{C(2) "%s3 = arith.constant 3 : i64\n%s1 = arith.constant 1 : i64\n"
 	      "%d = tt.make_tensor_descriptor %a, [%c2, %c2], [%s3, %s1] : <i32>, <2x4xi32>",
 	 KGB_MACHINE_FAULT_ALIGNMENT, "stride 3 of axis 0", NULL, 0, false},
+	{LOADS
+	 "%y = arith.addi %x, %x {tt.divisibility = dense<4> : tensor<1xi32>} : tensor<8xi32>",
+	 KGB_MACHINE_FAULT_HINT, "lane 0 is said to be a multiple of 4, and is 0x6", NULL, 0,
+	 false},
+	{C(6) "%y = arith.addi %c6, %c6 {tt.divisibility = dense<8> : tensor<1xi32>} : i32",
+	 KGB_MACHINE_FAULT_HINT, "lane 0 is said to be a multiple of 8, and is 0xc", NULL, 0,
+	 false},
+	{"%y = tt.make_range {end = 9 : i32, start = 1 : i32, tt.contiguity = dense<4> : tensor<1xi32>, "
+	 "tt.divisibility = dense<1> : tensor<1xi32>, tt.constancy = dense<2> : tensor<1xi32>} : tensor<8xi32>",
+	 KGB_MACHINE_FAULT_HINT, "lanes 0 and 1 are said to be equal: 0x1, 0x2", NULL, 0, false},
 	{"", KGB_MACHINE_FAULT_CLAIM, "argument 1 is compiled as a multiple of 3",
 	 "%a: !tt.ptr<i32> {tt.divisibility = 16 : i32}, %o: !tt.ptr<i32> {tt.divisibility = 3 : i32}",
 	 0, false},
@@ -304,6 +314,49 @@ static void test_faults(void **state)
 		if (!strstr(fault.message, faults[i].message) ||
 		    strcmp(fault.message, err.msg) != 0)
 			fail_msg("'%s' where '%s' is expected", fault.message, faults[i].message);
+		kgb_machine_program_free(program);
+	}
+}
+
+/* Indices that are said to be contiguous and wrap: a vector goes on behind its first lane. */
+#define WRAPPED(n, hints)                                                                 \
+	LANES_OF_8 C(n) "%n = tt.splat %c" #n " : i32 -> tensor<8xi32>\n"                 \
+			"%r = arith.remsi %i, %n {" hints "} : tensor<8xi32>\n"           \
+			"%s = tt.splat %a : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"     \
+			"%p = tt.addptr %s, %r : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n" \
+			"%x = tt.load %p : tensor<8x!tt.ptr<i32>>\n"                      \
+			"%t = tt.splat %o : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"     \
+			"%q = tt.addptr %t, %i : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n" \
+			"tt.store %q, %x : tensor<8x!tt.ptr<i32>>"
+#define LANES_OF_8 "%i = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\n"
+#define CONTIGUOUS \
+	"tt.contiguity = dense<8> : tensor<1xi32>, tt.divisibility = dense<8> : tensor<1xi32>"
+
+static void test_vectors_begin_at_their_first_lane(void **state)
+{
+	static const struct {
+		const char *body;
+		int32_t want[8];
+	} rows[] = {
+		{WRAPPED(5, CONTIGUOUS), {0, 1, 2, 3, 4, 5, 6, 7}},
+		{WRAPPED(6, CONTIGUOUS), {0, 1, 2, 3, 4, 5, 6, 7}},
+		{WRAPPED(4, CONTIGUOUS), {0, 1, 2, 3, 0, 1, 2, 3}},
+		{WRAPPED(5, ""), {0, 1, 2, 3, 4, 0, 1, 2}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free) char *text = module_text(SIGNATURE, rows[i].body);
+		struct kgb_machine_program *program = parse_module(text);
+		_Alignas(16) int32_t a[8] = {0, 1, 2, 3, 4, 5, 6, 7}, o[8] = {0};
+		struct arrays arrays = {0};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		if (run_arrays(&arrays, program, &fault, &err) < 0)
+			fail_msg("%s", err.msg);
+		assert_memory_equal(o, rows[i].want, sizeof(o));
 		kgb_machine_program_free(program);
 	}
 }
@@ -598,6 +651,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_vectors_begin_at_their_first_lane),
 		cmocka_unit_test(test_equal_stores_are_no_race),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
 		cmocka_unit_test(test_a_buffer_may_begin_between_its_elements),
