@@ -404,8 +404,8 @@ class Launches(unittest.TestCase):
             self.assertTrue(torch.equal(self.candidate.results(reply)[0], 3 * X))
             self.assertEqual(self.candidate.ops(), ["tuned"])
         fields = self.candidate.window.ops[0].fields
-        self.assertEqual((fields["grid"], fields["block"], fields["shared"], fields["carveout"], fields["attrs"]),
-                         ((3, 1, 1), (64, 1, 1), 0, -1, []))
+        self.assertIn((fields["grid"], fields["block"]), [((3, 1, 1), (64, 1, 1)), ((2, 1, 1), (128, 1, 1))])
+        self.assertEqual((fields["shared"], fields["carveout"], fields["attrs"]), (0, -1, []))
         self.assertEqual(struct.unpack("<3Q", fields["params"])[::2], (memory.ARENA_ADDRESS + 4096, 24))
         line, _, text = self.candidate.images[fields["image"]].partition(b"\n")
         self.assertTrue(line.startswith(b'{"kgb_ttir":1,') and text.startswith(b"#loc") and b"tt.func public @tuned(" in text)
