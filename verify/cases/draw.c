@@ -420,7 +420,8 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
 	static const char *const names[] = {"strided",  "offset",      "transposed",
-					    "expanded", "row_strided", "channels_last"};
+					    "expanded", "row_strided", "channels_last",
+					    "sliced",   "permuted",    "expanded_last"};
 	int64_t sizes[KGB_MAX_DIMS], ndim;
 	size_t fit[KGB_ARRAY_LEN(names)], n = 0;
 

@@ -154,14 +154,36 @@ static int layout_strided(struct kgb_tensor_view *view)
 	return 0;
 }
 
-/* Rows with a gap of ROW_GAP elements behind each; the last dim has stride 1. */
-static int layout_row_strided(struct kgb_tensor_view *view)
+/* Strides of the sizes with a gap of ROW_GAP elements in each of the dims first .. end - 1. */
+static int gapped_strides(struct kgb_tensor_view *view, int first, int end)
 {
 	int64_t pitched[KGB_MAX_DIMS];
+
 	memcpy(pitched, view->sizes, sizeof(pitched));
-	if (__builtin_add_overflow(pitched[view->ndim - 1], ROW_GAP, &pitched[view->ndim - 1]))
-		return -1;
+	for (int k = first; k < end; k++)
+		if (__builtin_add_overflow(pitched[k], ROW_GAP, &pitched[k]))
+			return -1;
 	return contiguous_strides(pitched, view->ndim, view->strides);
+}
+
+static int layout_row_strided(struct kgb_tensor_view *view)
+{
+	return gapped_strides(view, view->ndim - 1, view->ndim);
+}
+
+static int layout_sliced(struct kgb_tensor_view *view)
+{
+	return gapped_strides(view, 1, view->ndim - 1);
+}
+
+static int layout_permuted(struct kgb_tensor_view *view)
+{
+	int order[KGB_MAX_DIMS];
+
+	for (int k = 0; k < view->ndim - 1; k++)
+		order[k] = view->ndim - 2 - k;
+	order[view->ndim - 1] = view->ndim - 1;
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
 }
 
 static int layout_offset(struct kgb_tensor_view *view)
@@ -175,6 +197,14 @@ static int layout_expanded(struct kgb_tensor_view *view)
 	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
 		return -1;
 	view->strides[0] = 0;
+	return 0;
+}
+
+static int layout_expanded_last(struct kgb_tensor_view *view)
+{
+	if (contiguous_strides(view->sizes, view->ndim - 1, view->strides) < 0)
+		return -1;
+	view->strides[view->ndim - 1] = 0;
 	return 0;
 }
 
@@ -194,8 +224,11 @@ static const struct layout {
 	{"transposed", 2, KGB_MAX_DIMS, layout_transposed},
 	{"strided", 1, KGB_MAX_DIMS, layout_strided},
 	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided},
+	{"sliced", 3, KGB_MAX_DIMS, layout_sliced},
+	{"permuted", 3, KGB_MAX_DIMS, layout_permuted},
 	{"offset", 0, KGB_MAX_DIMS, layout_offset},
 	{"expanded", 1, KGB_MAX_DIMS, layout_expanded},
+	{"expanded_last", 2, KGB_MAX_DIMS, layout_expanded_last},
 	{"channels_last", 4, 4, layout_channels_last},
 };
 
@@ -220,7 +253,7 @@ int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err)
 
 	if (find_layout(layout, &how, err) < 0)
 		return -1;
-	if (is_written && how->lay_out == layout_expanded)
+	if (is_written && (how->lay_out == layout_expanded || how->lay_out == layout_expanded_last))
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
 			"layout '%s' lets elements overlap: a result cannot be written there",

@@ -32,8 +32,10 @@ size_t kgb_tensor_view_storage_bytes(const struct kgb_tensor_view *view);
 bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view);
 /** Lay out `sizes` by a layout name: contiguous, transposed (last two dims swapped in memory),
  * strided (every stride doubled: `base[..., ::2]`), row_strided (rows with a gap of 7 elements:
- * `base[..., :n]`), offset (3 elements into the storage), expanded (dim 0 has stride 0),
- * channels_last (4-d). INVALID if unknown or not applicable to that many dims; LIMIT over
+ * `base[..., :n]`), sliced (the same gap behind each dim but the first and the last:
+ * `base[:, :n]`), permuted (all dims but the last in reverse order: `base.permute(1, 0, 2)`),
+ * offset (3 elements into the storage), expanded (dim 0 has stride 0), expanded_last (the last one
+ * has), channels_last (4-d). INVALID if unknown or not applicable to that many dims; LIMIT over
  * KGB_LIMIT_TENSOR_BYTES or KGB_MAX_DIMS. */
 KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype,
 					  const int64_t *sizes, int ndim, const char *layout,
@@ -42,7 +44,7 @@ KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb
  * for others the same view. */
 struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
- * overlap (expanded). */
+ * overlap (expanded, expanded_last). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);
 /** Repeat the view along dimensions to the sizes of `like`, as torch expands it. False, with *out
  * undefined: it has those sizes already, or cannot have them. */

@@ -27,10 +27,28 @@ static const struct layout_row layout_rows[] = {
 	{"strided", {4, 5}, 2, {10, 2}, 0, 39, "float32[4, 5] strides (10, 2)"},
 	{"row_strided", {4, 5}, 2, {12, 1}, 0, 41, "float32[4, 5] strides (12, 1)"},
 	{"row_strided", {2, 3, 5}, 3, {36, 12, 1}, 0, 65, "float32[2, 3, 5] strides (36, 12, 1)"},
+	{"sliced", {2, 3, 5}, 3, {50, 5, 1}, 0, 65, "float32[2, 3, 5] strides (50, 5, 1)"},
+	{"sliced",
+	 {2, 3, 4, 5},
+	 4,
+	 {550, 55, 5, 1},
+	 0,
+	 680,
+	 "float32[2, 3, 4, 5] strides (550, 55, 5, 1)"},
+	{"permuted", {2, 3, 5}, 3, {5, 10, 1}, 0, 30, "float32[2, 3, 5] strides (5, 10, 1)"},
+	{"permuted",
+	 {2, 3, 4, 5},
+	 4,
+	 {5, 10, 30, 1},
+	 0,
+	 120,
+	 "float32[2, 3, 4, 5] strides (5, 10, 30, 1)"},
 	{"offset", {7}, 1, {1}, 3, 10, "float32[7] storage_offset 3"},
 	{"offset", {0}, 0, {0}, 3, 4, "float32[] storage_offset 3"},
 	{"offset", {0}, 1, {1}, 3, 3, "float32[0] storage_offset 3"},
 	{"expanded", {6, 5}, 2, {0, 1}, 0, 5, "float32[6, 5] strides (0, 1)"},
+	{"expanded_last", {4, 6}, 2, {1, 0}, 0, 4, "float32[4, 6] strides (1, 0)"},
+	{"expanded_last", {2, 3, 5}, 3, {3, 1, 0}, 0, 6, "float32[2, 3, 5] strides (3, 1, 0)"},
 	{"channels_last",
 	 {2, 3, 5, 7},
 	 4,
@@ -140,6 +158,17 @@ static void test_impossible_views_are_refused(KGB_UNUSED void **state)
 		 KGB_ERR_INVALID,
 		 "layout 'row_strided' does not apply to 1 dims"},
 		{"expanded", {0}, 0, KGB_ERR_INVALID, "layout 'expanded' does not apply to 0 dims"},
+		{"sliced", {2, 3}, 2, KGB_ERR_INVALID, "layout 'sliced' does not apply to 2 dims"},
+		{"permuted",
+		 {2, 3},
+		 2,
+		 KGB_ERR_INVALID,
+		 "layout 'permuted' does not apply to 2 dims"},
+		{"expanded_last",
+		 {2},
+		 1,
+		 KGB_ERR_INVALID,
+		 "layout 'expanded_last' does not apply to 1 dims"},
 		{"channels_last",
 		 {2, 3, 4},
 		 3,
@@ -212,6 +241,11 @@ static void test_results_cannot_overlap(KGB_UNUSED void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 	assert_ok(kgb_layout_check("expanded", false, &err), err);
 	assert_ok(kgb_layout_check("transposed", true, &err), err);
+	assert_fails(
+		kgb_layout_check("expanded_last", true, &err), err,
+		"layout 'expanded_last' lets elements overlap: a result cannot be written there");
+	assert_ok(kgb_layout_check("sliced", true, &err), err);
+	assert_ok(kgb_layout_check("permuted", true, &err), err);
 	assert_fails(kgb_layout_check("expanded", true, &err), err,
 		     "layout 'expanded' lets elements overlap: a result cannot be written there");
 }

@@ -107,8 +107,9 @@ static void test_arrays_are_loaded_as_single_elements(KGB_UNUSED void **state)
 
 /* ---- views ---- */
 
-static const char *const layouts[] = {"contiguous", "transposed", "strided",      "row_strided",
-				      "offset",     "expanded",   "channels_last"};
+static const char *const layouts[] = {"contiguous",    "transposed",   "strided", "row_strided",
+				      "sliced",        "permuted",     "offset",  "expanded",
+				      "expanded_last", "channels_last"};
 
 /* Any sizes, any layout; about as many elements as asked for. */
 static void random_view(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about,

@@ -225,8 +225,7 @@ static void test_shapes_keep_their_limits(KGB_UNUSED void **state)
 	struct kgb_spec spec;
 	bool has_dims[5] = {false}, has_long = false;
 
-	load_template("x: {shape: [1, 4, 600]}, y: {broadcast: x}, z: {dims: x}, l: {written: x}",
-		      &spec);
+	load_template("x: {shape: [1, 4, 600]}, y: {broadcast: x}, z: {dims: x}", &spec);
 	for (uint32_t n = 0; n < LINES; n++) {
 		struct kgb_case_vars line;
 		const cJSON *item = NULL;
@@ -249,11 +248,33 @@ static void test_shapes_keep_their_limits(KGB_UNUSED void **state)
 				    size == cJSON_GetArrayItem(x, n_x - k)->valuedouble);
 		}
 		assert_in_range(cJSON_GetArraySize(z), 1, n_x);
-		assert_string_not_equal(
-			cJSON_GetObjectItemCaseSensitive(line.vars, "l")->valuestring, "expanded");
 	}
 	assert_true(has_dims[1] && has_dims[2] && has_dims[3] && has_dims[4] && has_long);
 	kgb_spec_release(&spec);
+}
+
+/* A layout that suits the shape is dealt, and a result is written to none that overlaps. */
+static void test_layouts_suit_the_shape(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables;
+		size_t n; /* layouts */
+	} rows[] = {
+		{"a: [], x: {layout: a}", 2},
+		{"a: [5], x: {layout: a}", 4},
+		{"a: [5, 6], x: {layout: a}", 7},
+		{"a: [2, 3, 4], x: {layout: a}", 9},
+		{"a: [2, 3, 4, 5], x: {layout: a}", 10},
+		{"a: [5, 6], x: {written: a}", 5},
+		{"a: [2, 3, 4], x: {written: a}", 7},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_spec spec;
+		load_template(rows[i].variables, &spec);
+		assert_int_equal(count_different(&spec, &seed, LINES), rows[i].n);
+		kgb_spec_release(&spec);
+	}
 }
 
 /* ---- lines ---- */
@@ -325,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_a_seed_decides),
 		cmocka_unit_test(test_ranges_are_kept_and_reached),
 		cmocka_unit_test(test_shapes_keep_their_limits),
+		cmocka_unit_test(test_layouts_suit_the_shape),
 		cmocka_unit_test(test_types_modes_and_classes_are_dealt),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
