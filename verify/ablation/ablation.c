@@ -27,14 +27,15 @@ static bool is_same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* One number everywhere: zeros or a constant fill would be right without any computation. */
+/* One number everywhere: zeros or a constant fill would be right without any computation, and where
+ * it is NaN so would memory that nothing was written to. */
 static bool is_constant(const struct kgb_truth *truth)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
 	double first = value_at(truth, 0);
 
 	if (n == 1)
-		return first == 0 || first == 1;
+		return first == 0 || first == 1 || isnan(first);
 	for (int64_t i = 1; i < n; i++)
 		if (!is_same(value_at(truth, i), first))
 			return false;

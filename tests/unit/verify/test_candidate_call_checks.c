@@ -656,6 +656,12 @@ static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUS
 	assert_false(tells(f));
 	native[N - 1] += 1;
 	assert_true(tells(f));
+	/* Fresh memory may hold NaN. */
+	lay_out(&f->data.results[1].view, 1, 1, "contiguous");
+	native[0] = 5;
+	assert_true(tells(f));
+	native[0] = NAN;
+	assert_false(tells(f));
 	kgb_free(native);
 	f->data.results[1].native = NULL;
 	assert_false(tells(f));
