@@ -151,8 +151,8 @@ static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 {
 	uint32_t other;
 
-	if (!x->memory->programs || kgb_memory__note(x->memory, x->view.range, address, bytes,
-						     access, x->serial, &other) == 0)
+	if (!x->memory->order || kgb_memory__note(x->memory, x->view.range, address, bytes, access,
+						  x->serial, &other) == 0)
 		return 0;
 	return race(x, op, address, other);
 }
@@ -184,7 +184,7 @@ static int note_store(struct kgb_execution *x, const struct kgb_operation *op, u
 {
 	uint32_t other = 0;
 
-	if (!x->memory->programs)
+	if (!x->memory->order)
 		return 0;
 	for (size_t i = 0; i < STORE_TRIES; i++) {
 		enum kgb_access access =
@@ -287,7 +287,7 @@ static bool move_together(struct kgb_execution *x, const struct lanes *lanes, bo
 			  size_t n)
 {
 	KGB_ASSERT(lanes->pointers);
-	if (!lanes->pointers_move || x->memory->programs ||
+	if (!lanes->pointers_move || x->memory->order ||
 	    !x->lanes->is_contiguous(lanes->pointers, lanes->size, n))
 		return false;
 	uint8_t *memory = find(x, lanes->pointers[0], n * lanes->size, lanes->size,

@@ -31,9 +31,15 @@ static bool is_possible(enum kgb_atomic atomic, enum kgb_ttir_element element)
 	return kgb_ttir_is_integer(element);
 }
 
-/* Bits of number[0]: what it does besides, for other programs. */
-#define ACQUIRES 1
-#define RELEASES 2
+/* What it does besides, for other programs; number[0]: it releases. The threads of one block (cta)
+ * are one program. */
+static void note_sides(struct kgb_operation *op, const struct kgb_ttir_statement *s)
+{
+	if (kgb_ttir_has_word(s, "relaxed") || kgb_ttir_has_word(s, "cta"))
+		return;
+	op->acquires = !kgb_ttir_has_word(s, "release");
+	op->number[0] = !kgb_ttir_has_word(s, "acquire");
+}
 
 KGB_BUILD(kgb_atomic_build)
 {
@@ -54,12 +60,7 @@ KGB_BUILD(kgb_atomic_build)
 		kgb_builder__fail(b, "pointers, values and a mask that fit each other expected");
 		return;
 	}
-	bool is_relaxed = kgb_ttir_has_word(s, "relaxed");
-	bool is_one_way = kgb_ttir_has_word(s, "acquire") || kgb_ttir_has_word(s, "release");
-	if (!is_relaxed && !is_one_way)
-		op->number[0] = ACQUIRES | RELEASES;
-	else if (!is_relaxed)
-		op->number[0] = kgb_ttir_has_word(s, "acquire") ? ACQUIRES : RELEASES;
+	note_sides(op, s);
 	uint32_t size = (uint32_t)kgb_ttir_element_size(element);
 	struct kgb_machine_program *program = b->program;
 	if (program->least_access == 0 || size < program->least_access)
@@ -173,7 +174,19 @@ int kgb_atomic__apply(struct kgb_execution *x, const struct kgb_operation *op,
 	}
 }
 
-KGB_RUN(kgb_atomic_run)
+/* Whoever leaves a value as it is tells nobody of anything. */
+static void note_order(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
+		       uint64_t old, uint64_t operand, uint64_t other)
+{
+	const uint64_t wanted = combined((enum kgb_atomic)op->what,
+					 (enum kgb_ttir_element)op->element, old, operand, other);
+	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+
+	kgb_order__note(x->memory->order, x->serial, address, op->acquires,
+			op->number[0] && memcmp(&wanted, &old, size) != 0);
+}
+
+static int run_lanes(struct kgb_execution *x, const struct kgb_operation *op, bool is_noted)
 {
 	const enum kgb_atomic atomic = (enum kgb_atomic)op->what;
 	const struct kgb_value *out = kgb_execution__value(x, op->out[0]);
@@ -184,9 +197,6 @@ KGB_RUN(kgb_atomic_run)
 	uint8_t *d = x->at[op->out[0]];
 
 	KGB_ASSERT(third || atomic != KGB_ATOMIC_COMPARE);
-	/* A release is known before the value that tells of it, an acquisition after. */
-	if (x->memory->programs)
-		kgb_memory__synchronize(x->memory, x->serial, 0, op->number[0] & RELEASES);
 	for (size_t i = 0; i < out->n_stored; i++, d += size) {
 		uint64_t operand = 0, other = 0, old = 0;
 		if (atomic != KGB_ATOMIC_COMPARE && third && !third[i]) {
@@ -198,9 +208,22 @@ KGB_RUN(kgb_atomic_run)
 			memcpy(&other, third + i * size, size);
 		if (kgb_atomic__apply(x, op, atomic, pointers[i], operand, other, &old) < 0)
 			return -1;
+		if (is_noted)
+			note_order(x, op, pointers[i], old, operand, other);
 		memcpy(d, &old, size);
 	}
-	if (x->memory->programs)
-		kgb_memory__synchronize(x->memory, x->serial, op->number[0] & ACQUIRES, 0);
 	return 0;
+}
+
+KGB_RUN(kgb_atomic_run)
+{
+	struct kgb_order *order = x->memory->order;
+	const bool is_noted = order && x->program->acquires && (op->acquires || op->number[0]);
+
+	if (!is_noted)
+		return run_lanes(x, op, false);
+	kgb_order__enter(order);
+	const int rc = run_lanes(x, op, true);
+	kgb_order__leave(order);
+	return rc;
 }

@@ -55,7 +55,7 @@ static int add_shadows(struct kgb_memory *memory, uint64_t n_programs, uint32_t 
 	for (uint32_t i = 0; i < memory->n_ranges; i++)
 		memory->ranges[i].shadow = kgb_xcalloc(shadow_elements(memory, &memory->ranges[i]),
 						       sizeof(struct kgb_shadow));
-	memory->programs = kgb_xcalloc(n_programs + 1, sizeof(*memory->programs));
+	memory->order = kgb_order__new(n_programs);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ void kgb_memory__release(struct kgb_memory *memory)
 	for (uint32_t i = 0; i < memory->n_ranges; i++)
 		kgb_free(memory->ranges[i].shadow);
 	kgb_free(memory->ranges);
-	kgb_free(memory->programs);
+	kgb_order__free(memory->order);
 	*memory = (struct kgb_memory){0};
 }
 
@@ -110,23 +110,13 @@ static void store(uint32_t *p, uint32_t value)
 	__atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
-/* Whether what `earlier` did at `time` was visible to `later`: it released afterwards, and the
- * later one acquired after that. Takes any release and any acquire for a pair, so that no honest
- * lock is a race. */
-static bool is_ordered(const struct kgb_memory *memory, uint32_t earlier, uint32_t time,
-		       uint32_t later)
-{
-	return load(&memory->programs[earlier].released) > time &&
-	       load(&memory->programs[later].acquired) > time;
-}
-
 static bool conflicts(const struct kgb_memory *memory, const struct kgb_mark *mark,
 		      uint32_t program, uint32_t *other)
 {
 	const uint32_t who = load(&mark->program);
 
 	if (who == 0 || who == program + 1 ||
-	    is_ordered(memory, who - 1, load(&mark->time), program))
+	    kgb_order__holds(memory->order, who - 1, load(&mark->time), program))
 		return false;
 	*other = who - 1;
 	return true;
@@ -152,7 +142,7 @@ static void set_reader(struct kgb_shadow *shadow, uint32_t program, uint32_t now
 static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
 			enum kgb_access access, uint32_t program, uint32_t *other)
 {
-	const uint32_t now = load(&memory->time);
+	const uint32_t now = kgb_order__time(memory->order);
 
 	if (access != KGB_ACCESS_REPEAT && conflicts(memory, &shadow->writer, program, other))
 		return -1;
@@ -180,15 +170,4 @@ int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *r
 		if (note_element(memory, &range->shadow[i], access, program, other) < 0)
 			return -1;
 	return 0;
-}
-
-void kgb_memory__synchronize(struct kgb_memory *memory, uint32_t program, bool acquires,
-			     bool releases)
-{
-	struct kgb_memory_program *mine = &memory->programs[program];
-
-	if (acquires)
-		store(&mine->acquired, load(&memory->time) + 1);
-	if (releases)
-		store(&mine->released, __atomic_add_fetch(&memory->time, 1, __ATOMIC_RELAXED));
 }

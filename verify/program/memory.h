@@ -6,6 +6,7 @@
 #define KGB_VERIFY_PROGRAM_MEMORY_H
 
 #include "verify/program/launch.h"
+#include "verify/program/order.h"
 
 enum kgb_access {
 	KGB_ACCESS_READ,
@@ -14,7 +15,8 @@ enum kgb_access {
 	KGB_ACCESS_ATOMIC, /* reads and writes */
 };
 
-/** Who touched an element, for races. A program is its number + 1, 0 none. */
+/** Who touched an element, for races. A program is its number + 1, 0 none; a time is that of the
+ * order. */
 struct kgb_mark {
 	uint32_t program, time;
 };
@@ -29,18 +31,11 @@ struct kgb_memory_range {
 	struct kgb_shadow *shadow; /* owned; NULL: races are not looked for */
 };
 
-/** When a program made its work visible to others, and looked at theirs: by atomics that release
- * and acquire. Times are those of memory->time. */
-struct kgb_memory_program {
-	uint32_t released, acquired;
-};
-
 struct kgb_memory {
 	struct kgb_memory_range *ranges; /* owned; by address */
 	uint32_t n_ranges;
 	uint32_t shift; /* an element of the shadow has 2^shift bytes */
-	struct kgb_memory_program *programs; /* owned; NULL: races are not looked for */
-	uint32_t time; /* atomics that released so far */
+	struct kgb_order *order; /* owned; of the programs; NULL: races are not looked for */
 };
 
 /** A part of memory that accesses are compared with before anything else. */
@@ -64,8 +59,5 @@ const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory,
 int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
 		     uint64_t address, uint64_t bytes, enum kgb_access access, uint32_t program,
 		     uint32_t *other);
-/** A program's atomic releases what it wrote, and acquires what others released. */
-void kgb_memory__synchronize(struct kgb_memory *memory, uint32_t program, bool acquires,
-			     bool releases);
 
 #endif

@@ -100,6 +100,7 @@ struct kgb_operation {
 	uint8_t element, to; /* enum kgb_ttir_element of operands and result */
 	uint8_t via; /* enum kgb_via */
 	bool is_wide;
+	bool acquires; /* an atomic that acquires, whose result is read */
 	bool is_pure; /* nobody misses it where nobody reads its results */
 	uint32_t what; /* a variant */
 	int64_t number[4];
@@ -130,6 +131,7 @@ struct kgb_machine_program {
 	uint32_t
 		least_access; /* bytes of the smallest element that it touches in memory; 0: none */
 	bool has_atomic;
+	bool acquires; /* an operation does */
 	bool may_wait; /* a loop without a known end has an atomic or volatile access */
 };
 

@@ -84,6 +84,14 @@ static void close_gaps(struct kgb_region *region)
 	region->n_operations = kept;
 }
 
+/* What an atomic returned orders nothing that goes on whatever it is. */
+static void note_acquisition(struct kgb_builder *b, struct kgb_operation *op)
+{
+	if (op->acquires)
+		op->acquires = read_of(b, op->out[0])->n > 0;
+	b->program->acquires |= op->acquires;
+}
+
 void kgb_builder__prune(struct kgb_builder *b, struct kgb_region *region)
 {
 	while (b->reads.n < b->values.n)
@@ -92,6 +100,8 @@ void kgb_builder__prune(struct kgb_builder *b, struct kgb_region *region)
 	for (uint32_t i = 0; i < region->n_operations; i++)
 		if (region->operations[i]->run && !is_needed(b, region->operations[i]))
 			drop(b, region->operations[i]);
+	for (uint32_t i = 0; i < region->n_operations; i++)
+		note_acquisition(b, region->operations[i]);
 	clear_reads(b, region);
 	close_gaps(region);
 	b->program->n_operations += region->n_operations;

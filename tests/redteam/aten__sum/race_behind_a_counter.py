@@ -1,7 +1,6 @@
 # operator: aten::sum
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.race
 # catalogue: 81
-# open: atomics on one address order everything that two programs do
 # programs add to the result by a plain load and store; atomics on a counter beside it make every pair of programs look ordered
 import torch
 import triton

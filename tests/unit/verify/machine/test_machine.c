@@ -405,6 +405,79 @@ static void test_what_a_lock_guards_is_no_race(void **state)
 	kgb_machine_program_free(program);
 }
 
+/* ---- order by atomics ---- */
+
+#define ATOMIC(what, words, pointer, operand)                      \
+	"tt.atomic_rmw " what ", " words ", " pointer ", " operand \
+	", %yes : (!tt.ptr<i32>, i32, i1) -> i32\n"
+#define SETS(pointer) "%w = " ATOMIC("exch", "release, gpu", pointer, "%c1")
+#define WAITS_FOR(pointer)                      \
+	"scf.while : () -> () {\n%v = " ATOMIC( \
+		"or", "acquire, gpu", pointer,  \
+		"%c0") "%k = arith.cmpi eq, %v, %c0 : i32\nscf.condition(%k)\n} do {\nscf.yield\n}\n"
+#define ORDERED                                                                            \
+	C(0)                                                                               \
+	C(1)                                                                               \
+	C(2)                                                                               \
+	"%p = tt.get_program_id x : i32\n%yes = arith.constant true\n"                     \
+	"%b = tt.addptr %a, %c1 : !tt.ptr<i32>, i32\n%p0 = arith.cmpi eq, %p, %c0 : i32\n" \
+	"%p1 = arith.cmpi eq, %p, %c1 : i32\n%p2 = arith.cmpi eq, %p, %c2 : i32\n"
+#define STORES "tt.store %o, %c2 : !tt.ptr<i32>\n"
+#define READS "%x = tt.load %o : !tt.ptr<i32>\n"
+#define ADDS \
+	"%s = tt.load %o : !tt.ptr<i32>\n%t = arith.addi %s, %c1 : i32\ntt.store %o, %t : !tt.ptr<i32>\n"
+#define LAST_READS(words)                                                                           \
+	"%q = tt.addptr %o, %p : !tt.ptr<i32>, i32\ntt.store %q, %c1 : !tt.ptr<i32>\n%n = " ATOMIC( \
+		"add", words, "%a",                                                                 \
+		"%c1") "%l = arith.cmpi eq, %n, %c2 : i32\nscf.if %l {\n" READS                     \
+		       "%y = tt.addptr %o, %c1 : !tt.ptr<i32>, i32\n%z = tt.load %y : !tt.ptr<i32>\n}\n"
+
+static void test_atomics_order_what_they_guard(void **state)
+{
+	static const struct {
+		const char *what, *body;
+		bool races;
+	} rows[] = {
+		{"the last program reads all parts", ORDERED LAST_READS("acq_rel, gpu"), false},
+		{"a counter of a block", ORDERED LAST_READS("acq_rel, cta"), true},
+		{"a relaxed counter", ORDERED LAST_READS("relaxed, gpu"), true},
+		{"between two steps of a counter",
+		 ORDERED "%g = " ATOMIC("add", "acq_rel, gpu", "%a", "%c1") ADDS
+		 "%h = " ATOMIC("add", "acq_rel, gpu", "%a", "%c1"),
+		 true},
+		{"one tells another, which tells a third",
+		 ORDERED "scf.if %p0 {\n" STORES SETS("%a") "}\nscf.if %p1 {\n" WAITS_FOR("%a")
+			 SETS("%b") "}\nscf.if %p2 {\n" WAITS_FOR("%b") READS "}\n",
+		 false},
+		{"after the release",
+		 ORDERED "scf.if %p0 {\n" SETS("%a") STORES "}\nscf.if %p1 {\n" WAITS_FOR("%a")
+			 READS "}\n",
+		 true},
+		{"another address",
+		 ORDERED "scf.if %p0 {\n" STORES SETS("%b") "%u = " ATOMIC(
+			 "exch", "relaxed, gpu", "%a", "%c1") "}\nscf.if %p1 {\n" WAITS_FOR("%a")
+			 READS "}\n",
+		 true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free) char *text = module_text(SIGNATURE, rows[i].body);
+		struct kgb_machine_program *program = parse_module(text);
+		int32_t a[2] = {0}, o[4] = {0};
+		struct arrays arrays = {
+			.launch = {.finds_races = true, .grid = {3}, .n_threads = 2}};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		(void)run_arrays(&arrays, program, &fault, &err);
+		if ((fault.kind == KGB_MACHINE_FAULT_RACE) != rows[i].races)
+			fail_msg("%s: %s", rows[i].what, err.msg);
+		kgb_machine_program_free(program);
+	}
+}
+
 /* All programs count themselves. The first waits for the others and fails then; they wait for ever.
  */
 #define COUNTS                                                         \
@@ -654,6 +727,7 @@ int main(void)
 		cmocka_unit_test(test_vectors_begin_at_their_first_lane),
 		cmocka_unit_test(test_equal_stores_are_no_race),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
+		cmocka_unit_test(test_atomics_order_what_they_guard),
 		cmocka_unit_test(test_a_buffer_may_begin_between_its_elements),
 		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),
 		cmocka_unit_test(test_the_seed_draws_order_and_masked_lanes),

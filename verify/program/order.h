@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Which work of programs is ordered: what one did before an atomic that releases, and another does
+ * after a later atomic that acquires at the same address, or over others in between. Any thread may
+ * call at any time.
+ */
+#ifndef KGB_VERIFY_PROGRAM_ORDER_H
+#define KGB_VERIFY_PROGRAM_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kgb_order;
+
+/** For the programs of a launch. */
+struct kgb_order *kgb_order__new(uint64_t n_programs);
+void kgb_order__free(struct kgb_order *order);
+
+/** Atomics that released or acquired so far. */
+uint32_t kgb_order__time(const struct kgb_order *order);
+/** Holds others' atomics back, so that they are noted in the order in which they are done. The same
+ * thread may ask kgb_order__holds meanwhile. */
+void kgb_order__enter(struct kgb_order *order);
+void kgb_order__leave(struct kgb_order *order);
+/** Between enter and leave: a program's atomic at an address. */
+void kgb_order__note(struct kgb_order *order, uint32_t program, uint64_t address, bool acquires,
+		     bool releases);
+/** Whether what `earlier` did at `time` comes before what `later` does now. */
+bool kgb_order__holds(struct kgb_order *order, uint32_t earlier, uint32_t time, uint32_t later);
+
+#endif
