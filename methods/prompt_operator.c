@@ -190,7 +190,7 @@ static void note_cases(struct kgb_prompt_operator *op, const struct kgb_cases *c
 static int note_drawn_cases(struct kgb_prompt_operator *op, const struct kgb_spec *spec,
 			    struct kgb_err *err)
 {
-	enum { SEEDS = 16 };
+	enum { SEEDS = 8 };
 
 	for (int i = 0; i < SEEDS; i++) {
 		struct kgb_cases cases;
