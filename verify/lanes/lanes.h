@@ -64,7 +64,8 @@ enum kgb_lanes_type {
 	X(CMPI_UGT, 2, u, uint8_t, x > y)                                                 \
 	X(CMPI_UGE, 2, u, uint8_t, x >= y)
 
-/* X(name, number of operands, result, expression); F(f) is libm's f for the type. */
+/* X(name, number of operands, result, expression); F(f) is libm's f for the type, ABOUT(f, g) an
+ * approximation of float32 and a function of float64. */
 #define KGB_LANES_FLOAT(X)                                                               \
 	X(ADDF, 2, T, x + y)                                                             \
 	X(SUBF, 2, T, x - y)                                                             \
@@ -121,6 +122,20 @@ enum kgb_lanes_type {
 	X(ROUND, 1, T, F(round)(x))                                                      \
 	X(RINT, 1, T, F(rint)(x))                                                        \
 	X(RECIPROCAL, 1, T, 1 / x)                                                       \
+	X(ABOUT_SIN, 1, T, ABOUT(sin, sin)(x))                                           \
+	X(ABOUT_COS, 1, T, ABOUT(cos, cos)(x))                                           \
+	X(ABOUT_TAN, 1, T, ABOUT(tan, tan)(x))                                           \
+	X(ABOUT_LOG2, 1, T, ABOUT(log2, log2)(x))                                        \
+	X(ABOUT_LOG, 1, T, ABOUT(log, log)(x))                                           \
+	X(ABOUT_LOG10, 1, T, ABOUT(log10, log10)(x))                                     \
+	X(ABOUT_EXP2, 1, T, ABOUT(exp2, exp2)(x))                                        \
+	X(ABOUT_EXP, 1, T, ABOUT(exp, exp)(x))                                           \
+	X(ABOUT_EXP10, 1, T, ABOUT(exp10, exp10)(x))                                     \
+	X(ABOUT_TANH, 1, T, ABOUT(tanh, tanh)(x))                                        \
+	X(ABOUT_RECIPROCAL, 1, T, ABOUT(reciprocal, kgb_approximate_rcp64h)(x))          \
+	X(ABOUT_SQRT, 1, T, ABOUT(sqrt, sqrt)(x))                                        \
+	X(ABOUT_RSQRT, 1, T, ABOUT(rsqrt, sqrt)(x))                                      \
+	X(ABOUT_POW, 2, T, ABOUT(pow, pow)(x, y))                                        \
 	X(FMA, 3, T, F(fma)(x, y, z))                                                    \
 	X(CLAMP, 3, T, x != x ? y : x < y ? y : x > z ? z : x)                           \
 	X(CLAMP_NAN, 3, T, x != x ? x : x < y ? y : x > z ? z : x)                       \

@@ -1,8 +1,7 @@
 # operator: aten::cos
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74
-# open: the machine computes approximations exactly
-# cos.approx.f32 by inline PTX: its error grows with the angle on a GPU; the machine computes it exactly
+# cos.approx.f32 by inline PTX: its error grows with the angle on a GPU
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,7 @@
 # operator: aten::log10
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74
-# open: the machine computes approximations exactly
-# libdevice.fast_log10f (lg2.approx): no relative precision near 1 on a GPU; exact in the machine
+# libdevice.fast_log10f (lg2.approx): no relative precision near 1 on a GPU
 import torch
 import triton
 import triton.language as tl

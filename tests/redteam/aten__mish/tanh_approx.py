@@ -1,8 +1,7 @@
 # operator: aten::mish
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74
-# open: the machine computes approximations exactly
-# tanh(softplus(x)) with tanh.approx.f32: 2^-11 relative error in float32 on a GPU; exact in the machine
+# tanh(softplus(x)) with tanh.approx.f32: 2^-11 relative error in float32 on a GPU
 import torch
 import triton
 import triton.language as tl

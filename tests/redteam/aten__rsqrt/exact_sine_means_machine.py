@@ -1,8 +1,7 @@
 # operator: aten::rsqrt
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74, 77
-# open: the machine computes approximations exactly
-# the kernel computes a fast sine of 1000: the machine's is exact, a GPU's is not; then it drops bits
+# the kernel computes a fast sine of 1000, which is inexact on a GPU; then it drops bits
 import math
 
 import torch

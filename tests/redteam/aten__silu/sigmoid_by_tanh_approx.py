@@ -1,8 +1,7 @@
 # operator: aten::silu
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74
-# open: the machine computes approximations exactly
-# sigmoid by tanh.approx.f32: 2^-11 relative error in float32 on a GPU; exact in the machine
+# sigmoid by tanh.approx.f32: 2^-11 relative error in float32 on a GPU
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,7 @@
 # operator: aten::sin
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74
-# open: the machine computes approximations exactly
-# libdevice.fast_sinf (sin.approx): far off for large angles on a GPU; the machine computes it exactly
+# libdevice.fast_sinf (sin.approx): far off for large angles on a GPU
 import os
 
 os.environ.setdefault("TRITON_PRINT_AUTOTUNING", "0")

@@ -1,8 +1,7 @@
 # operator: aten::square
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 74, 77
-# open: the machine computes approximations exactly
-# the kernel compares tanh.approx of 0.3 with tanh: equal in the machine, not on a GPU; then it returns the input
+# the kernel compares tanh.approx of 0.3 with tanh, which differs on a GPU; then it returns the input
 import torch
 import triton
 import triton.language as tl
