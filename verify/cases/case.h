@@ -106,6 +106,7 @@ struct kgb_arg {
 	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
+	bool has_subnormals; /* TENSOR: the class `smallest` has those of every type */
 	bool bounded; /* no mode leaves the spec's range (indices, probabilities, masks) */
 	struct kgb_read read; /* TENSOR */
 	struct kgb_value value; /* VALUE */

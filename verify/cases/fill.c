@@ -292,14 +292,16 @@ static void add_outliers(struct job *job)
 		enlarge(view->dtype, random_element(view, job->storage, &job->rng));
 }
 
-/* Subnormal inputs of float16 only: hardware and compilers flush those of the other types as they
- * like (Triton's rsqrt and floor do), so they would test the compiler and not the kernel. Returns
- * how many values the classes have; `out` has room for N_SPECIAL_FLOATS. */
+/* Subnormal inputs of float16, and where the spec has exact results: these are not flushed.
+ * Elsewhere hardware and compilers flush those of the other types as they like (Triton's rsqrt and
+ * floor do), so they would test the compiler and not the kernel. Returns how many values the
+ * classes have; `out` has room for N_SPECIAL_FLOATS. */
 enum { N_SPECIAL_FLOATS = 11 };
-static int64_t special_floats(enum kgb_dtype dtype, kgb_specials specials, double *out)
+static int64_t special_floats(const struct kgb_arg *arg, double *out)
 {
+	const enum kgb_dtype dtype = arg->view.dtype;
 	double max = kgb_dtype_max(dtype), tiny = kgb_dtype_tiny(dtype), eps = kgb_dtype_eps(dtype);
-	bool is_half = dtype == KGB_DTYPE_FLOAT16;
+	bool below = dtype == KGB_DTYPE_FLOAT16 || arg->has_subnormals;
 	const struct {
 		enum kgb_special special;
 		double value;
@@ -313,13 +315,13 @@ static int64_t special_floats(enum kgb_dtype dtype, kgb_specials specials, doubl
 		{KGB_SPECIAL_LARGEST, -max},
 		{KGB_SPECIAL_SMALLEST, tiny},
 		{KGB_SPECIAL_SMALLEST, -tiny},
-		{KGB_SPECIAL_SMALLEST, is_half ? tiny * eps : tiny * (1 + eps)},
-		{KGB_SPECIAL_SMALLEST, is_half ? tiny * (eps - 1) : -tiny * (1 + eps)},
+		{KGB_SPECIAL_SMALLEST, below ? tiny * eps : tiny * (1 + eps)},
+		{KGB_SPECIAL_SMALLEST, below ? tiny * (eps - 1) : -tiny * (1 + eps)},
 	};
 	int64_t n = 0;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(values); i++)
-		if (specials & 1U << values[i].special)
+		if (arg->specials & 1U << values[i].special)
 			out[n++] = values[i].value;
 	return n;
 }
@@ -338,7 +340,7 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
 	double values[N_SPECIAL_FLOATS];
-	const int64_t n_values = special_floats(view->dtype, arg->specials, values);
+	const int64_t n_values = special_floats(arg, values);
 
 	for (int64_t i = 0; i < n; i++) {
 		void *p = random_element(view, storage, rng);

@@ -11,10 +11,10 @@
 /** Fill the elements of arg->view inside `storage` (storage_elements * size bytes) by its fill rule
  * and the case's mode. outlier: each element with p = 0.001, and at least one, times 50. special: a
  * few elements (a quarter at most, one at least) become +-inf, NaN, +-0, +-largest, +-smallest
- * normal, subnormal (float16 only); integers: smallest, largest, 0, 1, -1. A bounded fill keeps its
- * range in every mode. benchmark: drawn from a table of 65,536 fresh draws, which is faster. Bytes
- * of the storage outside the view are filled with random bytes. Real and imaginary parts are filled
- * alike. The result does not depend on the number of threads. */
+ * normal, subnormal (float16 and exact results only); integers: smallest, largest, 0, 1, -1. A
+ * bounded fill keeps its range in every mode. benchmark: drawn from a table of 65,536 fresh draws,
+ * which is faster. Bytes of the storage outside the view are filled with random bytes. Real and
+ * imaginary parts are filled alike. The result does not depend on the number of threads. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
 /** Do the modes `outlier` and `special` change what a tensor of the case holds that the result
  * depends on? Not where its fill gives the range. */

@@ -95,6 +95,7 @@ struct kgb_tolerance {
 	bool has_signed_zeros; /* the sign of a result that is zero counts */
 	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
 			  right */
+	bool is_flushed; /* although it is exact, hardware flushes subnormal arguments */
 };
 
 /** How the elements of a result are distributed, given what was passed as the parameters `args`.

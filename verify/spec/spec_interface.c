@@ -117,6 +117,7 @@ static const struct kgb_field tolerance_table[] = {
 	KGB_FIELD_ROW(ENUM, raw_tolerance, zeros, "whether the sign of a zero counts",
 		      .names = zeros_names),
 	ROW(BOOL, "exact", is_exact, "every element must be the exact one, rounded once"),
+	ROW(BOOL, "flushed", is_flushed, "subnormal arguments count as 0 on some hardware"),
 	KGB_FIELD_END,
 };
 #undef ROW

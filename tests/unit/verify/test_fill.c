@@ -393,6 +393,29 @@ static void test_specials_of_each_kind_come_and_stay_few(KGB_UNUSED void **state
 	}
 }
 
+static void test_exact_results_have_subnormals_of_every_type(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_BFLOAT16,
+						KGB_DTYPE_FLOAT64, KGB_DTYPE_FLOAT8_E4M3FN};
+	struct kgb_arg arg = normal;
+
+	arg.has_subnormals = true;
+	for (size_t d = 0; d < KGB_ARRAY_LEN(dtypes); d++) {
+		double tiny = kgb_dtype_tiny(dtypes[d]), eps = kgb_dtype_eps(dtypes[d]);
+		struct tensor t =
+			fill(arg, dtypes[d], 100, 100, "contiguous", KGB_MODE_SPECIAL, "special");
+		int smallest = 0, largest = 0;
+		for (int64_t i = 0; i < 10000; i++) {
+			double v = value_at(&t, i);
+			smallest += v == tiny * eps;
+			largest += v == tiny * (eps - 1);
+		}
+		assert_true(smallest >= 1);
+		assert_true(largest >= 1);
+		kgb_free(t.storage);
+	}
+}
+
 static void test_integers_have_specials_too(KGB_UNUSED void **state)
 {
 	static const struct kgb_arg arg = {.fill = KGB_FILL_INT, .lo = -100, .hi = 100};
@@ -688,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_the_gaps_of_a_view_hold_noise),
 		cmocka_unit_test(test_outliers_are_rare_large_and_at_least_one),
 		cmocka_unit_test(test_specials_of_each_kind_come_and_stay_few),
+		cmocka_unit_test(test_exact_results_have_subnormals_of_every_type),
 		cmocka_unit_test(test_integers_have_specials_too),
 		cmocka_unit_test(test_a_class_alone_brings_no_other),
 		cmocka_unit_test(test_wide_integers_have_any_number_of_bits),
