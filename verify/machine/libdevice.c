@@ -68,6 +68,7 @@ static const struct kgb_named_function functions[] = {
 	{"fast_tanh", KGB_LANES_ABOUT_TANH, 1},
 	{"fast_pow", KGB_LANES_ABOUT_POW, 2},
 	{"fast_div", KGB_LANES_DIVF, 2},
+	{"fast_fdivide", KGB_LANES_DIVF, 2},
 	{"add_rn", KGB_LANES_ADDF, 2},
 	{"dadd_rn", KGB_LANES_ADDF, 2},
 	{"fadd_rn", KGB_LANES_ADDF, 2},
