@@ -259,7 +259,7 @@ static inline double lgamma_of_double(double x)
 	((x) != (x) ? 0 : (x) >= (T)(bound) ? (high) : (x) < -(T)(bound) ? (low) : (type)(x))
 
 #define ROW_FLOAT(name, n, out, expression) DEFINE_##n(name##_f32, float, out, expression)
-#define ABOUT(f, g) _Generic((T)0, float : kgb_approximate_##f, double : g)
+#define ABOUT(f, g) _Generic((T)0, float : kgb_approximate_##f, double : (g))
 #define F(name) name##f
 #define E(name) name##_float
 #define LGAMMA(x) lgamma_of_float(x)
