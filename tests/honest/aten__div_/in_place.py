@@ -22,8 +22,13 @@ def rounded(a, b, MODE: tl.constexpr):
         else:
             exact = a.to(tl.float64) / b.to(tl.float64)  # of float32 numbers: rounding cannot reach a whole number
             down = tl.floor(exact)
+            infinite = float("inf")
             if MODE == "trunc":
                 down = tl.where(exact < 0, -tl.floor(-exact), down)
+            else:  # as fmod has it: of an infinite number there is no remainder, and that of a small one is the number itself
+                down = tl.where(tl.abs(a) == infinite, float("nan"), down)
+                below = (tl.abs(a) < infinite) & (tl.abs(b) == infinite) & (a != 0) & ((a < 0) != (b < 0))
+                down = tl.where(below, -1.0, down)
             result = down.to(tl.float32)
     else:
         q = a // b
