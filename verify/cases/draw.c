@@ -419,26 +419,25 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
  * result may have. */
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
-	static const char *const names[] = {"strided",  "offset",      "transposed",
-					    "expanded", "row_strided", "channels_last",
-					    "sliced",   "permuted",    "expanded_last"};
 	int64_t sizes[KGB_MAX_DIMS], ndim;
-	size_t fit[KGB_ARRAY_LEN(names)], n = 0;
+	const char *fit[KGB_N_LAYOUTS];
+	size_t n = 0;
 
 	if (form_shape(d, form, sizes, &ndim) < 0)
 		return -1;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++) {
+	for (size_t i = 1; i < KGB_N_LAYOUTS; i++) {
 		struct kgb_tensor_view view;
 		struct kgb_err ignored = KGB_ERR_INIT;
-		if (kgb_layout_check(names[i], is_written, &ignored) == 0 &&
-		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, (int)ndim, names[i],
+		const char *name = kgb_layout_name(i);
+		if (kgb_layout_check(name, is_written, &ignored) == 0 &&
+		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, (int)ndim, name,
 					   &ignored) == 0)
-			fit[n++] = i;
+			fit[n++] = name;
 	}
-	const char *name = "contiguous";
+	const char *name = kgb_layout_name(0);
 	if (deal(d, 2) == 1) {
 		kgb_buf_adds(&d->path, ".name");
-		name = names[fit[deal(d, n)]];
+		name = fit[deal(d, n)];
 	}
 	*out = cJSON_CreateString(name);
 	return 0;

@@ -219,18 +219,25 @@ static const struct layout {
 	int min_dims, max_dims;
 	int (*lay_out)(struct kgb_tensor_view
 			       *view); /* strides and offset from the sizes; -1 on overflow */
-} layouts[] = {
-	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous},
-	{"transposed", 2, KGB_MAX_DIMS, layout_transposed},
-	{"strided", 1, KGB_MAX_DIMS, layout_strided},
-	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided},
-	{"sliced", 3, KGB_MAX_DIMS, layout_sliced},
-	{"permuted", 3, KGB_MAX_DIMS, layout_permuted},
-	{"offset", 0, KGB_MAX_DIMS, layout_offset},
-	{"expanded", 1, KGB_MAX_DIMS, layout_expanded},
-	{"expanded_last", 2, KGB_MAX_DIMS, layout_expanded_last},
-	{"channels_last", 4, 4, layout_channels_last},
+	bool overlaps; /* several elements lie at one place */
+} layouts[KGB_N_LAYOUTS] = {
+	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous, false},
+	{"strided", 1, KGB_MAX_DIMS, layout_strided, false},
+	{"offset", 0, KGB_MAX_DIMS, layout_offset, false},
+	{"transposed", 2, KGB_MAX_DIMS, layout_transposed, false},
+	{"expanded", 1, KGB_MAX_DIMS, layout_expanded, true},
+	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided, false},
+	{"channels_last", 4, 4, layout_channels_last, false},
+	{"sliced", 3, KGB_MAX_DIMS, layout_sliced, false},
+	{"permuted", 3, KGB_MAX_DIMS, layout_permuted, false},
+	{"expanded_last", 2, KGB_MAX_DIMS, layout_expanded_last, true},
 };
+
+const char *kgb_layout_name(size_t i)
+{
+	KGB_ASSERT(i < KGB_N_LAYOUTS);
+	return layouts[i].name;
+}
 
 static int find_layout(const char *name, const struct layout **out, struct kgb_err *err)
 {
@@ -253,7 +260,7 @@ int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err)
 
 	if (find_layout(layout, &how, err) < 0)
 		return -1;
-	if (is_written && (how->lay_out == layout_expanded || how->lay_out == layout_expanded_last))
+	if (is_written && how->overlaps)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
 			"layout '%s' lets elements overlap: a result cannot be written there",
