@@ -29,15 +29,19 @@ static float approximate(double exact, double error, float x)
 	return (float)moved(exact, error, x);
 }
 
+static float within_one(float x)
+{
+	return x > 1 ? 1 : x < -1 ? -1 : x;
+}
+
 static float angle(double exact, float x)
 {
 	const double size = fabs((double)x);
 	const double error = size <= 2 * M_PI     ? 0x1p-21 * M_SQRT2
 			     : size <= 100 * M_PI ? 0x1p-15 * 1.23
 						  : size * BEYOND;
-	const float result = approximate(exact, error - HALF_ULP, x);
 
-	return result > 1 ? 1 : result < -1 ? -1 : result;
+	return within_one(approximate(exact, error - HALF_ULP, x));
 }
 
 float kgb_approximate_sin(float x)
@@ -98,9 +102,8 @@ float kgb_approximate_pow(float x, float y)
 float kgb_approximate_tanh(float x)
 {
 	const double exact = tanh((double)x);
-	const float result = approximate(exact, exact * 0x1p-11, x);
 
-	return result > 1 ? 1 : result < -1 ? -1 : result;
+	return within_one(approximate(exact, exact * 0x1p-11, x));
 }
 
 float kgb_approximate_reciprocal(float x)
