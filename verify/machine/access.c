@@ -122,8 +122,7 @@ static int fault(struct kgb_execution *x, const struct kgb_operation *op, uint64
 {
 	const struct kgb_memory_range *range = kgb_memory__find(x->memory, address);
 
-	if (!range || address - range->buffer->address >= range->buffer->bytes ||
-	    range->buffer->bytes - (address - range->buffer->address) < bytes)
+	if (!range || !kgb_memory__holds(range, address, bytes))
 		return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_ACCESS, address,
 					       "in no buffer");
 	if ((address & (size - 1)) != 0)

@@ -50,8 +50,7 @@ static uint32_t power_in(int64_t n, uint32_t most)
 
 /* ---- multiples and constancy ---- */
 
-/* Values of an operation, and the axis that is looked at. Its lists: multiples, lanes of a
- * contiguous group (0: not given) and lanes of a constant group, for each axis. */
+/* Values of an operation, and the axis that is looked at. */
 struct checked {
 	const uint8_t *lanes, *mask; /* mask: NULL: all lanes */
 	size_t size; /* of an element */
@@ -100,6 +99,8 @@ static int check_axis(struct kgb_execution *x, const struct kgb_operation *op,
 	return 0;
 }
 
+/* The operation's list: multiples, lanes of a contiguous group (0: not given) and lanes of a
+ * constant group, for each axis. */
 static int check_run(struct kgb_execution *x, const struct kgb_operation *op)
 {
 	const struct kgb_ttir_type *type = &kgb_execution__value(x, op->in[0])->type;
@@ -289,13 +290,6 @@ static bool may_be_vectors(const struct vectors *v, size_t length)
 	return true;
 }
 
-static bool is_in(const struct kgb_memory_range *range, uint64_t address, size_t bytes)
-{
-	const uint64_t offset = address - range->buffer->address;
-
-	return offset < range->buffer->bytes && range->buffer->bytes - offset >= bytes;
-}
-
 /* What lies outside of the buffer is left: a kernel uses no lane there. */
 static void make_vector(const struct kgb_execution *x, const struct vectors *v, size_t i,
 			size_t length)
@@ -303,7 +297,7 @@ static void make_vector(const struct kgb_execution *x, const struct vectors *v, 
 	const struct kgb_memory_range *range = kgb_memory__find(x->memory, v->pointers[i]);
 
 	for (size_t k = 1; range && k < length; k++)
-		if (is_in(range, v->pointers[i] + k * v->size, v->size))
+		if (kgb_memory__holds(range, v->pointers[i] + k * v->size, v->size))
 			v->pointers[i + k * v->inner] = v->pointers[i] + k * v->size;
 }
 

@@ -98,6 +98,13 @@ const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory,
 	return low ? &memory->ranges[low - 1] : NULL;
 }
 
+bool kgb_memory__holds(const struct kgb_memory_range *range, uint64_t address, size_t bytes)
+{
+	const uint64_t offset = address - range->buffer->address;
+
+	return offset < range->buffer->bytes && range->buffer->bytes - offset >= bytes;
+}
+
 /* ---- races ---- */
 
 static uint32_t load(const uint32_t *p)

@@ -54,6 +54,9 @@ void kgb_memory__release(struct kgb_memory *memory);
 /** The range that has the address, or the nearest below it; NULL: there is none. */
 const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory, uint64_t address);
 
+/** Does its buffer hold all of [address, address + bytes)? */
+bool kgb_memory__holds(const struct kgb_memory_range *range, uint64_t address, size_t bytes);
+
 /** Notes an access of a program to [address, address + bytes) in a range and returns -1 if it
  * races, with the other's number in *other. */
 int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
