@@ -12,11 +12,8 @@ shift
 lint_need cppcheck
 lint_need jq
 mkdir -p "$build/cppcheck"
-jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):] | select(startswith("tests/") | not)' \
-	"$build/compile_commands.json" | sort -u | lint_choose | jq -R . | jq -s . >"$build/cppcheck/chosen"
-jq --arg root "$PWD/" --slurpfile chosen "$build/cppcheck/chosen" '[.[] | select(.file | ltrimstr($root) | IN($chosen[0][]))]' \
-	"$build/compile_commands.json" >"$build/cppcheck/compile_commands.json"
-cppcheck --project="$build/cppcheck/compile_commands.json" --cppcheck-build-dir="$build/cppcheck" --quiet --inline-suppr \
+lint_choose_commands "$build/compile_commands.json" "$build/cppcheck/compile_commands.json"
+cppcheck --project="$build/cppcheck/compile_commands.json" -i"$PWD/tests" --cppcheck-build-dir="$build/cppcheck" --quiet --inline-suppr \
 	--enable=warning,performance,portability --inconclusive --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
 	--library="$config" -j "$(lint_jobs)" \
 	--template='{file}:{line}: {severity}: {message} [{id}]' >"$lint_findings" 2>&1

@@ -52,6 +52,14 @@ lint_choose() {
 	rm -r "$lint_work"
 }
 
+# lint_choose_commands FROM TO: a compile_commands.json with the files of another one that lint_choose prints; those outside of this
+# tree are left out.
+lint_choose_commands() {
+	jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):]' "$1" | sort -u | lint_choose |
+		jq -R . | jq -s . >"$2.chosen"
+	jq --arg root "$PWD/" --slurpfile chosen "$2.chosen" '[.[] | select(.file | ltrimstr($root) | IN($chosen[0][]))]' "$1" >"$2"
+}
+
 lint_jobs() { nproc 2>/dev/null || echo 2; }
 
 # $lint_findings is the file with the findings.

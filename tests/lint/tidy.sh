@@ -29,12 +29,10 @@ jq '[.[] | .command |= gsub(" (-W[^l][^ ]*|-fanalyzer|--coverage|-ftrivial-auto-
 find "$clean" -type f -mtime +30 -delete
 { clang-tidy --version && cat .clang-tidy "$lint_self"; } >"$work/checks"
 export work clean nodes
-jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):]' "$work/compile_commands.json" | sort -u |
-	lint_choose | jq -R . | jq -s . >"$work/chosen"
-jq -r --arg root "$PWD/" --slurpfile chosen "$work/chosen" \
-	'[.[] | select(.file | ltrimstr($root) | IN($chosen[0][]))] | unique_by(.file)[] | .directory, .file,
+lint_choose_commands "$work/compile_commands.json" "$work/chosen.json"
+jq -r 'unique_by(.file)[] | .directory, .file,
 	(.command | sub("^[^ ]+ "; "clang -E -CC -dD -P ") | sub(" -o [^ ]+"; "") | sub(" -c "; " "))' \
-	"$work/compile_commands.json" >"$work/files"
+	"$work/chosen.json" >"$work/files"
 # shellcheck disable=SC2016 # expanded by the inner shell
 xargs -r -d '\n' -P "$(lint_jobs)" -n 3 sh -c '
 	text=$work/$$.i
