@@ -37,6 +37,7 @@ struct context {
 	const double *magnitude;
 	const struct kgb_tolerance *tolerance;
 	double eps, eps_terms, tiny, max;
+	double max_term; /* a larger term or partial sum may overflow on the way to a result */
 	double flushed; /* absolute error that flushing subnormals to zero may make */
 	double median; /* m: a power of two near the median |r|; 0 if all are zero */
 	struct binade *binades; /* owned; N_BINADES, and one more of zeros */
@@ -246,6 +247,20 @@ static bool infinity_is_right(const struct context *x, double c, double r, doubl
 	return isfinite(r) && signbit(c) == signbit(r) && fabs(r) + allowed >= x->max;
 }
 
+/* May an order of additions give NaN or the infinity c? S is the sum of the sizes of all finite
+ * terms, so the positive ones come to (S + r) / 2 and the negative ones to (S - r) / 2 where r is
+ * finite. NaN is the sum of two infinities; one of them may stand among the terms. */
+static bool may_overflow_to(const struct context *x, const struct element *e)
+{
+	double r = isfinite(e->r) ? e->r : 0;
+	bool up = (e->magnitude + r) / 2 >= x->max_term,
+	     down = (e->magnitude - r) / 2 >= x->max_term;
+
+	if (isnan(e->c))
+		return isfinite(e->r) ? up && down : isinf(e->r) && e->magnitude >= x->max_term;
+	return isfinite(e->r) && (e->c > 0 ? up : down);
+}
+
 static bool finite_is_right(const struct context *x, double c, double r, double n, double allowed)
 {
 	double loosest = x->tolerance->ulps * x->eps;
@@ -272,9 +287,9 @@ static bool is_right(const struct context *x, const struct element *e)
 	if (x->tolerance->has_signed_zeros && is_other_zero(e->c, e->r, e->n))
 		return false;
 	if (isnan(e->c))
-		return isnan(e->r) || isnan(e->n);
+		return isnan(e->r) || isnan(e->n) || may_overflow_to(x, e);
 	if (isinf(e->c))
-		return infinity_is_right(x, e->c, e->r, e->n, e->allowed);
+		return infinity_is_right(x, e->c, e->r, e->n, e->allowed) || may_overflow_to(x, e);
 	return finite_is_right(x, e->c, e->r, e->n, e->allowed);
 }
 
@@ -630,6 +645,17 @@ static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
 }
 
+/* The largest number of the coarsest type that terms may have: a little less, as they are rounded.
+ */
+static double largest_term(enum kgb_accumulate accumulate, enum kgb_dtype dtype)
+{
+	double max = kgb_dtype_max(dtype);
+
+	if (accumulate != KGB_ACCUMULATE_RESULT)
+		max = fmax(max, (double)FLT_MAX);
+	return max * (1 - kgb_dtype_eps(dtype));
+}
+
 static void compare_parts(const struct kgb_tensor_view *cand_view, const void *candidate,
 			  const void *native, const double *ref64, const double *magnitude,
 			  const struct kgb_tolerance *tolerance, struct kgb_compare *out)
@@ -648,6 +674,7 @@ static void compare_parts(const struct kgb_tensor_view *cand_view, const void *c
 		.eps_terms = eps_of_terms(tolerance->accumulate, eps),
 		.tiny = kgb_dtype_tiny(dtype),
 		.max = kgb_dtype_max(dtype),
+		.max_term = largest_term(tolerance->accumulate, dtype),
 		/* No hardware flushes these, whose subnormals are of ordinary size. */
 		.flushed = dtype == KGB_DTYPE_FLOAT16 || dtype == KGB_DTYPE_FLOAT8_E4M3FN
 				   ? 0

@@ -155,6 +155,22 @@ static bool infinity_is_right(const struct context *x, double c, double r, doubl
 	return isfinite(r) && signbit(c) == signbit(r) && fabs(r) + allowed >= x->max;
 }
 
+/* A sum of terms of one sign that leaves the range of their type. */
+static bool may_overflow_to(const struct context *x, double c, double r, double magnitude)
+{
+	bool by_terms = x->tolerance->accumulate == KGB_ACCUMULATE_RESULT;
+	double max = by_terms ? x->max : larger(x->max, (double)FLT_MAX),
+	       limit = max - max * x->eps;
+	double positive = (magnitude + r) / 2, negative = (magnitude - r) / 2;
+
+	if (isnan(r))
+		return false;
+	if (isinf(r))
+		return isnan(c) && magnitude >= limit;
+	return (positive >= limit || (isinf(c) && c < 0)) &&
+	       (negative >= limit || (isinf(c) && c > 0));
+}
+
 static bool finite_is_right(const struct context *x, double c, double r, double n, double allowed)
 {
 	double loosest = x->tolerance->ulps * x->eps;
@@ -168,15 +184,17 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 	return isfinite(n) && fabs(c - n) <= x->tolerance->factor * loosest * fabs(n) + x->tiny;
 }
 
-static bool element_is_right(const struct context *x, double c, double r, double n, double allowed)
+static bool element_is_right(const struct context *x, double c, double r, double n, double allowed,
+			     double magnitude)
 {
 	if (x->tolerance->has_signed_zeros && c == 0 && r == 0 && n == 0 &&
 	    signbit(r) == signbit(n) && signbit(c) != signbit(n))
 		return false;
 	if (isnan(c))
-		return isnan(r) || isnan(n);
+		return isnan(r) || isnan(n) || may_overflow_to(x, c, r, magnitude);
 	if (isinf(c))
-		return infinity_is_right(x, c, r, n, allowed);
+		return infinity_is_right(x, c, r, n, allowed) ||
+		       may_overflow_to(x, c, r, magnitude);
 	return finite_is_right(x, c, r, n, allowed);
 }
 
@@ -263,7 +281,9 @@ static void compare_floats(struct context *x, const struct kgb_tensor_view *view
 			x->dtype, x->candidate + (size_t)walk.at * kgb_dtype_size(x->dtype));
 		double r = x->ref64[i], n = load_native(x, i);
 		double allowed = allowed_at(x, i);
-		note_element(out, &worst, i, c, r, allowed, element_is_right(x, c, r, n, allowed));
+		double magnitude = magnitude_at(x, i, weight_at(x, r));
+		note_element(out, &worst, i, c, r, allowed,
+			     element_is_right(x, c, r, n, allowed, magnitude));
 		bulk_add(x, &bulk, i, c, r, n);
 	}
 	bulk_judge(x, &bulk, out);

@@ -10,6 +10,8 @@
 #define INF_ ((double)INFINITY)
 
 static const struct kgb_tolerance standard = {.factor = 4, .ulps = 2};
+static const struct kgb_tolerance by_term = {
+	.factor = 4, .ulps = 2, .accumulate = KGB_ACCUMULATE_RESULT};
 
 static struct kgb_tensor_view flat(enum kgb_dtype dtype, int64_t n)
 {
@@ -348,10 +350,49 @@ static void test_magnitudes_tell_cancellation_from_error(KGB_UNUSED void **state
 	assert_false(out.ok);
 }
 
+static void test_terms_may_overflow_on_the_way(KGB_UNUSED void **state)
+{
+	static const struct {
+		enum kgb_dtype dtype;
+		const struct kgb_tolerance *tolerance;
+		double r, magnitude, c;
+		bool right;
+	} rows[] = {
+		/* 2 * 3e38 - 3e38, 4e38 - 4e38 + 1 */
+		{KGB_DTYPE_FLOAT32, &standard, 3e38, 9e38, INF_, true},
+		{KGB_DTYPE_FLOAT32, &standard, 3e38, 9e38, -INF_, false},
+		{KGB_DTYPE_FLOAT32, &standard, 3e38, 9e38, NAN_, false},
+		{KGB_DTYPE_FLOAT32, &standard, 3e38, 9e38, 1e38, false},
+		{KGB_DTYPE_FLOAT32, &standard, 1, 8e38, NAN_, true},
+		{KGB_DTYPE_FLOAT32, &standard, 1, 8e38, -INF_, true},
+		{KGB_DTYPE_FLOAT32, &standard, 1, 6e38, NAN_, false},
+		/* infinity - 4e38, infinity - 1e38 */
+		{KGB_DTYPE_FLOAT32, &standard, INF_, 4e38, NAN_, true},
+		{KGB_DTYPE_FLOAT32, &standard, INF_, 4e38, -INF_, false},
+		{KGB_DTYPE_FLOAT32, &standard, INF_, 1e38, NAN_, false},
+		{KGB_DTYPE_FLOAT32, &standard, NAN_, 4e38, INF_, false},
+		/* terms of the result's type only where the spec says so */
+		{KGB_DTYPE_FLOAT16, &standard, INF_, 1e5, NAN_, false},
+		{KGB_DTYPE_FLOAT16, &by_term, INF_, 1e5, NAN_, true},
+		{KGB_DTYPE_FLOAT16, &standard, INF_, 4e38, NAN_, true},
+		{KGB_DTYPE_FLOAT64, &standard, INF_, 4e38, NAN_, false},
+	};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const double r[] = {1, -2, rows[i].r, 0.5}, c[] = {1, -2, rows[i].c, 0.5};
+		const double magnitude[] = {1, 2, rows[i].magnitude, 0.5};
+		KGB_AUTO(free) void *candidate = stored(rows[i].dtype, c, 4);
+		KGB_AUTO(free) void *native = stored(rows[i].dtype, r, 4);
+		struct kgb_tensor_view view = flat(rows[i].dtype, 4);
+		struct kgb_compare out;
+		kgb_compare(&view, candidate, native, r, magnitude, rows[i].tolerance, &out);
+		if (out.ok != rows[i].right)
+			fail_msg("row %zu: expected %g of %g, got %g: ok is %d", i, rows[i].r,
+				 rows[i].magnitude, rows[i].c, out.ok);
+	}
+}
+
 static void test_half_terms_need_the_spec_s_leave(KGB_UNUSED void **state)
 {
-	static const struct kgb_tolerance by_term = {
-		.factor = 4, .ulps = 2, .accumulate = KGB_ACCUMULATE_RESULT};
 	const double r[] = {0.01}, magnitude[] = {2};
 	uint16_t native, candidate;
 	struct kgb_tensor_view view = flat(KGB_DTYPE_FLOAT16, 1);
@@ -515,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_the_bulk_line_sees_what_no_element_shows),
 		cmocka_unit_test(test_subnormals_may_be_flushed_where_hardware_does),
 		cmocka_unit_test(test_magnitudes_tell_cancellation_from_error),
+		cmocka_unit_test(test_terms_may_overflow_on_the_way),
 		cmocka_unit_test(test_half_terms_need_the_spec_s_leave),
 		cmocka_unit_test(test_zero_results_allow_no_visible_error),
 		cmocka_unit_test(test_rounded_results_may_fall_to_either_side_of_a_tie),

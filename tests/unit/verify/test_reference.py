@@ -4,6 +4,7 @@
 
 import ctypes
 import importlib.util
+import math
 import mmap
 import os
 import pathlib
@@ -114,6 +115,17 @@ class Calls(unittest.TestCase):
         args = [tensor(0, [1]), tensor(64, [1]), dict(kind="float", value="-3.0", name="alpha")]
         _, results = self.call("aten:add.Tensor", args, magnitude="abs")
         self.assertEqual([values for _, values in results], [[-5.0], [-5.0], [7.0]])
+
+    def test_magnitudes_are_those_of_finite_terms(self):
+        self.write(0, [1.0, math.inf, -math.nan])
+        self.write(64, [2.0, 3.0, -4.0])
+        for magnitude, expected in ("abs", [7.0, 9.0, 12.0]), ("aten:add.Tensor", [-5.0, -9.0, 12.0]):
+            args = [tensor(0, [3]), tensor(64, [3]), dict(kind="float", value="-3.0", name="alpha")]
+            _, results = self.call("aten:add.Tensor", args, magnitude=magnitude)
+            self.assertEqual(results[2][1], expected)
+        args[2]["value"] = "-inf"
+        _, results = self.call("aten:add.Tensor", args, magnitude="abs")
+        self.assertEqual(results[2][1], [1.0, 0.0, 0.0])
 
     def test_magnitudes_of_the_smallest_integers(self):
         for dtype in torch.int8, torch.int16, torch.int32, torch.int64:

@@ -10,7 +10,8 @@ Requests: {"id", "op"} and
             its value is the compute capability, 90 for 9.0
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
-            "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one.
+            "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one;
+            NaN and infinities among the arguments of both are zeros.
             "slack": number other than 0: every argument lies between random bytes made from it, which must not change
     sizes   "target", "args": the reply has the types and sizes of the results, found without any data
     time    "target", "args": repeat the call; the reply's value is the median in nanoseconds
@@ -20,6 +21,7 @@ Order of results: all native ones, all float64 ones, all magnitudes.
 """
 
 import ctypes
+import math
 import mmap
 import os
 import time
@@ -70,6 +72,17 @@ def absolute(value):
         return min(abs(value), torch.iinfo(torch.int64).max)
     if isinstance(value, (float, complex)):
         return abs(value)
+    return value
+
+
+def finite(value):
+    """In float64, with zeros for NaN and infinities: magnitudes are those of the finite terms."""
+    value = widened(value)
+    if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
+        storage = torch.as_strided(value, (value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
+        storage.masked_fill_(~storage.isfinite(), 0)
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0.0
     return value
 
 
@@ -272,9 +285,9 @@ class Reference:
         if not request["exact"]:
             magnitude = None
         if magnitude == "abs":
-            values += self.run_exact(request, target, lambda value: absolute(widened(value)), native)
+            values += self.run_exact(request, target, lambda value: absolute(finite(value)), native)
         elif magnitude:
-            values += self.run_exact(request, magnitude, widened, native)
+            values += self.run_exact(request, magnitude, finite, native)
         reply = wire.Reply()
         used = 0
         for value in values:
