@@ -75,9 +75,26 @@ static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
 	}
 }
 
+/* An argument's name, or its place in the list that is passed: "tensors[0]". */
+static void describe_place(const struct kgb_case *c, size_t i, struct kgb_buf *out)
+{
+	const char *list = c->args[i].param->list;
+	size_t n = 0;
+
+	if (!list) {
+		kgb_buf_adds(out, c->args[i].param->name);
+		return;
+	}
+	for (; i > 0 && kgb_str_eq(c->args[i - 1].param->list, list); i--)
+		n += !c->args[i - 1].is_absent;
+	kgb_buf_addf(out, "%s[%zu]", list, n);
+}
+
 static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, struct kgb_buf *out)
 {
-	if (arg->param->kind == KGB_PARAM_TENSOR)
+	if (arg->is_repeated)
+		describe_place(c, arg->same_as, out);
+	else if (arg->param->kind == KGB_PARAM_TENSOR)
 		describe_tensor(c, arg, out);
 	else if (arg->param->kind == KGB_PARAM_OUT)
 		kgb_buf_addf(out, "<%s output buffer>", arg->layout);

@@ -104,6 +104,8 @@ struct kgb_arg {
 				    POSITIVE or UNIFORM */
 	double lo, hi; /* UNIFORM, INT and structured ones */
 	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
+	bool is_repeated; /* TENSOR: it is the very tensor of an earlier argument: */
+	size_t same_as; /* that argument, which is not repeated itself */
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
 	bool has_subnormals; /* TENSOR: the class `smallest` has those of every type */
@@ -120,12 +122,14 @@ struct kgb_case {
 	enum kgb_mode mode;
 	enum kgb_tier tier; /* CORE or EDGE */
 	bool is_drawn; /* from a template, by the seed */
+	const struct kgb_case_vars *model; /* of a twin: the line of the case before it of the same
+					      template, whose type and sizes it has; NULL: none */
 	struct kgb_arg args[KGB_MAX_ARGS];
 	size_t n_args;
 };
 
 /** Append the arguments, as "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous
- * output buffer>". */
+ * output buffer>"; "other=self" where one tensor is both. */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
 /** Only the arguments that differ from those of another case of the same interface; NULL: all. */
 void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *other,

@@ -10,6 +10,7 @@
 #include "verify/cases/case_args.h"
 #include "verify/cases/draw.h"
 #include "verify/cases/fill.h"
+#include "verify/cases/repeat.h"
 #include "verify/cases/tier.h"
 
 enum { DRAWN_SHARE = 40 }; /* % of the cases of an interface */
@@ -74,8 +75,15 @@ static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
 	c->tier = kgb_case_tier(x->spec, c);
 }
 
+/* A line of a template, and the case of the line before it where this one is a twin, or NULL. */
+struct drawn {
+	const struct kgb_case_vars *from;
+	uint32_t number;
+	const struct kgb_case_vars *model;
+};
+
 static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
-		     const struct kgb_case_vars *from, uint32_t number, struct kgb_cases *cases)
+		     const struct drawn *drawn, struct kgb_cases *cases)
 {
 	const struct kgb_draw draw = {.spec = x->spec,
 				      .interface = x->interface,
@@ -85,13 +93,16 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 				      .err = x->err};
 	struct kgb_case_vars *line = kgb_arena_alloc(&cases->arena, sizeof(*line));
 
-	if (kgb_draw_line(&draw, from, number, line) < 0)
+	if (kgb_draw_line(&draw, drawn->from, drawn->number,
+			  drawn->model ? drawn->number - 1 : drawn->number, line) < 0)
 		return -1;
 	x->line = line;
 	if (expand_line(x, cases) < 0)
 		return -1;
 	cases->items[cases->n - 1].is_drawn = true;
+	cases->items[cases->n - 1].model = drawn->model;
 	drop_idle_mode(x, cases);
+	kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed);
 	return 0;
 }
 
@@ -113,20 +124,30 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 	return share > decks ? share : decks;
 }
 
-/* From the interface's templates by turns. */
+/* From the interface's templates by turns; the last case of each template is the twin of the one
+ * before: a kernel that remembers what it did for these shapes gets other numbers now. */
 static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
 			  struct kgb_cases *cases)
 {
 	const size_t n_templates = count_templates(x->interface);
-	const size_t n = count_drawn(n_listed, n_templates);
+	const size_t n = count_drawn(n_listed, n_templates), first = cases->n;
 
 	for (size_t drawn = 0; n_templates && drawn < n;) {
 		const uint32_t number = (uint32_t)(drawn / n_templates);
 		for (size_t s = 0; s < x->interface->n_sets; s++) {
 			x->set = x->interface->sets[s];
-			for (size_t i = 0; i < x->set->n_drawn && drawn < n; i++, drawn++)
-				if (draw_case(x, seed, &x->set->drawn[i], number, cases) < 0)
+			for (size_t i = 0; i < x->set->n_drawn && drawn < n; i++, drawn++) {
+				const bool is_twin = number > 0 && drawn + n_templates >= n;
+				const struct drawn line = {
+					.from = &x->set->drawn[i],
+					.number = number,
+					.model = is_twin ? cases->items[first + drawn - n_templates]
+								   .line
+							 : NULL,
+				};
+				if (draw_case(x, seed, &line, cases) < 0)
 					return -1;
+			}
 		}
 	}
 	return 0;

@@ -21,6 +21,7 @@ struct drawer {
 	const struct kgb_draw *draw;
 	const struct kgb_case_vars *from;
 	uint32_t number;
+	uint32_t model; /* the line whose type, sizes and layouts this one has */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
 };
@@ -512,15 +513,26 @@ static int draw_written(struct drawer *d, const cJSON *form, cJSON **out)
 static const struct form {
 	const char *name;
 	int (*draw)(struct drawer *d, const cJSON *form, cJSON **out);
+	bool is_shape; /* a twin has those of its model */
 } forms[] = {
-	{"size", draw_size},       {"int", draw_int},
-	{"float", draw_float},     {"pick", draw_pick},
-	{"at", draw_at},           {"if", draw_if},
-	{"shape", draw_shape},     {"broadcast", draw_broadcast},
-	{"layout", draw_a_layout}, {"written", draw_written},
-	{"dim", draw_dim},         {"dims", draw_dims},
-	{"resized", draw_resized},
+	{"size", draw_size, true},       {"int", draw_int, false},
+	{"float", draw_float, false},    {"pick", draw_pick, false},
+	{"at", draw_at, false},          {"if", draw_if, false},
+	{"shape", draw_shape, true},     {"broadcast", draw_broadcast, true},
+	{"layout", draw_a_layout, true}, {"written", draw_written, true},
+	{"dim", draw_dim, false},        {"dims", draw_dims, false},
+	{"resized", draw_resized, true},
 };
+
+static int draw_by(struct drawer *d, const struct form *form, const cJSON *node, cJSON **out)
+{
+	const uint32_t number = d->number;
+
+	d->number = form->is_shape ? d->model : number;
+	int rc = form->draw(d, node, out);
+	d->number = number;
+	return rc;
+}
 
 static int draw_form(struct drawer *d, const cJSON *node, cJSON **out)
 {
@@ -533,7 +545,7 @@ static int draw_form(struct drawer *d, const cJSON *node, cJSON **out)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(forms); i++) {
 		names[i] = forms[i].name;
 		if (kgb_str_eq(name, names[i]))
-			return forms[i].draw(d, node->child, out);
+			return draw_by(d, &forms[i], node->child, out);
 	}
 	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(forms));
 	return fail_form(d, node, "no form is called '%.40s'%s", name, hint.ptr);
@@ -649,7 +661,8 @@ static void draw_dtype(struct drawer *d, struct kgb_strs *out)
 		d->from->dtypes.n ? &d->from->dtypes : &d->draw->spec->dtypes;
 
 	kgb_buf_adds(&d->path, "dtypes");
-	*out = (struct kgb_strs){.items = &dtypes->items[deal(d, dtypes->n)], .n = 1};
+	*out = (struct kgb_strs){.items = &dtypes->items[deal_turn(d, d->model, dtypes->n)],
+				 .n = 1};
 	kgb_buf_clear(&d->path);
 }
 
@@ -705,12 +718,13 @@ static int draw_variables(struct drawer *d)
 }
 
 int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from, uint32_t number,
-		  struct kgb_case_vars *out)
+		  uint32_t model, struct kgb_case_vars *out)
 {
 	KGB_AUTO(json) cJSON *line = cJSON_CreateObject();
 	struct drawer d = {.draw = draw,
 			   .from = from,
 			   .number = number,
+			   .model = model,
 			   .line = line,
 			   .path = KGB_BUF_INIT(0)};
 	struct mode_card mode = {0};

@@ -26,9 +26,10 @@ struct kgb_draw {
 	struct kgb_err *err;
 };
 
-/** Line `number` (from 0) of a template, whose id it gets with the number. Fails at the template's
- * place in its file. */
+/** Line `number` (from 0) of a template, whose id it gets with the number; its type, and what forms
+ * of sizes and layouts give, is that of line `model`, for a twin an earlier line. Fails at the
+ * template's place in its file. */
 KGB_MUST_CHECK int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
-				 uint32_t number, struct kgb_case_vars *out);
+				 uint32_t number, uint32_t model, struct kgb_case_vars *out);
 
 #endif

@@ -54,7 +54,8 @@ static int lay_out_views(const struct kgb_case_data *data, struct kgb_candidate_
 
 static bool has_storage(const struct kgb_case *c, const struct kgb_candidate_call *call, size_t i)
 {
-	return c->args[i].param->kind != KGB_PARAM_VALUE && call->views[i].storage_elements > 0;
+	return c->args[i].param->kind != KGB_PARAM_VALUE && !c->args[i].is_repeated &&
+	       call->views[i].storage_elements > 0;
 }
 
 static void shuffle(size_t *order, size_t n, struct kgb_rng *rng)
@@ -152,6 +153,9 @@ static void place_storages(const struct kgb_case *c, enum kgb_placement arrangem
 		place_tightly(c, order, rng, call);
 	else
 		place_loosely(c, order, arrangement == KGB_PLACED_ALIKE, rng, call);
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].is_repeated)
+			call->at[i] = call->at[c->args[i].same_as];
 }
 
 void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *to,

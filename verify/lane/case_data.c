@@ -35,7 +35,10 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 		data->storage_bytes[i] = kgb_tensor_view_storage_bytes(&arg->view);
 		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
 		kgb_rng_init(&rng, seed, c->name, variant * VARIANT_STREAMS + (uint32_t)i);
-		if (arg->fill == KGB_FILL_OWNERS)
+		if (arg->is_repeated)
+			kgb_parallel_copy(data->storages[i], data->storages[arg->same_as],
+					  data->storage_bytes[i]);
+		else if (arg->fill == KGB_FILL_OWNERS)
 			kgb_fill_owners(arg, data->storages[i], &c->args[arg->sibling],
 					data->storages[arg->sibling]);
 		else
@@ -135,6 +138,8 @@ static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_tensor_view *views, bool with_out)
 {
+	int64_t places[KGB_MAX_ARGS] = {0}, n = 0;
+
 	kgb_jsonw_put(w, "args: [");
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_arg *arg = &c->args[i];
@@ -142,7 +147,11 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 		if ((arg->param->kind == KGB_PARAM_OUT && !with_out) || (list && arg->is_absent) ||
 		    (arg->param->is_behind && with_out))
 			continue;
+		places[i] = n++;
 		kgb_jsonw_object(w);
+		/* The reference need not be given the same object twice, only the same values. */
+		if (arg->is_repeated && with_out)
+			kgb_jsonw_ki64(w, "same", places[arg->same_as]);
 		if (list)
 			kgb_jsonw_kstr(w, "list", list);
 		if (arg->param->keyword)

@@ -59,7 +59,8 @@ struct kgb_case_data {
 	bool is_recalled; /* the results were kept by an earlier verification */
 };
 
-/** Make the inputs. The same seed, case and variant give the same bytes. */
+/** Make the inputs. The same seed, case and variant give the same bytes; a repeated tensor has a
+ * storage of its own here, with equal bytes. */
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant);
 /** Results of the same kind as those of `like`, another variant of the same case, without values:
@@ -90,7 +91,7 @@ KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_re
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
- * are left out when `with_out` is false. */
+ * are left out when `with_out` is false, and no argument is the same object as another then. */
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_tensor_view *views, bool with_out);
 

@@ -28,7 +28,8 @@ static size_t places_of(const struct kgb_case_data *data, const struct kgb_candi
 
 	for (size_t i = 0; i < c->n_args; i++) {
 		const struct kgb_tensor_view *view = &call->views[i];
-		if (c->args[i].param->kind == KGB_PARAM_VALUE || view->storage_elements == 0)
+		if (c->args[i].param->kind == KGB_PARAM_VALUE || c->args[i].is_repeated ||
+		    view->storage_elements == 0)
 			continue;
 		out[n++] = (struct kgb_arena_place){
 			.name = c->args[i].param->name,

@@ -24,6 +24,7 @@ static uint64_t types_of(const struct kgb_case *c)
 
 struct place {
 	size_t index;
+	size_t group; /* a twin's is its model's number, any other case's its own */
 	uint64_t types;
 	bool is_smoke;
 };
@@ -37,10 +38,22 @@ static int by_types(const void *a, const void *b)
 		return x->is_smoke ? -1 : 1;
 	if (x->types != y->types)
 		return x->types < y->types ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-void kgb_case_order(const struct kgb_cases *cases, size_t *order)
+/* The number of the case whose twin this one is; its own: it is no twin. */
+static size_t model_of(const struct kgb_cases *cases, size_t i)
+{
+	size_t k = i;
+
+	while (cases->items[i].model && k > 0 && cases->items[k].line != cases->items[i].model)
+		k--;
+	return k;
+}
+
+void kgb_case_order(const struct kgb_cases *cases, size_t *order, bool *follows)
 {
 	KGB_AUTO(free) struct place *places = kgb_xcalloc(cases->n + 1, sizeof(*places));
 	size_t smoke = 0;
@@ -50,10 +63,18 @@ void kgb_case_order(const struct kgb_cases *cases, size_t *order)
 			smoke = i;
 		places[i] = (struct place){.index = i, .types = types_of(&cases->items[i])};
 	}
-	places[smoke].is_smoke = true;
+	places[model_of(cases, smoke)].is_smoke = true;
+	for (size_t i = 0; i < cases->n; i++) {
+		const size_t model = model_of(cases, i);
+		places[i].group = model;
+		places[i].types = places[model].types;
+		places[i].is_smoke = places[model].is_smoke;
+	}
 	qsort(places, cases->n, sizeof(*places), by_types);
-	for (size_t i = 0; i < cases->n; i++)
+	for (size_t i = 0; i < cases->n; i++) {
 		order[i] = places[i].index;
+		follows[i] = places[i].group != places[i].index;
+	}
 }
 
 /* Holds the lock of a queue to the end of its scope. */
@@ -113,6 +134,8 @@ size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *
 		size_t size = queue->next == 0 ? 1 : left / (2 * queue->n_lanes);
 		share->next = queue->next;
 		share->end = queue->next + (size > 0 ? size : 1);
+		while (queue->follows && share->end < queue->n && queue->follows[share->end])
+			share->end++;
 		queue->next = share->end;
 	}
 	return !queue->stop && share->next < share->end ? share->next++ : queue->n;

@@ -14,8 +14,8 @@
 
 /** Write the numbers of all cases to order[], which has room for them: the cheapest ordinary case
  * first, so that a broken kernel is refused at once; then the others as listed, those of the same
- * types together. */
-void kgb_case_order(const struct kgb_cases *cases, size_t *order);
+ * types together. A twin comes right after its model; follows[] is true for it. */
+void kgb_case_order(const struct kgb_cases *cases, size_t *order, bool *follows);
 
 /** Shared by all lanes; every change holds the lock. */
 struct kgb_case_queue {
@@ -23,6 +23,7 @@ struct kgb_case_queue {
 	pthread_cond_t changed;
 	size_t n, next; /* turns: all of them, and the first that no lane has */
 	size_t n_lanes; /* to be set before the lanes start */
+	const bool *follows; /* borrowed; turns for the lane that has the turn before; NULL: none */
 	int n_failed, max_failures; /* after this many failed cases the queue ends */
 	bool go; /* other lanes than the first may begin */
 	bool stop; /* no more cases are handed out */

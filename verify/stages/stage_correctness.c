@@ -229,12 +229,14 @@ static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
 static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 {
 	KGB_AUTO(free) size_t *order = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*order));
+	KGB_AUTO(free) bool *follows = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*follows));
 	struct work work = {.first = lane, .order = order};
 	struct kgb_seats seats;
 
-	kgb_case_order(&lane->judge->cases, order);
+	kgb_case_order(&lane->judge->cases, order, follows);
 	kgb_case_queue_init(&work.queue, lane->judge->cases.n,
 			    (int)lane->judge->options->request.max_failures);
+	work.queue.follows = follows;
 	work.queue.n_lanes = kgb_lanes_count(lane->judge, CASES_PER_LANE, &seats);
 	int rc = kgb_lanes_run(lane, work.queue.n_lanes, run_lane, &work, err);
 	kgb_seats_give(&seats);

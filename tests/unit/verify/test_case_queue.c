@@ -88,6 +88,25 @@ static void test_enough_failures_end_it_and_so_does_one_that_ends_all(KGB_UNUSED
 	kgb_case_queue_release(&queue);
 }
 
+static void test_what_follows_goes_to_the_same_lane(KGB_UNUSED void **state)
+{
+	static const bool follows[N] = {[1] = true, [3] = true, [4] = true};
+	struct kgb_case_queue queue;
+	struct kgb_case_share first = {0}, second = {0};
+
+	kgb_case_queue_init(&queue, N, FAILURES);
+	queue.n_lanes = N;
+	queue.follows = follows;
+	assert_int_equal(kgb_case_queue_take(&queue, &first), 0);
+	assert_int_equal(kgb_case_queue_take(&queue, &second), 2);
+	assert_int_equal(kgb_case_queue_take(&queue, &first), 1);
+	assert_int_equal(kgb_case_queue_take(&queue, &first), 5);
+	assert_int_equal(kgb_case_queue_take(&queue, &second), 3);
+	assert_int_equal(kgb_case_queue_take(&queue, &second), 4);
+	assert_int_equal(kgb_case_queue_take(&queue, &second), 6);
+	kgb_case_queue_release(&queue);
+}
+
 static void *wait_for_go(void *payload)
 {
 	return kgb_case_queue_wait_for_go(payload) ? payload : NULL;
@@ -130,6 +149,7 @@ static void test_the_cheapest_ordinary_case_comes_first_then_types_together(KGB_
 	KGB_AUTO(free) struct kgb_case *items = kgb_xcalloc(6, sizeof(*items));
 	const struct kgb_cases cases = {.items = items, .n = 6};
 	size_t order[6];
+	bool follows[6];
 
 	add_case(&items[0], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 0); /* tells nothing */
 	add_case(&items[1], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT16, 100);
@@ -137,7 +157,7 @@ static void test_the_cheapest_ordinary_case_comes_first_then_types_together(KGB_
 	add_case(&items[3], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT16, 50);
 	add_case(&items[4], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT16, 8);
 	add_case(&items[5], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 9);
-	kgb_case_order(&cases, order);
+	kgb_case_order(&cases, order, follows);
 	assert_memory_equal(order, expected, sizeof(order));
 
 	/* Also where the empty one is listed behind the others. */
@@ -145,8 +165,29 @@ static void test_the_cheapest_ordinary_case_comes_first_then_types_together(KGB_
 	add_case(&items[0], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 9);
 	add_case(&items[1], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 8);
 	add_case(&items[2], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, 0);
-	kgb_case_order(&few, order);
+	kgb_case_order(&few, order, follows);
 	assert_memory_equal(order, unless_empty, sizeof(unless_empty));
+}
+
+/* Also where the twin is the cheapest case. */
+static void test_a_twin_comes_right_after_its_model(KGB_UNUSED void **state)
+{
+	static const size_t expected[] = {0, 3, 1, 2};
+	static const bool follow[] = {false, true, false, false};
+	static const struct kgb_case_vars lines[4];
+	KGB_AUTO(free) struct kgb_case *items = kgb_xcalloc(4, sizeof(*items));
+	const struct kgb_cases cases = {.items = items, .n = 4};
+	size_t order[4];
+	bool follows[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		add_case(&items[i], KGB_MODE_STANDARD, KGB_DTYPE_FLOAT32, i == 3 ? 5 : 9);
+		items[i].line = &lines[i];
+	}
+	items[3].model = &lines[0];
+	kgb_case_order(&cases, order, follows);
+	assert_memory_equal(order, expected, sizeof(order));
+	assert_memory_equal(follows, follow, sizeof(follows));
 }
 
 int main(void)
@@ -155,9 +196,11 @@ int main(void)
 		cmocka_unit_test(test_every_turn_is_taken_once_and_neighbours_by_one_lane),
 		cmocka_unit_test(test_the_first_share_is_the_first_case_alone),
 		cmocka_unit_test(test_enough_failures_end_it_and_so_does_one_that_ends_all),
+		cmocka_unit_test(test_what_follows_goes_to_the_same_lane),
 		cmocka_unit_test(
 			test_the_others_begin_when_they_are_let_go_and_never_when_it_is_over),
 		cmocka_unit_test(test_the_cheapest_ordinary_case_comes_first_then_types_together),
+		cmocka_unit_test(test_a_twin_comes_right_after_its_model),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#include "base/formats/json.h"
 #include "tests/unit/verify/spec_files.h"
 #include "verify/cases/cases.h"
+#include "verify/cases/repeat.h"
 
 enum { LINES = 64 };
 
@@ -28,7 +30,7 @@ static int draw_number(const struct kgb_spec *spec, const struct kgb_seed *from,
 				      .arena = arena,
 				      .err = err};
 
-	return kgb_draw_line(&draw, &spec->case_sets->drawn[0], number, out);
+	return kgb_draw_line(&draw, &spec->case_sets->drawn[0], number, number, out);
 }
 
 /* What is drawn for `x`, as JSON, in line `number`. */
@@ -305,6 +307,130 @@ static void test_types_modes_and_classes_are_dealt(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
+static void test_a_twin_has_the_shapes_of_its_model(KGB_UNUSED void **state)
+{
+	static const char *const shapes[] = {"n", "a", "b", "c", "la", "lb"};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	size_t n_others = 0, n_dims = 0;
+
+	load_template("n: {size: [1, 100]}, a: {shape: [2, 4, 90]}, b: {broadcast: a}, "
+		      "c: {resized: [a, 0, {size: [1, 9]}]}, la: {layout: a}, lb: {written: a}, "
+		      "x: {float: [0, 9]}, d: {dim: a}",
+		      &spec);
+	const struct kgb_draw draw = {.spec = &spec,
+				      .interface = &spec.interfaces[0],
+				      .set = spec.case_sets,
+				      .seed = &seed,
+				      .arena = &arena,
+				      .err = &err};
+	for (uint32_t n = 1; n < LINES; n++) {
+		struct kgb_case_vars twin, model;
+		assert_ok(kgb_draw_line(&draw, &spec.case_sets->drawn[0], n, n - 1, &twin), err);
+		assert_ok(draw_number(&spec, &seed, n - 1, &arena, &model, &err), err);
+		assert_string_equal(twin.dtypes.items[0], model.dtypes.items[0]);
+		assert_string_not_equal(twin.id, model.id);
+		for (size_t i = 0; i < KGB_ARRAY_LEN(shapes); i++)
+			assert_true(cJSON_Compare(kgb_json_get(twin.vars, shapes[i]),
+						  kgb_json_get(model.vars, shapes[i]), true));
+		n_others += !cJSON_Compare(kgb_json_get(twin.vars, "x"),
+					   kgb_json_get(model.vars, "x"), true);
+		n_dims += !cJSON_Compare(kgb_json_get(twin.vars, "d"),
+					 kgb_json_get(model.vars, "d"), true);
+	}
+	assert_int_equal(n_others, LINES - 1);
+	assert_true(n_dims > LINES / 2);
+	kgb_spec_release(&spec);
+}
+
+static void test_the_last_case_of_a_template_is_a_twin(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	size_t n_twins = 0;
+
+	load_template("a: {shape: [0, 3, 50]}, b: {broadcast: a}", &spec);
+	assert_ok(kgb_cases_expand(&spec, &seed, &cases, &err), err);
+	for (size_t i = 0; i < cases.n; i++) {
+		const bool is_last = i + 1 == cases.n ||
+				     cases.items[i + 1].interface != cases.items[i].interface;
+		assert_true((cases.items[i].model != NULL) == is_last);
+		if (is_last)
+			assert_ptr_equal(cases.items[i].model, cases.items[i - 1].line);
+		n_twins += is_last;
+	}
+	assert_int_equal(n_twins, spec.n_interfaces);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+}
+
+/* ---- one tensor for two arguments ---- */
+
+/* In how many of LINES cases like this one the second argument is the first. */
+static size_t count_repeated(const struct kgb_arg args[3], size_t *n_third)
+{
+	size_t n = 0;
+
+	*n_third = 0;
+	for (int s = 0; s < LINES; s++) {
+		struct kgb_case c = {.name = "twice", .n_args = 3};
+		memcpy(c.args, args, 3 * sizeof(args[0]));
+		kgb_case_repeat_tensors(&c, &(struct kgb_seed){{(uint8_t)s}});
+		assert_false(c.args[0].is_repeated);
+		n += c.args[1].is_repeated;
+		*n_third += c.args[2].is_repeated;
+		assert_int_equal(c.args[1].same_as, 0);
+		assert_int_equal(c.args[2].same_as, 0);
+	}
+	return n;
+}
+
+static void
+test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases(KGB_UNUSED void **state)
+{
+	static const struct kgb_param read = {.kind = KGB_PARAM_TENSOR, .result = -1};
+	static const struct kgb_param held = {.kind = KGB_PARAM_TENSOR, .result = 0};
+	static const struct kgb_param rows = {
+		.kind = KGB_PARAM_TENSOR, .result = -1, .is_behind = true};
+	const struct kgb_arg self = {.param = &read,
+				     .view = {.dtype = KGB_DTYPE_FLOAT32,
+					      .ndim = 2,
+					      .sizes = {3, 4},
+					      .strides = {4, 1},
+					      .storage_elements = 12}};
+	const struct kgb_arg third = {.param = &held, .view = self.view};
+	size_t n_third;
+	struct kgb_arg others[10];
+
+	size_t n = count_repeated((struct kgb_arg[]){self, self, third}, &n_third);
+	assert_in_range(n, LINES / 4, 3 * LINES / 4);
+	assert_int_equal(n_third, 0);
+	assert_int_equal(count_repeated((struct kgb_arg[]){self, self, self}, &n_third), n);
+	assert_true(n_third > 0 && n_third < n);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(others); i++)
+		others[i] = self;
+	others[0].view.dtype = KGB_DTYPE_INT32;
+	others[1].view.sizes[0] = 2;
+	others[2].view.strides[0] = 5;
+	others[3].view.offset = 3;
+	others[4].fill = KGB_FILL_POSITIVE;
+	others[5].hi = 2;
+	others[6].param = &held;
+	others[7].param = &rows;
+	others[8].is_absent = true;
+	others[9].read.shape = KGB_READ_MATRIX;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(others); i++)
+		assert_int_equal(
+			count_repeated((struct kgb_arg[]){self, others[i], third}, &n_third), 0);
+	for (size_t i = 0; i < 2; i++)
+		others[i] = self;
+	others[0].fill = others[1].fill = KGB_FILL_DISTINCT;
+	assert_int_equal(count_repeated((struct kgb_arg[]){others[0], others[1], third}, &n_third),
+			 0);
+}
+
 static size_t count_of(const struct kgb_cases *cases, const struct kgb_interface *interface)
 {
 	size_t n = 0;
@@ -348,6 +474,9 @@ int main(void)
 		cmocka_unit_test(test_shapes_keep_their_limits),
 		cmocka_unit_test(test_layouts_suit_the_shape),
 		cmocka_unit_test(test_types_modes_and_classes_are_dealt),
+		cmocka_unit_test(test_a_twin_has_the_shapes_of_its_model),
+		cmocka_unit_test(test_the_last_case_of_a_template_is_a_twin),
+		cmocka_unit_test(test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,10 +115,12 @@ def serve(channel, handle):
 
 
 def call_arguments(described, value_of):
-    """Positional and keyword arguments of a call; neighbours of one list come as a Python list."""
-    args, kwargs, last = [], {}, None
+    """Positional and keyword arguments of a call; neighbours of one list come as a Python list. What is the "same" as
+    an earlier value, by its number, is that very object."""
+    args, kwargs, last, values = [], {}, None, []
     for arg in described:
-        value, name, in_list = value_of(arg), arg.get("name"), arg.get("list")
+        value, name, in_list = values[arg["same"]] if "same" in arg else value_of(arg), arg.get("name"), arg.get("list")
+        values.append(value)
         if in_list and in_list == last:
             (kwargs[name] if name else args[-1]).append(value)
             continue
