@@ -78,8 +78,6 @@ broken outside rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weig
 # Where no sequence has a token values are NaN, and a share of 0 does not remove them.
 broken beyond paged_attention_v1 's/cases: \[paged_attention\]/cases: [paged_few]/; /^timing:/,$d' 's/torch.where(used, wide(value), 0)/wide(value)/' \
 	"bounds: .*result 0 depends on what 'read' says is not read"
-broken boundless paged_attention_v1 's/attention.py:/boundless.py:/; s/cases: \[paged_attention\]/cases: [paged_few]/; /^timing:/,$d' 's/key_cache.nan_to_num(0)/key_cache/' \
-	"bounds: .*magnitudes of result 0 depend on"
 {
 	printf 'name: paged_few\ncases:\n'
 	grep "id: single," "$set/cases/paged_attention.yaml"

@@ -123,6 +123,7 @@ class Calls(unittest.TestCase):
             args = [tensor(0, [3]), tensor(64, [3]), dict(kind="float", value="-3.0", name="alpha")]
             _, results = self.call("aten:add.Tensor", args, magnitude=magnitude)
             self.assertEqual(results[2][1], expected)
+        self.assertEqual(reference.finite(torch.tensor([complex(math.nan, 5), complex(1, -math.inf)])).tolist(), [5j, 1])
         args[2]["value"] = "-inf"
         _, results = self.call("aten:add.Tensor", args, magnitude="abs")
         self.assertEqual(results[2][1], [1.0, 0.0, 0.0])

@@ -80,7 +80,8 @@ def finite(value):
     value = widened(value)
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
         storage = torch.as_strided(value, (value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
-        storage.masked_fill_(~storage.isfinite(), 0)
+        parts = torch.view_as_real(storage) if value.is_complex() else storage
+        parts.masked_fill_(~parts.isfinite(), 0)
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value

@@ -16,17 +16,11 @@ UNIT = 1
 
 # ---- sizes of terms ----
 
-def sizes(values):
-    """Absolute values. NaN counts as 0: what it reaches is NaN whatever the size, and of a complex number it may be one
-    part only."""
-    return torch.nan_to_num(values, nan=0.0, posinf=torch.inf, neginf=-torch.inf).abs()
-
-
 def terms(formula):
     """The formula of absolute values, but with the signs of increments."""
     def size(arg):
         if isinstance(arg, torch.Tensor) and (arg.is_floating_point() or arg.is_complex()):
-            return sizes(arg)
+            return arg.abs()
         return abs(arg) if isinstance(arg, (float, complex)) else arg
 
     return lambda *args: formula(*map(size, args))
@@ -318,14 +312,14 @@ def growth(factor, upper):
 def trsv_terms(uplo, trans, diag, n, a, lda, x, incx):
     """Magnitudes of the result of trsv."""
     grown = growth(*factor_of(uplo, trans, diag, n, a, lda))
-    solved = sizes(trsv(uplo, trans, diag, n, a, lda, x, incx))
+    solved = trsv(uplo, trans, diag, n, a, lda, x, incx).abs()
     set_vector(solved, n, incx, grown @ vector(solved, n, incx))
     return solved
 
 
 def trsm_terms(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
     """Magnitudes of the result of trsm."""
-    solved = sizes(trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb))
+    solved = trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb).abs()
     if alpha == 0:
         return solved
     factor, upper = factor_of(uplo, trans, diag, n if side == RIGHT else m, a, lda)
@@ -335,7 +329,7 @@ def trsm_terms(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
 
 
 def trsm_array_terms(side, uplo, trans, diag, m, n, alpha, a_rows, lda, b_rows, ldb, count, a, b):
-    solved = sizes(b)
+    solved = b.abs()
     for i, j in zip(a_rows.tolist(), b_rows.tolist()):
         solved[j] = trsm_terms(side, uplo, trans, diag, m, n, alpha, a[i], lda, b[j], ldb)
     return solved

@@ -98,7 +98,7 @@ def paged_attention_v1(query, key_cache, value_cache, num_kv_heads, scale, block
 
 def largest_logit(query, key_cache, scale):
     """A bound on what an exponential turns into a relative error. Keys of no token, and special numbers, may be NaN."""
-    return 1 + query.nan_to_num(0).abs().amax() * key_cache.nan_to_num(0).abs().amax() * abs(scale) * query.shape[-1] ** 0.5
+    return 1 + query.abs().amax() * key_cache.abs().amax() * abs(scale) * query.shape[-1] ** 0.5
 
 
 def paged_attention_v1_terms(query, key_cache, value_cache, num_kv_heads, scale, *more):
