@@ -60,6 +60,7 @@ struct zygotes {
 	struct kgb_broker *broker;
 	const char *device; /* its name for the judge; borrowed */
 	char *dir; /* owned; holds their sockets while they live */
+	bool is_shared; /* of others: they are there, and stay */
 	enum zygotes_state state;
 	uv_process_t process;
 	uv_pipe_t in, out;
@@ -222,7 +223,8 @@ static void maybe_closed(struct kgb_broker *broker)
 	kgb_free(broker->judge);
 	kgb_free(broker->data_dir);
 	for (size_t i = 0; i < broker->devices->n; i++) {
-		(void)rmdir(broker->zygotes[i].dir);
+		if (!broker->zygotes[i].is_shared)
+			(void)rmdir(broker->zygotes[i].dir);
 		kgb_free(broker->zygotes[i].dir);
 	}
 	kgb_free(broker->zygotes);
@@ -611,6 +613,12 @@ static void init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, con
 {
 	zygotes->broker = broker;
 	zygotes->device = device;
+	zygotes->dir = kgb_shared_zygotes(device, broker->request.python, broker->data_dir);
+	zygotes->is_shared = zygotes->dir != NULL;
+	if (zygotes->is_shared) {
+		zygotes->state = ZYGOTES_READY;
+		return;
+	}
 	zygotes->dir = kgb_xasprintf("%s/.zygotes-%s", dir, device);
 	open_zygotes(zygotes);
 }
@@ -639,7 +647,8 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 			     spec->zygote_dir);
 	int rc = 0;
 	for (size_t i = 0; i < broker->devices->n; i++)
-		rc = spawn_zygotes(&broker->zygotes[i], err) < 0 ? -1 : rc;
+		if (!broker->zygotes[i].is_shared && spawn_zygotes(&broker->zygotes[i], err) < 0)
+			rc = -1;
 	if (rc < 0) {
 		kgb_broker_close(broker, NULL, NULL);
 		return -1;
@@ -660,6 +669,8 @@ void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), vo
 	uv_close((uv_handle_t *)&broker->kick, on_kick_closed);
 	for (size_t i = 0; i < broker->devices->n; i++) {
 		struct zygotes *zygotes = &broker->zygotes[i];
+		if (zygotes->is_shared)
+			continue;
 		if (zygotes->spawned) {
 			/* The end of their stdin is their signal to go; while they start, no
 			 * one

@@ -238,8 +238,8 @@ static const struct {
 	       {"KGB_COMMAND_BIN", "paths.command"}};
 
 /** Variables in our name space that are no settings. */
-static const char *const other_variables[] = {"KGB_CONFIG", "KGB_DATA_DIR", "KGB_DEPS_DIR",
-					      "KGB_CACHE_DIR", "KGB_BWRAP"};
+static const char *const other_variables[] = {"KGB_CONFIG",    "KGB_DATA_DIR", "KGB_DEPS_DIR",
+					      "KGB_CACHE_DIR", "KGB_BWRAP",    "KGB_ZYGOTES"};
 static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
 
 static void collect_keys(const struct kgb_field *table, const char *prefix, struct kgb_strv *out)

@@ -15,6 +15,7 @@ void kgb_child_env(struct kgb_strv *env)
 		"LC_ALL",
 		"XDG_CACHE_HOME",
 		"KGB_CACHE_DIR",
+		"KGB_ZYGOTES",
 		"LD_LIBRARY_PATH",
 		"CUDA_VISIBLE_DEVICES",
 	};

@@ -151,8 +151,8 @@ class Run:
         self.runs = folder / "runs"
 
     def command(self, *words):
-        """Start kgb-agent with these words."""
-        environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+        """Start kgb-agent with these words. It has warm workers of its own, which can be killed."""
+        environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and k != "KGB_ZYGOTES"}
         with (self.folder / "out.json").open("w") as out, self.log.open("a") as log:
             return subprocess.Popen(["kgb-agent", *words, "--runs-dir", str(self.runs), "--json"], stdin=subprocess.DEVNULL, stdout=out,
                                     stderr=log, env=environment)

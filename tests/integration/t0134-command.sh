@@ -74,7 +74,7 @@ test_expect_success 'without a key, a program that asks no model works on any op
 	printf "#!/bin/sh\necho x >kernel.py\n" >own && chmod +x own &&
 	KGB_COMMAND_BIN=$TRASH/own kgb-agent all -m command --dry-run >out 2>log && test_equal 210 "$(grep -c "^  [a-z0-9]*::" out)" operators &&
 	test_no_grep "has kernels for" log &&
-	mkdir few && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" few/ &&
+	mkdir few && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" few/ && ln -s "$KGB_TEST_SOURCE_DIR/verify" few/ &&
 	rm -rf runs && KGB_COMMAND_BIN=$TRASH/own kgb-agent matmul,vllm13::moe_sum -m command --skip-verify --json >out.json 2>log &&
 	jq -e "[.operators[].status] == [\"generated\", \"generated\"]" out.json &&
 	cat >asks <<-\END &&
@@ -91,7 +91,7 @@ test_expect_success 'without a key, a program that asks no model works on any op
 	test_grep "^# 402 .*offline: the built-in model has no script for this operator" runs/*/kernels/aten__matmul.py
 '
 test_expect_success 'a method may give the task as a file only' '
-	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/ &&
+	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" data/ && ln -s "$KGB_TEST_SOURCE_DIR/verify" data/ &&
 	cp -R data/methods/data/command data/methods/data/by_file &&
 	sed -i "s/^name: command/name: by_file/; s/^argv:.*/prompt: file\\nargv: [\"{{session_id}}\"]\\nfiles: {a\\/b: hello}/" data/methods/data/by_file/method.yaml &&
 	printf "#!/bin/sh\ncat >seen; grep -q aten::add TASK.md && cat ~/a/b >>seen && echo \" \$#\" >>seen; echo x >kernel.py\n" >taker && chmod +x taker &&

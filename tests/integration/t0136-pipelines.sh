@@ -16,7 +16,7 @@ silu() { jq -e ".operators[\"aten::silu\"].attempts[-1] | $1" out.json; }
 folder() { echo "$1"/*_KernelGenBench_*/attempts/aten__silu/001; }
 # Edits the file of method $1 with the sed script $2, as method $3 of a copy of the data.
 change_method() {
-	[ -d data ] || { mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/; }
+	[ -d data ] || { mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" data/ && ln -s "$KGB_TEST_SOURCE_DIR/verify" data/; }
 	cp -R "data/methods/data/$1" "data/methods/data/$3" && sed -i "s/^name: .*/name: $3/; $2" "data/methods/data/$3/method.yaml"
 }
 cat >ask.py <<\END

@@ -179,7 +179,7 @@ test_expect_success 'with --skip-verify nothing is judged; --skip-gen judges all
 '
 
 test_expect_success 'kernels that differ in their comments only are judged once' '
-	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" data/
+	mkdir data && cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" data/ && ln -s "$KGB_TEST_SOURCE_DIR/verify" data/
 	cat >>data/datasets/offline/aten__add.yaml <<-\END
 	sessions:
 	  sample:

@@ -3,6 +3,7 @@
 test_description='kill -9 of kgb-agent all along the main job, and at KGB_KILL_POINTS random moments more (default 0)'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+unset KGB_ZYGOTES # the workers below are its own
 test_require sandbox torch claude jq
 
 # Every process of run $1 was below kgb-agent at the kill, or has the run's path in its command line or in its mounts.

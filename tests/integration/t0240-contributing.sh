@@ -8,7 +8,7 @@ python=${KGB_PYTHON:-$KGB_TEST_SOURCE_DIR/.deps/venv/bin/python}
 claude=$(test_cli_path claude)
 
 mkdir "$data"
-cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" "$data/"
+cp -R "$KGB_TEST_SOURCE_DIR/datasets" "$KGB_TEST_SOURCE_DIR/methods" "$data/" && ln -s "$KGB_TEST_SOURCE_DIR/verify" "$data/"
 
 # extract: each fenced block behind a line `<!-- file: PATH -->` becomes that file below $data; prints the paths.
 extract() {

@@ -194,6 +194,18 @@ test_expect_success 'no warm process is trouble of ours, never a pass' '
 	jq -e ".status == \"infra_error\" and (.code | startswith(\"infra.\")) and .passed_tests == 0" verdict.json
 '
 
+# These workers are said to run an interpreter that is none, so that judges can start no others.
+test_expect_success 'judges and runs share the warm workers that KGB_ZYGOTES names, if they run the same' '
+	mkdir -p shared/cpu kernels && ln -s "$PWD"/zygotes/*.* shared/cpu && ln -s "/bin/true $KGB_DATA_DIR/verify/python" shared/cpu/stack &&
+	cp "$KGB_TEST_SOURCE_DIR/tests/honest/aten__silu/flat.py" kernels/aten__silu.py && export KGB_ZYGOTES="$PWD/shared" &&
+	KGB_PYTHON=/bin/true judge "$process/honest.py" && jq -e ".status == \"passed\"" verdict.json && rm shared/cpu/stack &&
+	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/honest.py" >request &&
+	test_expect_code 2 env KGB_PYTHON=/bin/true kgb-judge verify <request >out 2>err && test_grep "name the real interpreter" err &&
+	ln -s "$(readlink zygotes/stack | sed "s| .*||") $KGB_TEST_SOURCE_DIR/verify/python" shared/cpu/stack && unset KGB_DATA_DIR &&
+	kgb-agent --kernels kernels --runs-dir shares >out && rm shared/cpu/runner.sock &&
+	test_expect_code 4 kgb-agent --kernels kernels --runs-dir alone >out && test_grep "kgb-judge zygotes. running" out
+'
+
 # mortal N: makes a judge whose first N processes for a kernel die before they have loaded it.
 mortal() {
 	rm -rf mortal

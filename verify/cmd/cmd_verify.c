@@ -88,15 +88,26 @@ static int judge_and_write(const struct kgb_judge_options *options, int fd, stru
 	return rc;
 }
 
+static char *shared_zygotes(int device, const struct kgb_judge_paths *paths)
+{
+	KGB_AUTO(free) char *name = kgb_xasprintf("cuda:%d", device);
+
+	return kgb_shared_zygotes(device == KGB_DEVICE_CPU ? "cpu" : name, paths->python,
+				  paths->data_dir);
+}
+
 static int verify(const struct kgb_judge_request *request, int fd, struct kgb_err *err)
 {
 	struct kgb_judge_options options = {.request = *request};
 	struct kgb_judge_paths paths = {0};
 	struct kgb_zygote_spec device = {0};
+	KGB_AUTO(free) char *shared = NULL;
 
 	int rc = kgb_judge_paths_find(&paths, request->python, err);
 	if (rc == 0)
 		rc = kgb_judge_paths_device(&paths, request->device, &device, err);
+	if (rc == 0 && !request->zygotes)
+		options.request.zygotes = shared = shared_zygotes(device.device, &paths);
 	if (rc == 0)
 		rc = find_baseline(request->baseline, device.device, &options.baseline, err);
 	if (rc == 0) {

@@ -99,6 +99,10 @@ static int start(struct server *server, const struct arguments *a,
 		    kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
 				      err) < 0)
 			return -1;
+	KGB_AUTO(free) char *stack = kgb_zygotes_stack(places->python, places->data_dir);
+	if ((unlinkat(server->dir_fd, KGB_ZYGOTES_STACK, 0) < 0 && errno != ENOENT) ||
+	    symlinkat(stack, server->dir_fd, KGB_ZYGOTES_STACK) < 0)
+		return kgb_fail_errno(err, errno, "link '%s/" KGB_ZYGOTES_STACK "'", a->dir);
 	return 0;
 }
 
@@ -159,8 +163,10 @@ static void stop(struct server *server)
 		kgb_close(server->listeners[role]);
 		kgb_zygote_stop(&server->zygotes[role]);
 	}
-	if (server->dir_fd >= 0)
+	if (server->dir_fd >= 0) {
 		(void)unlinkat(server->dir_fd, KGB_ZYGOTES_ISOLATION, 0);
+		(void)unlinkat(server->dir_fd, KGB_ZYGOTES_STACK, 0);
+	}
 	kgb_close(server->dir_fd);
 	kgb_close(server->signals);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/protocol/judge_request.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/formats/decode.h"
 #include "base/formats/jsonw.h"
 #include "base/str.h"
@@ -89,6 +93,29 @@ void kgb_judge_request_write(const struct kgb_judge_request *request, struct kgb
 	kgb_jsonw_init(&w, out, 0);
 	kgb_jsonw_tree(&w, doc.root);
 	kgb_buf_addc(out, '\n');
+}
+
+char *kgb_zygotes_stack(const char *python, const char *data_dir)
+{
+	KGB_AUTO(free) char *programs = kgb_xasprintf("%s/verify/python", data_dir);
+	char real[PATH_MAX];
+
+	return kgb_xasprintf("%s %s", python, realpath(programs, real) ? real : programs);
+}
+
+char *kgb_shared_zygotes(const char *device, const char *python, const char *data_dir)
+{
+	const char *shared = getenv("KGB_ZYGOTES");
+	char theirs[PATH_MAX];
+
+	if (!shared)
+		return NULL;
+	KGB_AUTO(free) char *ours = kgb_zygotes_stack(python, data_dir);
+	KGB_AUTO(free)
+	char *link = kgb_xasprintf("%s/%s/" KGB_ZYGOTES_STACK, shared, device);
+	ssize_t n = readlink(link, theirs, sizeof(theirs) - 1);
+	theirs[n > 0 ? n : 0] = '\0';
+	return kgb_str_eq(theirs, ours) ? kgb_xasprintf("%s/%s", shared, device) : NULL;
 }
 
 void kgb_judge_request_describe(struct kgb_buf *out)

@@ -56,6 +56,14 @@ KGB_MUST_CHECK int kgb_judge_request_read(const char *text, size_t len,
 					  struct kgb_arena *arena, struct kgb_err *err);
 /** Append the document. */
 void kgb_judge_request_write(const struct kgb_judge_request *request, struct kgb_buf *out);
+/** In a folder of warm workers, once they are ready: a link whose text is kgb_zygotes_stack. */
+#define KGB_ZYGOTES_STACK "stack"
+/** What warm workers run: an interpreter and the programs of a data folder, with links resolved.
+ * The caller frees. */
+char *kgb_zygotes_stack(const char *python, const char *data_dir);
+/** The folder of the warm workers that KGB_ZYGOTES offers for this device ("cpu", "cuda:0"), if
+ * they run the same: they are shared by all runs and judges. NULL: none; the caller frees. */
+char *kgb_shared_zygotes(const char *device, const char *python, const char *data_dir);
 /** Append each key with its meaning and its default, for a help text. */
 void kgb_judge_request_describe(struct kgb_buf *out);
 
