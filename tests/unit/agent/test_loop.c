@@ -208,7 +208,7 @@ static void test_the_memory_is_bounded_and_keeps_the_latest(void **state)
 	(void)state;
 	enum { N = KGB_ROUNDS_MEMORY_LINES + 5 };
 	struct kgb_round rounds[N];
-	char texts[N][16];
+	char texts[N][20];
 	for (int i = 0; i < N; i++) {
 		snprintf(texts[i], sizeof(texts[i]), "idea %d", i);
 		rounds[i] = round_of(i + 1, "passed", 0, false, texts[i]);
