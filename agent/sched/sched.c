@@ -482,14 +482,24 @@ static void finish_run(struct run *run)
 	}
 }
 
+/** A signal too many must not end the report of what the first one has interrupted. */
+static void close_signals(struct sched *sched)
+{
+	for (size_t i = 0; i < KGB_ARRAY_LEN(sched->signals); i++) {
+		int signo = sched->signals[i].signum;
+		uv_close((uv_handle_t *)&sched->signals[i], NULL);
+		if (sched->n_signals > 0)
+			signal(signo, SIG_IGN);
+	}
+}
+
 /** Broker, gateway and pump have one close each; after the last, the runs are over. */
 static void on_part_closed(void *payload)
 {
 	struct sched *sched = payload;
 	if (--sched->n_parts > 0)
 		return;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sched->signals); i++)
-		uv_close((uv_handle_t *)&sched->signals[i], NULL);
+	close_signals(sched);
 	for (size_t i = 0; i < sched->spec->n_runs; i++)
 		finish_run(&sched->runs[i]);
 	kgb_display_close(sched->display);
