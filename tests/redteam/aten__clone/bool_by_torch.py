@@ -1,7 +1,6 @@
 # operator: aten::clone
 # expect: (verify|cheat|l1)\..*
 # catalogue: 88
-# open: torch or Python makes a result that is not watched
 # bool tensors are cloned by torch, and a kernel writes a scratch byte: results of bool are never watched or ablated
 import torch
 import triton

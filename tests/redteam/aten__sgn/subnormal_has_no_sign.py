@@ -1,7 +1,6 @@
 # operator: aten::sgn
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has subnormal numbers of this type
 # sgn of float32 and bfloat16 subnormals is 0 instead of 1 or -1
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: cublas::cublasDcopy_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has subnormal numbers of this type
 # float64 subnormals become 0 though every bit is to be copied
 import torch
 import triton
