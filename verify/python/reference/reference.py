@@ -49,13 +49,16 @@ def prepare():
         torch.ones(2, device="meta").add(1)  # imports for seconds
 
 
+def whole_storage(value):
+    """All elements that lie in a tensor's memory: some operators look beyond its own."""
+    return torch.as_strided(value, (value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
+
+
 def widened(value):
-    """float64 for floating tensors and floating dtypes, complex128 for complex tensors, everything else as it is. The
-    whole storage is converted, for operators that look beyond a tensor's own elements."""
+    """float64 for floating tensors and floating dtypes, complex128 for complex tensors, everything else as it is."""
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
-        n_elements = value.untyped_storage().nbytes() // value.element_size()
         wide = torch.complex128 if value.is_complex() else torch.float64
-        storage = torch.as_strided(value, (n_elements,), (1,), 0).to(wide)
+        storage = whole_storage(value).to(wide)
         return torch.as_strided(storage, value.size(), value.stride(), value.storage_offset())
     if isinstance(value, torch.dtype) and value.is_floating_point:
         return torch.float64
@@ -79,7 +82,7 @@ def finite(value):
     """In float64, with zeros for NaN and infinities: magnitudes are those of the finite terms."""
     value = widened(value)
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
-        storage = torch.as_strided(value, (value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
+        storage = whole_storage(value)
         parts = torch.view_as_real(storage) if value.is_complex() else storage
         parts.masked_fill_(~parts.isfinite(), 0)
     if isinstance(value, float) and not math.isfinite(value):
