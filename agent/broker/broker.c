@@ -608,8 +608,9 @@ static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 	return 0;
 }
 
-static void init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, const char *device,
-			 const char *dir)
+/** Use shared ones where they are, else start them in `dir`. */
+static int init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, const char *device,
+			const char *dir, struct kgb_err *err)
 {
 	zygotes->broker = broker;
 	zygotes->device = device;
@@ -617,10 +618,11 @@ static void init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, con
 	zygotes->is_shared = zygotes->dir != NULL;
 	if (zygotes->is_shared) {
 		zygotes->state = ZYGOTES_READY;
-		return;
+		return 0;
 	}
 	zygotes->dir = kgb_xasprintf("%s/.zygotes-%s", dir, device);
 	open_zygotes(zygotes);
+	return spawn_zygotes(zygotes, err);
 }
 
 int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,
@@ -642,12 +644,10 @@ int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec
 	};
 	uv_timer_init(spec->loop, &broker->kick);
 	broker->kick.data = broker;
-	for (size_t i = 0; i < broker->devices->n; i++)
-		init_zygotes(&broker->zygotes[i], broker, broker->devices->items[i].name,
-			     spec->zygote_dir);
 	int rc = 0;
 	for (size_t i = 0; i < broker->devices->n; i++)
-		if (!broker->zygotes[i].is_shared && spawn_zygotes(&broker->zygotes[i], err) < 0)
+		if (init_zygotes(&broker->zygotes[i], broker, broker->devices->items[i].name,
+				 spec->zygote_dir, err) < 0)
 			rc = -1;
 	if (rc < 0) {
 		kgb_broker_close(broker, NULL, NULL);
