@@ -73,18 +73,17 @@ import json
 v = json.load(open(\"verdict.json\"))
 assert v[\"status\"] == \"failed\" and v[\"code\"].startswith(\"verify.\"), v
 assert v[\"failures\"][0][\"case\"], v
-print(v[\"seed\"], file=open(\"seed\", \"w\"))
 "
 '
 
 test_expect_success 'the seed of a verdict repeats it' '
-	test_expect_code 1 kgb-agent verify buggy.py --op add --json --seed "$(cat seed)" >again.json &&
+	sed "s/result = a + b \* ALPHA/& + 1/" fixed.py >wrong.py && test_must_fail cmp -s wrong.py fixed.py &&
+	test_expect_code 1 kgb-agent verify wrong.py --op add --json >one.json &&
+	test_expect_code 1 kgb-agent verify wrong.py --op add --json --seed "$(jq -r .seed one.json)" >two.json &&
 	python3 -c "
 import json
-one, two = (json.load(open(n)) for n in (\"verdict.json\", \"again.json\"))
-def inputs(verdict):  # what lies in memory that no kernel wrote depends on its address, and so does the number of wrong elements
-    return [(failure[\"case\"], failure[\"code\"], failure[\"inputs\"]) for failure in verdict[\"failures\"]]
-assert one[\"seed\"] == two[\"seed\"] and inputs(one) == inputs(two)
+one, two = (json.load(open(n)) for n in (\"one.json\", \"two.json\"))
+assert one[\"seed\"] == two[\"seed\"] and one[\"failures\"] and one[\"failures\"] == two[\"failures\"]
 "
 '
 
