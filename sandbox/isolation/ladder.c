@@ -17,9 +17,9 @@ static const int64_t trial_memory = 16LL << 20;
 
 /* Making a whiteout needs no privilege; Landlock rules without that right refuse it. */
 static const char landlock_script[] = "mknod /tmp/x c 0 0 2>/dev/null && echo made; exit 0";
-/* tail keeps all of it, as it may be the last line. Then the script starts more tasks than allowed.
- */
-static const char cgroup_script[] = "head -c 32000000 /dev/zero | tail -n 1 >/dev/null; "
+/* dd needs a buffer for the whole block, and no other task waits for memory meanwhile. Then the
+ * script starts more tasks than allowed. */
+static const char cgroup_script[] = "dd if=/dev/zero of=/dev/null bs=32M count=1 2>/dev/null; "
 				    "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; "
 				    "do sleep 5 & done; wait";
 static const char calls_script[] = "unshare -U true 2>/dev/null; exit 0";
