@@ -87,6 +87,8 @@ KILLED = {
     "reference": lambda t, p, a: is_python(t, p, "reference") and is_python(t, t[p][0], "reference"),
     "runner": lambda t, p, a: is_python(t, p, "runner") and is_python(t, t[p][0], "runner"),
 }
+# Kinds that no worker of the judge belongs to.
+OF_AGENT = ("agent's kgb-launch", "agent's bwrap", "kgb-judge verify")
 
 
 @contextlib.contextmanager
@@ -151,8 +153,10 @@ class Run:
         self.runs = folder / "runs"
 
     def command(self, *words):
-        """Start kgb-agent with these words. It has warm workers of its own, which can be killed."""
-        environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and k != "KGB_ZYGOTES"}
+        """Start kgb-agent with these words. Where workers are killed they are its own, not shared ones."""
+        environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+        if self.kind not in OF_AGENT:
+            environment.pop("KGB_ZYGOTES", None)
         with (self.folder / "out.json").open("w") as out, self.log.open("a") as log:
             return subprocess.Popen(["kgb-agent", *words, "--runs-dir", str(self.runs), "--json"], stdin=subprocess.DEVNULL, stdout=out,
                                     stderr=log, env=environment)

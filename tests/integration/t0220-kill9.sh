@@ -3,7 +3,6 @@
 test_description='kill -9 of kgb-agent all along the main job, and at KGB_KILL_POINTS random moments more (default 0)'
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
-unset KGB_ZYGOTES # the workers below are its own
 test_require sandbox torch claude jq
 
 # Every process of run $1 was below kgb-agent at the kill, or has the run's path in its command line or in its mounts.
@@ -62,6 +61,7 @@ clean_and_readable() {
 for state in run_started attempt_started usage check verify_started; do
 	export state
 	test_expect_success "killed after $state: nothing survives and the state is readable" '
+		case $state in check) unset KGB_ZYGOTES ;; esac # the run has workers of its own
 		kill_in_state $state $state && clean_and_readable $state
 	'
 done
@@ -83,6 +83,7 @@ judge_starts() { pgrep -o -f "[z]ygotes --dir=$TRASH/run-w" >judge; }
 loading() { test_below "$(cat judge)" >workers && ps -o args= -p "$(paste -s -d , workers)" | grep -q "zygote[.]py"; }
 no_judge() { test_no_process "zygotes --dir=$TRASH/run-w" 2>/dev/null; }
 test_expect_success 'killed while the warm workers load torch: the judge does not wait for that' '
+	unset KGB_ZYGOTES
 	start_run w
 	test_wait_for 600 judge_starts
 	test_wait_for 600 loading
