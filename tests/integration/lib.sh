@@ -40,6 +40,7 @@ if [ "${KGB_TEST_CLEAN:-}" != 1 ]; then
 		KGB_TESTS_MUST_RUN="${KGB_TESTS_MUST_RUN:-}" KGB_TEST_HARNESS="${HARNESS_ACTIVE:-}" \
 		KGB_TEST_TMPDIR="${TMPDIR:-/tmp}" ${KGB_KILL_POINTS:+KGB_KILL_POINTS="$KGB_KILL_POINTS"} \
 		${KGB_ZYGOTES:+KGB_ZYGOTES="$KGB_ZYGOTES"} \
+		${KGB_TEST_SEED:+KGB_TEST_SEED="$KGB_TEST_SEED"} ${KGB_TEST_ALL:+KGB_TEST_ALL="$KGB_TEST_ALL"} \
 		${KGB_PYTHON:+KGB_PYTHON="$KGB_PYTHON"} ${KGB_CLAUDE_BIN:+KGB_CLAUDE_BIN="$KGB_CLAUDE_BIN"} \
 		${KGB_OPENCODE_BIN:+KGB_OPENCODE_BIN="$KGB_OPENCODE_BIN"} ${KGB_CODEX_BIN:+KGB_CODEX_BIN="$KGB_CODEX_BIN"} \
 		${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} ${UBSAN_OPTIONS:+UBSAN_OPTIONS="$UBSAN_OPTIONS"} \
@@ -137,6 +138,9 @@ test_install_python() {
 test_free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # test_is_up PORT PATH: whether a server on 127.0.0.1 answers the question.
 test_is_up() { python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$1$2')" 2>/dev/null; }
+
+# shellcheck source=tests/sample.sh
+. "$KGB_TEST_SOURCE_DIR/tests/sample.sh"
 
 # ---- tests ----
 

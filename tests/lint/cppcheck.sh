@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # cppcheck over the sources that BUILD compiles, without the tests (cppcheck does not treat asserts as their end): those that
-# lint_choose prints.
+# sample_files prints.
 #
 #     cppcheck.sh BUILD [ROOT]
 config=$(cd "$(dirname "$0")" && pwd -P)/cppcheck.cfg

@@ -6,6 +6,7 @@
 
 set -u
 lint_root=${1:-$(cd "$(dirname "$0")/../.." && pwd -P)}
+. "$(dirname "$0")/../sample.sh"
 cd "$lint_root" || exit 70
 LC_ALL=C
 export LC_ALL
@@ -34,28 +35,10 @@ lint_need() {
 	exit 77
 }
 
-# lint_choose: of the names of files on stdin those that the default suite checks with slow tools. In a Git checkout these are the
-# files that the last 50 commits changed, and a quarter of the others, drawn by KGB_TEST_SEED (default: by the tree). Elsewhere, and
-# with KGB_LINT_ALL=1, they are all.
-lint_choose() {
-	if [ -n "${KGB_LINT_ALL:-}" ] || [ "$(git rev-parse --show-toplevel 2>/dev/null)" != "$PWD" ]; then
-		cat
-		return
-	fi
-	lint_work=$(mktemp -d) || exit 70
-	sort >"$lint_work/all"
-	{ git log -n 50 --name-only --format= && git diff --name-only HEAD; } | sort -u >"$lint_work/changed"
-	yes "${KGB_TEST_SEED:-$(git rev-parse 'HEAD^{tree}')}" | head -c 1000000 >"$lint_work/seed"
-	comm -23 "$lint_work/all" "$lint_work/changed" >"$lint_work/others"
-	comm -12 "$lint_work/all" "$lint_work/changed"
-	shuf -n "$(($(wc -l <"$lint_work/others") / 4))" --random-source="$lint_work/seed" "$lint_work/others"
-	rm -r "$lint_work"
-}
-
-# lint_choose_commands FROM TO: a compile_commands.json with the files of another one that lint_choose prints; those outside of this
+# lint_choose_commands FROM TO: a compile_commands.json with the files of another one that sample_files prints; those outside of this
 # tree are left out.
 lint_choose_commands() {
-	jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):]' "$1" | sort -u | lint_choose |
+	jq -r --arg root "$PWD/" '.[].file | select(startswith($root))[($root | length):]' "$1" | sort -u | sample_files |
 		jq -R . | jq -s . >"$2.chosen"
 	jq --arg root "$PWD/" --slurpfile chosen "$2.chosen" '[.[] | select(.file | ltrimstr($root) | IN($chosen[0][]))]' "$1" >"$2"
 }

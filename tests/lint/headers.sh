@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every header compiles alone, and twice in one file (it includes what it needs and has a guard).
+# Each header that sample_files prints compiles alone, and twice in one file (it includes what it needs and has a guard).
 . "$(dirname "$0")/files.sh"
 
 cc=${CC:-gcc}
 lint_need "$cc"
 lint_need pkg-config
 flags=$(pkg-config --cflags libuv libgit2 libcurl yaml-0.1 libcjson libpcre2-8 libmicrohttpd libseccomp libcrypto cmocka) || exit 1
-headers=$(lint_files '*.h')
+headers=$(lint_files '*.h' | sample_files)
 # A header that includes one of CUDA is checked only where the build found CUDA's headers: KGB_CUDA_FOLDERS.
 if [ -n "${KGB_CUDA_FOLDERS:-}" ]; then
 	for folder in $KGB_CUDA_FOLDERS; do

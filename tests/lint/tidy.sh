@@ -5,7 +5,7 @@
 #
 #     tidy.sh BUILD [ROOT]
 #
-# BUILD is a build tree with compile_commands.json; of the files that it compiles those are checked that lint_choose prints.
+# BUILD is a build tree with compile_commands.json; of the files that it compiles those are checked that sample_files prints.
 lint_self=$(cd "$(dirname "$0")" && pwd -P)/tidy.sh
 build=$(cd "${1:?usage: tidy.sh BUILD [ROOT]}" && pwd -P) || exit 2
 shift
