@@ -206,19 +206,20 @@ test_expect_success 'judges and runs share the warm workers that KGB_ZYGOTES nam
 	test_expect_code 4 kgb-agent --kernels kernels --runs-dir alone >out && test_grep "kgb-judge zygotes. running" out
 '
 
-# mortal N: makes a judge whose first N processes for a kernel die before they have loaded it.
-mortal() {
-	rm -rf mortal
-	cp -R data mortal
-	sed -i -e "s/^KERNEL_PATH = .*/&\nDEATHS = mmap.mmap(-1, 1)  # shared by all forks of this process\nDEATHS[0] = $1/" \
-		-e "s/^    def do_ready(self, request, fds):/&\n        if DEATHS[0]:\n            DEATHS[0] -= 1\n            os.kill(os.getpid(), 9)/" \
-		mortal/verify/python/runner/runner.py
+# Workers whose first process for a kernel dies before it has loaded it; the second one lives, and all later ones die.
+mortal_workers() {
+	cp -R data mortal &&
+	sed -i -e "s/^KERNEL_PATH = .*/&\nSTARTED = mmap.mmap(-1, 1)  # shared by all forks of this process/" \
+		-e "s/^    def do_ready(self, request, fds):/&\n        STARTED[0] = min(STARTED[0] + 1, 9)\n        if STARTED[0] != 2:\n            os.kill(os.getpid(), 9)/" \
+		mortal/verify/python/runner/runner.py &&
+	mkfifo hold_mortal && { KGB_DATA_DIR=$TRASH/mortal kgb-judge zygotes --dir mortals <hold_mortal >ready_mortal & } &&
+	exec 8>hold_mortal && test_wait_for 600 grep -q ready ready_mortal
 }
 
 test_expect_success 'a process that dies before it has the kernel is replaced, once' '
-	mortal 1 && KGB_DATA_DIR=$TRASH/mortal judge "$process/honest.py" &&
+	mortal_workers && judge "$process/honest.py" zygotes=mortals &&
 	jq -e ".status == \"passed\"" verdict.json &&
-	mortal 200 && KGB_DATA_DIR=$TRASH/mortal judge "$process/honest.py" &&
+	judge "$process/honest.py" zygotes=mortals &&
 	jq -e ".status == \"infra_error\" and .code == \"infra.correctness\" and (.message | test(\"does not start\"))" verdict.json
 '
 
@@ -234,11 +235,15 @@ check() {
 		printf '%s\n' "$code" | grep -E -x -- "$want" &&
 		jq -e '.wall_ms < 120000' verdict.json
 }
-for kernel in "$process"/*.py; do
+cd "$KGB_TEST_SOURCE_DIR" || exit 70
+printf '%s\n' "${process#"$KGB_TEST_SOURCE_DIR/"}"/*.py | sample_files >"$TRASH/chosen"
+cd "$TRASH" || exit 70
+while read -r kernel; do
+	kernel=$KGB_TEST_SOURCE_DIR/$kernel
 	name=$(basename "$kernel" .py)
 	export kernel
 	test_expect_success "$name: $(sed -n '3s/^# //p' "$kernel")" 'check "$kernel"'
-done
+done <chosen
 
 all_gone() {
 	test_below "$zygotes_pid" >now
@@ -305,22 +310,6 @@ test_expect_success 'the workers of a killed judge end, too' '
 	kill -9 "$pid"
 	test_wait_for 200 all_gone
 	test ! -s verdict.json
-'
-
-test_expect_success 'a judge that outlives its zygotes reports trouble of ours' '
-	mkfifo hold2
-	kgb-judge zygotes --dir zygotes2 <hold2 >ready2 &
-	other=$!
-	exec 8>hold2
-	test_wait_for 600 grep -q ready ready2
-	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/hang_deaf.py" timeout=2000s call_timeout=1500s \
-		zygotes=zygotes2 >request &&
-	kgb-judge verify <request >verdict.json &
-	pid=$!
-	test_wait_for 600 is_deaf "$other"
-	kill -9 "$other"
-	wait "$pid"
-	jq -e ".status == \"infra_error\" and .code == \"infra.correctness\" and .stage == \"correctness\"" verdict.json || { cat verdict.json; return 1; }
 '
 
 # Here the rules about text allow everything: the list of torch operators decides.
@@ -396,13 +385,15 @@ test_expect_success 'a spare that died is no loss' '
 	test_wait_for 200 n_spares runner 6
 '
 
-exec 7>&-
-spared_status=0
-wait "$spared_pid" || spared_status=$?
-export spared_status
-test_expect_success 'spares end with the zygotes' '
-	test_equal 0 "$spared_status" status &&
-	test -s below && test_wait_for 60 test_ended $(cat below)
+test_expect_success 'a judge that outlives its zygotes reports trouble of ours, and their spares end with them' '
+	test_below "$spared_pid" >spared_below && test -s spared_below &&
+	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/hang_deaf.py" timeout=2000s call_timeout=1500s \
+		zygotes=spared >request &&
+	{ kgb-judge verify <request >verdict.json & } &&
+	pid=$! &&
+	test_wait_for 600 is_deaf "$spared_pid" && kill -9 "$spared_pid" && wait "$pid" &&
+	{ jq -e ".status == \"infra_error\" and .code == \"infra.correctness\" and .stage == \"correctness\"" verdict.json || { cat verdict.json; false; }; } &&
+	test_wait_for 60 test_ended $(cat spared_below)
 '
 
 # ---- the end ----
