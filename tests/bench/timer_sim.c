@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Decision rates of the timer on simulated devices: how often identical kernels are the SAME, what
- * it takes to see 1 %, whether intervals cover the truth, what dishonest sources get.
+ * it takes to see 1 %, whether intervals cover the truth, what dishonest sources get. The second
+ * form compares the precisions.
  *
- *     timer_sim [RUNS [PART]]        (200 runs of each row; the seeds are fixed; PART of names)
+ *     timer_sim [RUNS [PRECISION [PART]]]
+ *     timer_sim RUNS levels [PART]
+ *
+ * 200 runs of each row at `thorough` unless given; the seeds are fixed; PART of names.
  */
 #include <math.h>
 #include <stdio.h>
@@ -200,9 +204,10 @@ static const struct row rows[] = {
 struct tally {
 	int results[KGB_N_TIMING_RESULTS], whys[KGB_N_TIMING_WHYS];
 	int n_intervals, n_covered, n_median_covered, n_device_covered;
+	int n_accused;
 	int n_pairs, n_next_covered; /* of sessions one after the other */
 	struct kgb_interval before; /* of the last session that gave one */
-	double half_width, detectable, samples, processes, ms;
+	double half_width, detectable, samples, rounds, placements, processes, ms;
 };
 
 static bool covers(struct kgb_interval x, double truth)
@@ -220,6 +225,9 @@ static void count(const struct row *row, const struct kgb_timer_result *r, struc
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		for (int fate = 0; fate < KGB_N_SAMPLE_FATES; fate++)
 			t->samples += r->n_fates[side][fate];
+	t->n_accused += r->accuses;
+	t->rounds += r->n_rounds;
+	t->placements += r->n_placements;
 	t->processes += r->n_processes;
 	t->ms += (double)r->outside_ns / 1e6;
 	if (isnan(r->speedup.low))
@@ -252,22 +260,33 @@ static const char *commonest(const struct tally *t)
 	return t->whys[best] ? kgb_timing_why_name((enum kgb_timing_why)best) : "";
 }
 
-static void print_row(const struct row *row, int n_runs)
+static void run_row(const struct row *row, const struct kgb_timer_level *level, int n_runs,
+		    struct tally *out)
 {
 	struct kgb_timer_config config = KGB_TIMER_CONFIG_INIT;
-	struct tally t;
-	int64_t begun = kgb_mono_ms();
 
-	memset(&t, 0, sizeof(t));
+	memset(out, 0, sizeof(*out));
+	config.level = *level;
 	config.case_name = row->name;
 	config.machine = row->machine;
 	config.bytes = row->bytes;
-	config.min_rounds = row->min_rounds ? row->min_rounds : config.min_rounds;
+	if (row->min_rounds) {
+		config.level.min_placements = row->min_rounds / level->placement_rounds;
+		config.level.max_rounds = kgb_timer_levels[KGB_PRECISION_THOROUGH].max_rounds;
+	}
 	for (int i = 0; i < n_runs; i++) {
 		struct kgb_timer_result result;
 		world_run(&row->world, &config, (uint32_t)i, &result);
-		count(row, &result, &t);
+		count(row, &result, out);
 	}
+}
+
+static void print_row(const struct row *row, const struct kgb_timer_level *level, int n_runs)
+{
+	struct tally t;
+	int64_t begun = kgb_mono_ms();
+
+	run_row(row, level, n_runs, &t);
 	printf("| %-32s |", row->name);
 	for (int i = 0; i < KGB_N_TIMING_RESULTS; i++)
 		printf(" %5.1f |", percent(t.results[i], n_runs));
@@ -285,24 +304,126 @@ static void print_row(const struct row *row, int n_runs)
 	fflush(stdout);
 }
 
-int main(int argc, char **argv)
+static void print_rows(const struct kgb_timer_level *level, const char *part, int n_runs)
 {
-	struct kgb_err err = KGB_ERR_INIT;
-	int64_t n_runs = 200;
-	const char *part = argc > 2 ? argv[2] : "";
-
-	if (argc > 3 || (argc > 1 && kgb_parse_i64(argv[1], 1, 1000000, &n_runs, &err) < 0)) {
-		fprintf(stderr, "usage: timer_sim [RUNS [PART OF A NAME]]\n");
-		return KGB_EXIT_USAGE;
-	}
-	printf("%lld runs of each row; percent of them, covered: percent of intervals\n\n",
-	       (long long)n_runs);
+	printf("%d runs of each row at %s; percent of them, covered: percent of intervals\n\n",
+	       n_runs, level->name);
 	printf("| %-32s | undec | faster | slower | same | untr. | cover | next | median | device | width | "
 	       "detectable | samples | processes | ms | why | cpu ms |\n",
 	       "world");
 	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
 		if (strstr(rows[i].name, part))
-			print_row(&rows[i], (int)n_runs);
+			print_row(&rows[i], level, n_runs);
+}
+
+/* ---- the precisions side by side ---- */
+
+static const struct row pairs[] = {
+	{.name = "2 us, noise 0.1 us", .world = {AT(2, 1), .noise_ns = 100}, H200},
+	{.name = "5 us, noise 0.15 us", .world = {AT(5, 1), .noise_ns = 150}, H200},
+	{.name = "10 us, noise 0.1 us", .world = {AT(10, 1), .noise_ns = 100}, H200},
+	{.name = "20 us, noise 1 %", .world = {AT(20, 1), .noise = 0.01}, H200},
+	{.name = "30 us, noise 0.5 %", .world = {AT(30, 1), .noise = 0.005}, H200},
+	{.name = "30 us, noise 2 %", .world = {AT(30, 1), .noise = 0.02}, H200},
+	{.name = "50 us, noise 1 %", .world = {AT(50, 1), .noise = 0.01}, H200},
+	{.name = "100 us, noise 0.5 %", .world = {AT(100, 1), .noise = 0.005}, H200},
+	{.name = "200 us, noise 0.3 %", .world = {AT(200, 1), .noise = 0.003}, H200},
+	{.name = "200 us, noise 1 %", .world = {AT(200, 1), .noise = 0.01}, H200},
+	{.name = "200 us, noise 3 %", .world = {AT(200, 1), .noise = 0.03}, H200},
+	{.name = "2 ms, noise 0.5 %", .world = {AT(2000, 1), .noise = 0.005}, H200},
+	{.name = "200 us, 3 % outliers",
+	 .world = {AT(200, 1), .noise = 0.005, .outlier_share = 0.03, .outlier_scale = 0.5},
+	 H200},
+	{.name = "200 us, waves 2 %", .world = {AT(200, 1), .noise = 0.005, .wander = 0.02}, H200},
+	{.name = "200 us, placements 0.3 %",
+	 .world = {AT(200, 1), .noise = 0.003, .placement_sd = 0.003},
+	 H200},
+	{.name = "200 us, placements 1 %",
+	 .world = {AT(200, 1), .noise = 0.003, .placement_sd = 0.01},
+	 H200},
+	{.name = "200 us, placements of two speeds",
+	 .world = {AT(200, 1), .noise = 0.003, .placement_share = 0.3, .placement_slower = 0.03},
+	 H200},
+	{.name = "10 us, placements 1 %",
+	 .world = {AT(10, 1), .noise_ns = 100, .placement_sd = 0.01},
+	 H200},
+	{.name = "1.2 times faster, 30 us", .world = {AT(30, 1 / 1.2), .noise = 0.01}, H200},
+	{.name = "1.2 times faster, 200 us", .world = {AT(200, 1 / 1.2), .noise = 0.01}, H200},
+	{.name = "2 times faster, 10 us", .world = {AT(10, 0.5), .noise_ns = 100}, H200},
+	{.name = "2 times faster, 200 us", .world = {AT(200, 0.5), .noise = 0.01}, H200},
+	{.name = "2 times faster, 200 us, noise 5 %", .world = {AT(200, 0.5), .noise = 0.05}, H200},
+	{.name = "2 times faster, placements 1 %",
+	 .world = {AT(200, 0.5), .noise = 0.003, .placement_sd = 0.01},
+	 H200},
+	{.name = "2 times faster, placements 3 %",
+	 .world = {AT(200, 0.5), .noise = 0.003, .placement_sd = 0.03},
+	 H200},
+	{.name = "50 times slower, 30 us", .world = {AT(30, 50), .noise = 0.01}, H200},
+	{.name = "50 times slower, 2 ms", .world = {AT(2000, 50), .noise = 0.005}, H200},
+};
+
+/* The row as it is, then the candidate slower by 3 and by 1 %. */
+static void print_pair(const struct row *row, const struct kgb_timer_level *level, int n_runs)
+{
+	struct row slower = *row;
+	struct tally t[3];
+
+	run_row(row, level, n_runs, &t[0]);
+	for (int i = 1; i < 3; i++) {
+		slower.world.ns[KGB_SIDE_B] = row->world.ns[KGB_SIDE_B] * (i == 1 ? 1.03 : 1.01);
+		run_row(&slower, level, n_runs, &t[i]);
+	}
+	printf("| %-34s | %-8s |", row->name, level->name);
+	printf(" %5.1f | %5.1f | %5.1f | %5d |", percent(t[0].results[KGB_TIMING_SAME], n_runs),
+	       percent(t[0].results[KGB_TIMING_FASTER], n_runs),
+	       percent(t[0].results[KGB_TIMING_SLOWER], n_runs), t[0].n_accused);
+	printf(" %5.1f | %5.1f | %5.1f | %5.1f |", percent(t[1].results[KGB_TIMING_SLOWER], n_runs),
+	       percent(t[2].results[KGB_TIMING_SLOWER], n_runs),
+	       percent(t[0].n_covered, t[0].n_intervals),
+	       percent(t[1].n_covered + t[2].n_covered, t[1].n_intervals + t[2].n_intervals));
+	printf(" %6.2f | %5.1f | %5.1f | %3.1f | %5.0f |\n", 100 * t[0].half_width / n_runs,
+	       t[0].rounds / n_runs, t[0].placements / n_runs, t[0].processes / n_runs,
+	       t[0].ms / n_runs);
+	fflush(stdout);
+}
+
+static void print_levels(const char *part, int n_runs)
+{
+	printf("| %-34s | precision | same | faster | slower | accused | 3 %% | 1 %% | cover | "
+	       "cover 3, 1 %% | width | rounds | placements | processes | ms |\n",
+	       "world");
+	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < KGB_ARRAY_LEN(pairs); i++)
+		for (int level = 0; level < KGB_N_PRECISIONS; level++)
+			if (strstr(pairs[i].name, part))
+				print_pair(&pairs[i], &kgb_timer_levels[level], n_runs);
+}
+
+static const struct kgb_timer_level *find_level(const char *name)
+{
+	for (int i = 0; i < KGB_N_PRECISIONS; i++)
+		if (strcmp(kgb_timer_levels[i].name, name) == 0)
+			return &kgb_timer_levels[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t n_runs = 200;
+	const char *name = argc > 2 ? argv[2] : "thorough", *part = argc > 3 ? argv[3] : "";
+	const bool levels = strcmp(name, "levels") == 0;
+	const struct kgb_timer_level *level = find_level(name);
+
+	if (argc > 4 || (argc > 1 && kgb_parse_i64(argv[1], 1, 1000000, &n_runs, &err) < 0) ||
+	    (!levels && !level)) {
+		fprintf(stderr, "usage: timer_sim [RUNS [PRECISION|levels [PART OF A NAME]]]\n");
+		return KGB_EXIT_USAGE;
+	}
+	if (levels)
+		print_levels(part, (int)n_runs);
+	else
+		print_rows(level, part, (int)n_runs);
 	return KGB_EXIT_OK;
 }

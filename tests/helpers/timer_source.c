@@ -228,3 +228,50 @@ void world_run(const struct world *world, const struct kgb_timer_config *config,
 	KGB_ASSERT(kgb_timer_run(&timer, world_sample, copy, out, &err) == 0);
 	kgb_timer_release(&timer);
 }
+
+struct kgb_timer_config world_config(void)
+{
+	struct kgb_timer_config config = KGB_TIMER_CONFIG_INIT;
+
+	config.level = kgb_timer_levels[KGB_PRECISION_THOROUGH];
+	config.case_name = "add/float32/x/standard";
+	config.machine = (struct kgb_timer_machine){
+		.bytes_per_s = 4.4e12,
+		.flops_per_s = 60e12,
+		.l2_bytes = 50u << 20,
+		.launch_floor_ns = 2000,
+		.event_step_ns = 32,
+		.activity_step_ns = 32,
+	};
+	return config;
+}
+
+struct world world_new(double us, double slower)
+{
+	return (struct world){.ns = {us * 1e3, us * 1e3 * slower},
+			      .noise = 0.005,
+			      .process_sd_ns = 65,
+			      .sample_ns = 300e3};
+}
+
+struct world_tally world_run_many(const struct world *world, const struct kgb_timer_config *config,
+				  int n)
+{
+	struct world_tally tally;
+	double truth = (world->ns[KGB_SIDE_A] + 3000) / (world->ns[KGB_SIDE_B] + 3000);
+
+	memset(&tally, 0, sizeof(tally));
+	tally.n = n;
+	for (int i = 0; i < n; i++) {
+		struct kgb_timer_result result;
+		world_run(world, config, (uint32_t)i, &result);
+		tally.results[result.result]++;
+		tally.whys[result.why]++;
+		tally.n_accused += result.accuses;
+		tally.half_width += (result.speedup.high - result.speedup.low) / 2;
+		tally.outside_ns += result.outside_ns;
+		tally.n_covered +=
+			result.speedup.low <= truth && truth <= result.speedup.high ? 1 : 0;
+	}
+	return tally;
+}

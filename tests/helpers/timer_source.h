@@ -62,4 +62,18 @@ int world_sample(void *payload, const struct kgb_timer_block *block,
 void world_run(const struct world *world, const struct kgb_timer_config *config, uint32_t seed,
 	       struct kgb_timer_result *out);
 
+/** An H200, about, at `thorough`. */
+struct kgb_timer_config world_config(void);
+/** Its quiet surroundings. \param us of the baseline. \param slower the candidate's part of it. */
+struct world world_new(double us, double slower);
+/** What many sessions came to. */
+struct world_tally {
+	int n, results[KGB_N_TIMING_RESULTS], whys[KGB_N_TIMING_WHYS], n_covered, n_accused;
+	double half_width; /* sum */
+	uint64_t outside_ns; /* sum */
+};
+/** Sessions with the seeds 0 .. n - 1. */
+struct world_tally world_run_many(const struct world *world, const struct kgb_timer_config *config,
+				  int n);
+
 #endif

@@ -8,7 +8,6 @@
 #include "verify/timer/timer_parts.h"
 
 enum {
-	SOLO_BLOCKS = 5, /* the first is warm-up */
 	SOLO_SAMPLES = 4, /* most of such a block */
 	FIRST_SAMPLES = 2, /* of the very first block, which measures what a sample costs */
 	WARMUP_MIN = 2, /* blocks of each side */
@@ -33,17 +32,12 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 		bool is_good;
 	} rules[] = {
 		{"n_slots", c->n_slots >= 2 && c->n_slots <= KGB_TIMER_SLOTS_MAX},
-		{"process_rounds, max_processes, process_width and process_sd_ns",
-		 c->process_rounds > 0 && c->max_processes > 0 && c->process_width > 0 &&
-			 c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)},
-		{"min_rounds and max_rounds", c->min_rounds >= 6 &&
-						      c->min_rounds <= c->max_rounds &&
-						      c->max_rounds <= KGB_TIMER_ROUNDS_MAX},
+		{"process_sd_ns", c->process_sd_ns >= 0 && isfinite(c->process_sd_ns)},
+		{"level", kgb_timer__is_level(&c->level)},
 		{"max_samples", c->max_samples >= KGB_TIMER_SAMPLES_MIN &&
 					c->max_samples <= KGB_TIMER_SAMPLES_MAX},
 		{"n_ops", c->n_ops[KGB_SIDE_A] > 0 && c->n_ops[KGB_SIDE_B] > 0},
 		{"confidence", c->confidence > 0.5 && c->confidence < 1},
-		{"width", c->width > 0 && c->width < 1},
 		{"margin_relative and margin_ns",
 		 c->margin_relative >= 0 && c->margin_relative < 1 && c->margin_ns >= 0 &&
 			 c->margin_relative + c->margin_ns > 0 && isfinite(c->margin_ns)},
@@ -51,7 +45,6 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 		{"bytes, written_bytes and flops", c->bytes >= 0 && c->flops >= 0 &&
 							   c->written_bytes >= 0 &&
 							   c->written_bytes <= c->bytes},
-		{"budget_ns", c->budget_ns > 0 && c->budget_ns <= UINT64_MAX / 8},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rules); i++)
@@ -75,8 +68,9 @@ int kgb_timer_init(struct kgb_timer *timer, const struct kgb_timer_config *confi
 	*timer = (struct kgb_timer){
 		.config = *config,
 		.open_slots = slots_at_first(config),
+		.placement_rounds = config->level.placement_rounds,
 		.samples = kgb_xcalloc(config->max_samples, sizeof(*timer->samples)),
-		.rounds = kgb_xcalloc(config->max_rounds, sizeof(*timer->rounds)),
+		.rounds = kgb_xcalloc(config->level.max_rounds, sizeof(*timer->rounds)),
 	};
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		timer->seen[side] = kgb_xcalloc(config->n_slots, sizeof(*timer->seen[side]));
@@ -105,21 +99,30 @@ static uint32_t pick(struct kgb_timer *timer, uint32_t low, uint32_t high)
 /* Slow kernels get smaller blocks: `parts` of them fit into the budget, 1 .. most samples each. */
 static uint32_t affordable(const struct kgb_timer *timer, uint32_t parts, uint32_t most)
 {
-	uint64_t n = timer->sample_ns ? timer->config.budget_ns / timer->sample_ns / parts : most;
+	uint64_t budget_ns = timer->config.level.budget_ns;
+	uint64_t n = timer->sample_ns ? budget_ns / timer->sample_ns / parts : most;
 	return n < 1 ? 1 : n < most ? (uint32_t)n : most;
+}
+
+/* Half of the most that a block of a round has. */
+static uint32_t fair_samples(const struct kgb_timer *timer)
+{
+	const struct kgb_timer_level *level = &timer->config.level;
+
+	return affordable(timer, 4 * ROUND_BLOCKS * level->min_placements * level->placement_rounds,
+			  BLOCK_SAMPLES / 2);
 }
 
 static uint32_t block_samples(struct kgb_timer *timer)
 {
 	if (timer->phase == KGB_PHASE_ROUNDS) {
-		uint32_t fair = affordable(timer, 4 * ROUND_BLOCKS * timer->config.min_rounds,
-					   BLOCK_SAMPLES / 2);
+		uint32_t fair = fair_samples(timer);
 		return pick(timer, fair > 1 ? 2 : 1, 2 * fair);
 	}
 	if (timer->sample_ns == 0)
 		return FIRST_SAMPLES;
 	if (timer->phase != KGB_PHASE_WARMUP)
-		return affordable(timer, 8 * SOLO_BLOCKS, SOLO_SAMPLES);
+		return affordable(timer, 8 * timer->config.level.solo_blocks, SOLO_SAMPLES);
 	uint32_t most = affordable(timer, 8 * WARMUP_MAX, WARMUP_SAMPLES);
 	return pick(timer, (most + 1) / 2, most);
 }
@@ -266,82 +269,126 @@ static void close_round(struct kgb_timer *timer)
 	if (n_kept[KGB_SIDE_A] < KEPT_MIN || n_kept[KGB_SIDE_B] < KEPT_MIN)
 		drop_round(timer, KGB_SAMPLE_ROUND);
 	round->process = timer->process;
+	round->placement = timer->placement;
 	timer->n_rounds++;
 	timer->round_begin = timer->n_samples;
 }
 
 /* ---- when to go on ---- */
 
-/* Half the widths of the two parts of the interval that the session has by now, in parts of the
- * margin; NaN when nothing is known. */
+/* Half the widths of the two parts of the interval of the logarithm that the session has by now;
+ * NaN when nothing is known. */
 struct widths {
 	double within, between; /* processes */
-	size_t n_usable; /* rounds */
+	double narrow; /* what is asked of each */
+	double value;
+	size_t n_usable; /* placements */
 };
 
-/* Looks only at the width, never at where the interval lies: a rule that stops when the answer
- * pleases would not have the error rate that it claims. */
 static struct widths widths_by_now(const struct kgb_timer *timer)
 {
 	const struct kgb_timer_config *c = &timer->config;
 	KGB_AUTO(free) double *numbers = kgb_xcalloc(timer->n_rounds, sizeof(*numbers));
 	double ns[KGB_N_SIDES];
-	size_t n_usable = 0, n;
+	size_t n;
 
 	for (int side = 0; side < KGB_N_SIDES; side++) {
-		n_usable = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT,
-						  numbers);
-		ns[side] = kgb_median(numbers, n_usable);
+		n = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT, numbers);
+		ns[side] = kgb_median(numbers, n);
 	}
 	struct kgb_grouped seen = kgb_timer__estimate(timer, KGB_RULER_EVENT, numbers, &n);
 	double margin = kgb_timer__margin(c, fmin(ns[KGB_SIDE_A], ns[KGB_SIDE_B]),
 					  (double)c->machine.event_step_ns);
-	double freedom = (double)n - 1 - 2 * floor(KGB_TIMER_CUT * (double)n);
-	double t = freedom > 0 ? kgb_t_quantile((1 + c->confidence) / 2, freedom) : (double)NAN;
-	return (struct widths){.within = t * seen.error / log1p(margin),
-			       .between = kgb_timer__choice(c, ns, &seen).reach / log1p(margin),
-			       .n_usable = n_usable};
+	return (struct widths){.within = kgb_timer__reach_by_t(c, &seen, n, 0),
+			       .between = kgb_timer__choice(c, ns, &seen).reach,
+			       .narrow = fmax(c->level.half_width, c->level.width * log1p(margin)),
+			       .value = seen.value,
+			       .n_usable = n};
 }
 
 /* What a process adds to the time of a call stays with it, so the next session, with other
  * processes, would find another speedup: more rounds of the same ones do not show that. */
 static bool wants_processes(const struct kgb_timer *timer, const struct widths *widths)
 {
-	const struct kgb_timer_config *c = &timer->config;
-
-	return timer->process + 1 < c->max_processes && widths->between > c->process_width;
+	return timer->process + 1 < timer->config.level.max_processes &&
+	       widths->between > widths->narrow;
 }
 
 /* Have the processes of now had their rounds? */
 static bool processes_had_their_rounds(const struct kgb_timer *timer)
 {
-	return timer->n_rounds - timer->process_began >= timer->config.process_rounds;
+	return timer->n_rounds - timer->process_began >=
+	       timer->config.level.process_placements * timer->placement_rounds;
 }
 
 /* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
  * back: without them 95 % intervals covered 90 to 92 %. */
+static bool have_more_rounds(const struct kgb_timer *timer, uint32_t begin)
+{
+	uint32_t more = begin / timer->placement_rounds / MORE_ROUNDS * timer->placement_rounds;
+	return begin > 0 && timer->n_rounds - begin >= more;
+}
+
+/* Looks only at the width, never at where the interval lies: a rule that stops when the answer
+ * pleases would not have the error rate that it claims. */
+static bool is_narrow(struct kgb_timer *timer, const struct widths *widths)
+{
+	if (timer->narrow_at == 0 && widths->n_usable >= timer->config.level.min_placements &&
+	    widths->within <= widths->narrow)
+		timer->narrow_at = timer->n_rounds;
+	return have_more_rounds(timer, timer->narrow_at) && !wants_processes(timer, widths);
+}
+
+/* Far from 1 less precision is enough. Where the interval lies moves the border by a small part of
+ * its own width only, so this hardly favours one answer over another. */
+static bool is_far(struct kgb_timer *timer, const struct widths *widths)
+{
+	const struct kgb_timer_level *level = &timer->config.level;
+	bool far = widths->n_usable >= level->far_placements &&
+		   hypot(widths->within, widths->between) <= level->far * fabs(widths->value);
+
+	if (far && timer->far_at == 0)
+		timer->far_at = timer->n_rounds;
+	timer->is_far = far;
+	return far && have_more_rounds(timer, timer->far_at);
+}
+
+/* Are there as many calls on new inputs as the rule against reuse needs, or all that there can be?
+ */
+static bool had_new_inputs(const struct kgb_timer *timer, enum kgb_side side)
+{
+	size_t n_new = 0, n_unseen = 0;
+
+	for (size_t i = 0; i < timer->n_samples; i++) {
+		const struct kgb_timer_sample *s = &timer->samples[i];
+		n_new += s->side == side && s->first_visit && s->fate == KGB_SAMPLE_KEPT;
+	}
+	for (uint32_t slot = 0; slot < timer->config.n_slots; slot++)
+		n_unseen += timer->seen[side][slot] ? 0 : 1;
+	return n_new >= KGB_TIMER_GROUP_MIN || n_unseen == 0;
+}
+
 static bool is_enough(struct kgb_timer *timer, const struct widths *widths)
 {
-	const struct kgb_timer_config *c = &timer->config;
+	const bool far = is_far(timer, widths), narrow = is_narrow(timer, widths);
+	const bool can_reuse = widths->value > 0; /* a gain that may be none */
 
-	if (timer->narrow_at == 0 && widths->n_usable >= c->min_rounds &&
-	    widths->within <= c->width)
-		timer->narrow_at = timer->n_rounds;
-	return timer->narrow_at > 0 &&
-	       timer->n_rounds >= timer->narrow_at + timer->narrow_at / MORE_ROUNDS &&
-	       processes_had_their_rounds(timer) && !wants_processes(timer, widths);
+	return (far || narrow) && processes_had_their_rounds(timer) &&
+	       (!can_reuse ||
+		(had_new_inputs(timer, KGB_SIDE_A) && had_new_inputs(timer, KGB_SIDE_B)));
 }
 
 /* Is there room for new processes, one more round, and the baseline alone after it? */
 static bool may_go_on(const struct kgb_timer *timer)
 {
-	const struct kgb_timer_config *c = &timer->config;
-	uint64_t limit = timer->n_rounds < c->min_rounds ? 4 * c->budget_ns : c->budget_ns;
+	const struct kgb_timer_level *l = &timer->config.level;
+	bool few = timer->n_rounds < l->min_placements * timer->placement_rounds;
+	uint64_t limit = few ? 4 * l->budget_ns : l->budget_ns;
 
-	return timer->n_rounds < c->max_rounds && timer->outside_ns < limit &&
+	return timer->n_rounds < l->max_rounds && timer->outside_ns < limit &&
 	       timer->n_samples + 2 * WARMUP_MAX * WARMUP_SAMPLES + ROUND_BLOCKS * BLOCK_SAMPLES +
-			       SOLO_BLOCKS * SOLO_SAMPLES <=
-		       c->max_samples;
+			       KGB_TIMER_SOLO_BLOCKS_MAX * SOLO_SAMPLES <=
+		       timer->config.max_samples;
 }
 
 static double block_median(const struct kgb_timer *timer, size_t begin, size_t end)
@@ -377,6 +424,8 @@ static bool is_warm(const struct kgb_timer *timer)
 
 static void enter(struct kgb_timer *timer, enum kgb_timer_phase phase)
 {
+	if (phase == KGB_PHASE_ROUNDS && timer->n_rounds == 0 && fair_samples(timer) == 1)
+		timer->placement_rounds = 1;
 	timer->phase = phase;
 	timer->round = phase == KGB_PHASE_ROUNDS ? timer->n_rounds : 0;
 	timer->step = 0;
@@ -386,7 +435,8 @@ static void enter(struct kgb_timer *timer, enum kgb_timer_phase phase)
 
 static void after_warmup_block(struct kgb_timer *timer)
 {
-	bool over = timer->step >= 2 * WARMUP_MAX || timer->outside_ns > timer->config.budget_ns;
+	bool over =
+		timer->step >= 2 * WARMUP_MAX || timer->outside_ns > timer->config.level.budget_ns;
 
 	if (timer->step >= 2 * WARMUP_MIN && timer->step % 2 == 0 && (over || is_warm(timer)))
 		enter(timer, KGB_PHASE_ROUNDS);
@@ -408,18 +458,20 @@ static void after_round_block(struct kgb_timer *timer)
 	if (timer->step < ROUND_BLOCKS)
 		return;
 	close_round(timer);
+	const bool moves = timer->n_rounds % timer->placement_rounds == 0;
 	const struct widths widths = widths_by_now(timer);
-	if (is_enough(timer, &widths) || !may_go_on(timer)) {
+	if ((moves && is_enough(timer, &widths)) || !may_go_on(timer)) {
 		enter(timer, KGB_PHASE_SOLO_AFTER);
 		return;
 	}
 	timer->round++;
 	timer->step = 0;
-	timer->placement++;
+	timer->placement += moves ? 1 : 0;
 	timer->b_first = pick(timer, 0, 1);
 	if (timer->open_slots < timer->config.n_slots)
 		timer->open_slots += pick(timer, 0, 3) > 0 ? 1 : 0;
-	if (processes_had_their_rounds(timer) && wants_processes(timer, &widths))
+	if (moves && !timer->is_far && processes_had_their_rounds(timer) &&
+	    wants_processes(timer, &widths))
 		change_processes(timer);
 }
 
@@ -432,7 +484,7 @@ static void advance(struct kgb_timer *timer)
 		after_round_block(timer);
 	} else {
 		timer->placement++;
-		if (timer->step == SOLO_BLOCKS)
+		if (timer->step == timer->config.level.solo_blocks)
 			enter(timer, timer->phase == KGB_PHASE_SOLO_BEFORE ? KGB_PHASE_WARMUP
 									   : KGB_PHASE_DONE);
 	}

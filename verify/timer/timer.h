@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "verify/cases/fill.h"
 #include "verify/protocol/exec_protocol.h"
+#include "verify/timer/timer_level.h"
 #include "verify/timer/timer_result.h"
 
 /** What the device can do, measured on it; 0 means unknown, and the rule that needs it is off. */
@@ -37,6 +38,7 @@ struct kgb_timer_machine {
 };
 
 struct kgb_timer_config {
+	struct kgb_timer_level level;
 	const char *case_name; /* borrowed; names the random streams */
 	struct kgb_seed seed; /* of the verification; the candidate never sees it */
 	struct kgb_timer_machine machine;
@@ -46,20 +48,11 @@ struct kgb_timer_config {
 	uint32_t n_ops[KGB_N_SIDES]; /* operations that each side puts on the stream */
 	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
 			   */
-	uint32_t process_rounds; /* this many rounds in a row share the processes, while the choice
-				    of them has a part in the interval whose half-width is over
-				    process_width * margin */
-	uint32_t max_processes; /* of each side; 1: they never change */
-	double process_width;
 	double process_sd_ns; /* standard deviation of what a process adds to the time of a call
 				 for as long as it lives, known from elsewhere */
 	bool with_activity; /* the activity ruler is to be measured, and must be: in one round of
 			       four */
-	uint32_t min_rounds, max_rounds;
 	uint32_t max_samples; /* of both sides together, KGB_TIMER_SAMPLES_MIN .. _MAX */
-	uint64_t budget_ns; /* wall time of all blocks by the clock outside. min_rounds are tried
-			       even then, but no round begins after four times this */
-	double width; /* stop when the rest of the interval has a half-width below width * margin */
 	double confidence; /* 0.95 */
 	double margin_relative; /* two times nearer than relative + absolute / time are the SAME */
 	double margin_ns;
@@ -68,13 +61,12 @@ struct kgb_timer_config {
 #define KGB_TIMER_SAMPLES_MAX 16384u
 #define KGB_TIMER_SLOTS_MAX 4096u
 #define KGB_TIMER_ROUNDS_MAX 1024u
-#define KGB_TIMER_CONFIG_INIT                                                            \
-	{                                                                                \
-		.n_ops = {1, 1}, .n_slots = 16, .process_rounds = 8, .max_processes = 8, \
-		.process_width = 0.4, .process_sd_ns = 65, .with_activity = true,        \
-		.min_rounds = 16, .max_rounds = 256, .max_samples = 4096,                \
-		.budget_ns = UINT64_C(3000000000), .width = 0.4, .confidence = 0.95,     \
-		.margin_relative = 0.003, .margin_ns = 200,                              \
+/** Without a level: one of kgb_timer_levels. */
+#define KGB_TIMER_CONFIG_INIT                                                               \
+	{                                                                                   \
+		.n_ops = {1, 1}, .n_slots = 16, .process_sd_ns = 65, .with_activity = true, \
+		.max_samples = 4096, .confidence = 0.95, .margin_relative = 0.003,          \
+		.margin_ns = 200,                                                           \
 	}
 
 enum kgb_timer_phase {
@@ -118,7 +110,7 @@ struct kgb_timer_sample {
 /** A usable round has both times, else NaN. */
 struct kgb_timer_round {
 	double ns[KGB_N_SIDES][KGB_N_RULERS]; /* midmean of the kept samples; NaN not measured */
-	uint32_t process; /* how often both had changed */
+	uint32_t process, placement; /* how often both had changed */
 };
 
 struct kgb_timer {
@@ -132,10 +124,13 @@ struct kgb_timer {
 	bool waiting; /* a block was asked for and not given */
 	struct kgb_timer_block block;
 	uint32_t placement; /* how often it has changed */
+	uint32_t placement_rounds;
 	uint32_t process; /* how often both have changed */
 	uint32_t process_began; /* rounds that there were then */
 	uint32_t open_slots; /* input sets in use; the rest comes later, to be new then */
 	uint32_t narrow_at; /* rounds when the interval was narrow first; 0 not yet */
+	uint32_t far_at; /* the same for level.far */
+	bool is_far; /* by the last look */
 	uint32_t n_throttled; /* blocks in a row that were */
 	uint64_t sample_ns; /* what one of the last block cost by the clock outside */
 	uint32_t top_mhz; /* highest clock of the baseline alone */

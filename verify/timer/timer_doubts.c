@@ -35,7 +35,7 @@
 #define MODES_SIGMAS 4.0
 #define FOLLOWS 0.25 /* of the baseline's distance, by which the candidate follows */
 #define FOLLOWS_SIGMAS 3.0
-#define GROUP_MIN 4
+#define FEW 16.0 /* values */
 
 /* Does a side break a rule? The candidate alone is accused. */
 static bool accuse(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES])
@@ -184,6 +184,19 @@ static double allowed_overhead(const struct kgb_timer *timer, const struct overh
 	       overhead->op_ns * fabs((double)n_ops[0] - (double)n_ops[1]);
 }
 
+/* Standard error of a median. The spread of few values is often far too small by chance. */
+static double median_error(const double *x, size_t n)
+{
+	double count = (double)n, sigma = KGB_MAD_TO_SIGMA * kgb_mad(x, n);
+
+	if (n < KGB_TIMER_GROUP_MIN)
+		return (double)INFINITY;
+	if (count < FEW)
+		sigma = (1 + FEW / 2 / count) *
+			fmax(sigma, kgb_trimmed_error(x, n, 0) * sqrt(count));
+	return 1.2533 * sigma / sqrt(count);
+}
+
 static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead *overhead,
 			   struct kgb_timer_result *out)
 {
@@ -194,7 +207,7 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 		KGB_AUTO(free)
 		double *x = kgb_timer__gather(timer, side, overhead->value, &n);
 		added[side] = kgb_median(x, n);
-		error = hypot(error, 1.2533 * KGB_MAD_TO_SIGMA * kgb_mad(x, n) / sqrt((double)n));
+		error = hypot(error, median_error(x, n));
 	}
 	double allowed = allowed_overhead(timer, overhead, out) + SIGMAS * error;
 	double differs = added[KGB_SIDE_B] - added[KGB_SIDE_A];
@@ -264,23 +277,21 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 		100 * share[KGB_SIDE_B], 100 * share[KGB_SIDE_A]);
 }
 
+/* By how much more the host adds to the candidate's time. */
+static double more_host(const struct kgb_timer_round *round, enum kgb_ruler ruler)
+{
+	const double *a = round->ns[KGB_SIDE_A], *b = round->ns[KGB_SIDE_B];
+	return (b[KGB_RULER_HOST] - b[ruler]) - (a[KGB_RULER_HOST] - a[ruler]);
+}
+
 /* The same of rounds, averaged as the speedup is: what forged events take from it, they leave to
  * the host. However few rounds there are, more than what is allowed is not believed. */
 static bool doubt_host_of_rounds(const struct kgb_timer *timer, const struct overhead *overhead,
 				 struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *more = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*more));
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < timer->n_rounds; i++) {
-		const double *a = timer->rounds[i].ns[KGB_SIDE_A];
-		const double *b = timer->rounds[i].ns[KGB_SIDE_B];
-		double d = (b[KGB_RULER_HOST] - b[KGB_RULER_EVENT]) -
-			   (a[KGB_RULER_HOST] - a[KGB_RULER_EVENT]);
-		if (isfinite(d))
-			more[n++] = d;
-	}
-	double mean = kgb_trimmed_mean(more, n, KGB_TIMER_CUT);
+	size_t n = kgb_timer__by_placement(timer, more_host, KGB_RULER_EVENT, more, NULL);
+	double mean = kgb_trimmed_mean(more, n, kgb_timer__cut(n));
 	if (!(fabs(mean) > allowed_overhead(timer, overhead, out)))
 		return false;
 	out->accuses = false;
@@ -360,7 +371,7 @@ static struct effect effect_of(const struct kgb_timer *timer, enum kgb_side side
 		else
 			rest[n_rest++] = x;
 	}
-	if (n_in < GROUP_MIN || n_rest < GROUP_MIN)
+	if (n_in < KGB_TIMER_GROUP_MIN || n_rest < KGB_TIMER_GROUP_MIN)
 		return (struct effect){(double)NAN, (double)NAN};
 	double sigma = KGB_MAD_TO_SIGMA * kgb_mad(rest, n_rest);
 	return (struct effect){
@@ -603,24 +614,34 @@ static double rank_distance(const double *low, size_t n_low, const double *high,
 	return ranks / sqrt((double)n_low * (double)n_high * (count + 1) / 12);
 }
 
+static double log_baseline(const struct kgb_timer_round *round, enum kgb_ruler ruler)
+{
+	return log(round->ns[KGB_SIDE_A][ruler]);
+}
+
+static double log_candidate(const struct kgb_timer_round *round, enum kgb_ruler ruler)
+{
+	return log(round->ns[KGB_SIDE_B][ruler]);
+}
+
 /* A neighbour slows both sides; a placement of the baseline's memory only the baseline. */
 static bool candidate_follows(const struct kgb_timer *timer, const struct modes *modes)
 {
 	KGB_AUTO(free) double *low = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*low));
 	KGB_AUTO(free) double *high = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*high));
+	KGB_AUTO(free) double *a = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*a));
+	KGB_AUTO(free) double *b = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*b));
+	size_t n = kgb_timer__by_placement(timer, log_baseline, KGB_RULER_EVENT, a, NULL);
 	size_t n_low = 0, n_high = 0;
 
-	for (uint32_t i = 0; i < timer->n_rounds; i++) {
-		double a = log(timer->rounds[i].ns[KGB_SIDE_A][KGB_RULER_EVENT]);
-		double b = log(timer->rounds[i].ns[KGB_SIDE_B][KGB_RULER_EVENT]);
-		if (isnan(a) || isnan(b))
-			continue;
-		if (a > modes->border)
-			high[n_high++] = b;
+	KGB_ASSERT(kgb_timer__by_placement(timer, log_candidate, KGB_RULER_EVENT, b, NULL) == n);
+	for (size_t i = 0; i < n; i++) {
+		if (a[i] > modes->border)
+			high[n_high++] = b[i];
 		else
-			low[n_low++] = b;
+			low[n_low++] = b[i];
 	}
-	if (n_low < GROUP_MIN || n_high < GROUP_MIN)
+	if (n_low < KGB_TIMER_GROUP_MIN || n_high < KGB_TIMER_GROUP_MIN)
 		return false;
 	double apart = kgb_median(high, n_high) - kgb_median(low, n_low);
 	return apart > FOLLOWS * (modes->high - modes->low) &&
@@ -634,7 +655,7 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	double *x = kgb_timer__gather(timer, KGB_SIDE_A, log_event, &n);
 	KGB_AUTO(free) double *sorted = kgb_xcalloc(n + 1, sizeof(*sorted));
 
-	if (n < 2 * GROUP_MIN)
+	if (n < 2 * KGB_TIMER_GROUP_MIN)
 		return false;
 	memcpy(sorted, x, n * sizeof(*x));
 	kgb_timer__sort(sorted, n);
@@ -662,7 +683,8 @@ static bool doubt_drift(const struct kgb_timer *timer, struct kgb_timer_result *
 	double before = kgb_median(mhz, n / 3), after = kgb_median(mhz + n - n / 3, n / 3);
 
 	/* A clock that moves slows both sides, in the open. */
-	if (!(fabs(out->drift) > DRIFT) || fabs(before / after - 1) > KGB_TIMER_CLOCK)
+	if (out->n_rounds < 3 * KGB_TIMER_GROUP_MIN || !(fabs(out->drift) > DRIFT) ||
+	    fabs(before / after - 1) > KGB_TIMER_CLOCK)
 		return false;
 	out->accuses = false;
 	return kgb_timer__say(out, KGB_WHY_DRIFT, "the baseline drifts by %.1f %%",

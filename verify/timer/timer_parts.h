@@ -8,13 +8,23 @@
 
 #include "verify/timer/timer.h"
 
-#define KGB_TIMER_CUT 0.2 /* trimmed from each end of the placements' ratios */
+#define KGB_TIMER_SOLO_BLOCKS_MAX 5u
+#define KGB_TIMER_GROUP_MIN 4 /* calls in a group that is compared with others */
 #define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
 #define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
 
-/** log(baseline / candidate), one number for each usable round, in order; each round has its own
- * placement of the memory. These are what is averaged and resampled. `out` has room for all rounds.
- * `processes_out` has the number of the process of each, or is NULL. Returns how many. */
+/** Does every number of it make sense? */
+bool kgb_timer__is_level(const struct kgb_timer_level *level);
+
+/** A number of a round. */
+typedef double (*kgb_timer_round_fn)(const struct kgb_timer_round *round, enum kgb_ruler ruler);
+/** That number of each placement of the memory, in order: the mean of its rounds that have one.
+ * `out` has room for all rounds. `processes_out` has the number of the process of each, or is NULL.
+ * Returns how many. */
+size_t kgb_timer__by_placement(const struct kgb_timer *timer, kgb_timer_round_fn value,
+			       enum kgb_ruler ruler, double *out, uint32_t *processes_out);
+/** log(baseline / candidate) by placement. These are what is averaged and resampled: rounds that
+ * share a placement are not independent. */
 size_t kgb_timer__ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, double *out,
 			 uint32_t *processes_out);
 /** The estimate, from the placements, of the log ratio over all possible sessions, with the noise
@@ -22,6 +32,12 @@ size_t kgb_timer__ratios(const struct kgb_timer *timer, enum kgb_ruler ruler, do
  */
 struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_ruler ruler,
 				       double *centred_out, size_t *n_out);
+/** The part of the placements' ratios that is trimmed from each end. */
+double kgb_timer__cut(size_t n_placements);
+/** Half the width of the interval within processes by Student's t, from n placements, with n_lost
+ * degrees of freedom less than they have. */
+double kgb_timer__reach_by_t(const struct kgb_timer_config *config, const struct kgb_grouped *seen,
+			     size_t n, size_t n_lost);
 /** What a session's choice of processes may have done to the logarithm of a speedup. */
 struct kgb_timer_choice {
 	double error, reach; /* standard error; half the width of its interval */

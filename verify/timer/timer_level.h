@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * How precise a timing shall be, and what that asks of a session (docs/timing.md).
+ */
+#ifndef KGB_VERIFY_TIMER_TIMER_LEVEL_H
+#define KGB_VERIFY_TIMER_TIMER_LEVEL_H
+
+#include <stdint.h>
+
+/** How precise a session shall be. */
+enum kgb_timing_precision {
+	KGB_PRECISION_QUICK, /* an answer while a kernel is being written */
+	KGB_PRECISION_STANDARD, /* a final verdict */
+	KGB_PRECISION_THOROUGH, /* a figure to publish */
+	KGB_N_PRECISIONS,
+};
+
+/** What a precision asks of a session. Both parts of the interval, the rest and the choice of
+ * processes, count as narrow up to the largest of three half-widths of the logarithm. */
+struct kgb_timer_level {
+	const char *name;
+	double width; /* in parts of the margin */
+	double half_width;
+	double far; /* in parts of the logarithm of the speedup, for the whole interval */
+	uint32_t placement_rounds; /* this many rounds in a row share their placement; 1 where calls
+				      are so slow that a placement costs little beside them */
+	uint32_t min_placements;
+	uint32_t far_placements; /* instead, for `far` */
+	uint32_t max_rounds;
+	uint32_t process_placements; /* this many placements in a row share the processes, while the
+					choice of those is not narrow */
+	uint32_t max_processes; /* of each side; 1: they never change */
+	uint32_t solo_blocks; /* of the baseline alone, before and after; the first is warm-up */
+	uint64_t budget_ns; /* wall time of all blocks by the clock outside. min_placements are
+			       tried even then, but no round begins after four times this */
+};
+extern const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS];
+
+#endif
