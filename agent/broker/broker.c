@@ -287,8 +287,10 @@ static void write_request(const struct kgb_job *job, struct kgb_buf *out)
 	request.spec = job->spec_path;
 	request.kernel = job->kernel_path;
 	request.purpose = job->final ? KGB_PURPOSE_FINAL : KGB_PURPOSE_AGENT;
-	if (!job->final)
+	if (!job->final) {
 		request.max_failures = KGB_JUDGE_FAILURES_OF_CHECK;
+		request.timing_precision = KGB_PRECISION_QUICK;
+	}
 	request.device = zygotes->device;
 	request.timing = job->timed;
 	request.zygotes = zygotes->state == ZYGOTES_READY ? zygotes->dir : NULL;

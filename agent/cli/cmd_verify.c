@@ -160,6 +160,7 @@ static int verify_file(struct kgb_cli *cli)
 static const struct kgb_opt options[] = {
 	KGB_OPTION_DATASET,
 	KGB_OPTION_DEVICE,
+	KGB_OPTION_TIMING_PRECISION,
 	KGB_OPTION_OF_SETTING("timeout", 0, "limits.verify_timeout", "TIME",
 			      "wall time of the verification, such as 300s"),
 	KGB_OPTION_OF_FLAG("op", 0, STR, op, "NAME", "operator that FILE implements"),

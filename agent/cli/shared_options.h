@@ -51,6 +51,10 @@
 	KGB_OPTION_OF_SETTING(                      \
 		"device", 0, "run.device", "WHERE", \
 		"judge on cpu, cuda, or GPUs by number (cuda:0,2); auto: GPUs if there are any")
+#define KGB_OPTION_TIMING_PRECISION                                     \
+	KGB_OPTION_OF_SETTING(                                          \
+		"timing-precision", 0, "run.timing_precision", "LEVEL", \
+		"how precisely a GPU times the final kernel: quick, standard (the default) or thorough")
 #define KGB_OPTION_MAX_TOKENS                              \
 	KGB_OPTION_OF_SETTING(                             \
 		"max-tokens", 0, "budget.run_tokens", "N", \
@@ -114,8 +118,9 @@
 	KGB_OPTION_OF_SETTING("timeout", 0, "limits.attempt_timeout", "TIME", \
 			      "wall time of one attempt of an agent, such as 20m")
 /** What a run may do and cost: of the commands that run, and of `config`. */
-#define KGB_OPTIONS_OF_RUNS                                                \
-	KGB_OPTION_ITERATIONS, KGB_OPTION_DEVICE_COUNT, KGB_OPTION_DEVICE, \
-		KGB_OPTION_ATTEMPT_TIMEOUT, KGB_OPTION_MAX_TOKENS, KGB_OPTION_MAX_USD
+#define KGB_OPTIONS_OF_RUNS                                                                     \
+	KGB_OPTION_ITERATIONS, KGB_OPTION_DEVICE_COUNT, KGB_OPTION_DEVICE,                      \
+		KGB_OPTION_TIMING_PRECISION, KGB_OPTION_ATTEMPT_TIMEOUT, KGB_OPTION_MAX_TOKENS, \
+		KGB_OPTION_MAX_USD
 
 #endif

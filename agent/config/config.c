@@ -54,6 +54,9 @@ static const struct kgb_field run_table[] = {
 		.doc = "Runs of each method, as a series (--repeat)."),
 	SETTING(run, repetition, I64, .min = 1, .max = KGB_REPEATS_MAX, .def = "1",
 		.doc = "Number of a run among those of its method; a series sets it."),
+	SETTING(run, timing_precision, ENUM, .names = kgb_timing_precision_names,
+		.def = KGB_TIMING_PRECISION,
+		.doc = "How precisely a GPU times the final kernel (--timing-precision). quick: speedups within 2 %, in up to 0.4 s for each benchmark; standard: within 1 %; thorough: for figures to publish, several times as long. Checks of agents are quick."),
 	KGB_FIELD_END,
 };
 
@@ -756,4 +759,5 @@ void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_
 	request->timeout_ms = limits->verify_timeout;
 	request->call_timeout_ms = limits->call_timeout;
 	request->memory_bytes = limits->memory;
+	request->timing_precision = config->settings.run.timing_precision;
 }

@@ -69,6 +69,7 @@ struct kgb_settings {
 		int64_t iterations; /* rounds of one attempt at most; 0: the method's */
 		int64_t repeats; /* runs of each method */
 		int64_t repetition; /* the number of this run among those of its method, from 1 */
+		int timing_precision; /* enum kgb_timing_precision, of final verdicts */
 	} run;
 	struct kgb_settings_limits {
 		int64_t attempt_timeout; /* ms */

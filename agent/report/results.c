@@ -278,10 +278,10 @@ static void write_verdict(struct kgb_jsonw *w, const struct kgb_op_state *op)
 	write_device(w, v ? v->timed_cases : NULL);
 	kgb_jsonw_put(w,
 		      "error: %s, error_code: %s, failing_case: %s, verdict: %s, platform: %s, "
-		      "device: %s, gpu: %s, baseline: %s, seed: %s",
+		      "device: %s, gpu: %s, baseline: %s, timing_precision: %s, seed: %s",
 		      op->error_message, op->error_code, v ? v->failing_case : NULL,
 		      op->verdict_path, v ? v->platform : NULL, op->device, v ? v->gpu : NULL,
-		      v ? v->baseline : NULL, v ? v->seed : NULL);
+		      v ? v->baseline : NULL, v ? v->timing_precision : NULL, v ? v->seed : NULL);
 }
 
 /** Where the judged kernel comes from; NULL: there is none. */

@@ -117,6 +117,7 @@ const struct kgb_row kgb_verdict_summary__rows[] = {
 	VERDICT(TREE, timed_cases, "timed_cases"),
 	VERDICT(TEXT, gpu, "gpu"),
 	VERDICT(TEXT, baseline, "baseline"),
+	VERDICT(TEXT, timing_precision, "timing_precision"),
 	SPEEDUP_ROWS,
 };
 
@@ -242,6 +243,7 @@ static void read_timing(const cJSON *verdict, struct kgb_verdict_summary *out)
 		return;
 	out->gpu = kgb_json_str(verdict, "timing.machine.name", NULL);
 	out->baseline = kgb_json_str(verdict, "timing.baseline", NULL);
+	out->timing_precision = kgb_json_str(verdict, "timing.precision", NULL);
 	out->speedup = kgb_json_num(verdict, "timing.speedup.value", 0);
 	if (out->speedup > 0) {
 		out->speedup_low = kgb_json_num(verdict, "timing.speedup.low", 0);

@@ -62,6 +62,7 @@ struct kgb_verdict_summary {
 	const cJSON *timed_cases; /* figures of the timing by case; NULL: nothing was timed */
 	const char *gpu; /* name of the GPU that timed it, or NULL */
 	const char *baseline; /* what it was timed against (docs/timing.md), or NULL */
+	const char *timing_precision; /* quick, standard or thorough, or NULL */
 	/* Baseline over candidate as the verdict says, with its interval; 0: there is none. */
 	double speedup, speedup_low, speedup_high;
 	char timing_note[KGB_TIMING_NOTE_LEN]; /* passed on a GPU, but no speedup: why; "" else */

@@ -307,7 +307,7 @@ static void print_row(const struct row *row, const struct kgb_timer_level *level
 static void print_rows(const struct kgb_timer_level *level, const char *part, int n_runs)
 {
 	printf("%d runs of each row at %s; percent of them, covered: percent of intervals\n\n",
-	       n_runs, level->name);
+	       n_runs, kgb_timing_precision_names[level->precision]);
 	printf("| %-32s | undec | faster | slower | same | untr. | cover | next | median | device | width | "
 	       "detectable | samples | processes | ms | why | cpu ms |\n",
 	       "world");
@@ -374,7 +374,7 @@ static void print_pair(const struct row *row, const struct kgb_timer_level *leve
 		slower.world.ns[KGB_SIDE_B] = row->world.ns[KGB_SIDE_B] * (i == 1 ? 1.03 : 1.01);
 		run_row(&slower, level, n_runs, &t[i]);
 	}
-	printf("| %-34s | %-8s |", row->name, level->name);
+	printf("| %-34s | %-8s |", row->name, kgb_timing_precision_names[level->precision]);
 	printf(" %5.1f | %5.1f | %5.1f | %5d |", percent(t[0].results[KGB_TIMING_SAME], n_runs),
 	       percent(t[0].results[KGB_TIMING_FASTER], n_runs),
 	       percent(t[0].results[KGB_TIMING_SLOWER], n_runs), t[0].n_accused);
@@ -403,7 +403,7 @@ static void print_levels(const char *part, int n_runs)
 static const struct kgb_timer_level *find_level(const char *name)
 {
 	for (int i = 0; i < KGB_N_PRECISIONS; i++)
-		if (strcmp(kgb_timer_levels[i].name, name) == 0)
+		if (strcmp(kgb_timing_precision_names[i], name) == 0)
 			return &kgb_timer_levels[i];
 	return NULL;
 }

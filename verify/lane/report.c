@@ -143,9 +143,11 @@ static void add_timing(const cJSON *verdict, struct kgb_buf *out)
 
 	if (!kgb_json_bool(verdict, "timing.comparable", false))
 		return;
-	add_line(out, "speedup over %s: %s",
+	const char *precision = kgb_json_str(verdict, "timing.precision", NULL);
+	add_line(out, "speedup over %s: %s%s%s",
 		 kgb_json_str(verdict, "timing.baseline", "the baseline"),
-		 speedup ? speedup : "none, because not every case has one");
+		 speedup ? speedup : "none, because not every case has one",
+		 precision ? ", timing " : "", precision ? precision : "");
 	cJSON_ArrayForEach(item, kgb_json_get(verdict, "timing.cases"))
 		add_timed_case(out, item);
 }

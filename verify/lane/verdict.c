@@ -472,6 +472,7 @@ static void write_timing(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 		      verdict->timing_reason);
 	if (verdict->timing_comparable) {
 		kgb_jsonw_kstr(w, "baseline", verdict->timing_baseline);
+		kgb_jsonw_kstr(w, "precision", verdict->timing_precision);
 		write_speedup(verdict, w);
 	}
 	if (verdict->has_machine) {

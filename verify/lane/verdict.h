@@ -143,6 +143,7 @@ struct kgb_verdict {
 	int64_t n_inline_ptx; /* compiled kernels with PTX in their source, on a GPU */
 	bool timing_comparable; /* the times are those of the device that the operator is for */
 	const char *timing_reason; /* why not; NULL when comparable */
+	const char *timing_precision; /* static: of kgb_timing_precision_names */
 	const char *timing_baseline; /* static: "torch.compile", "kernel", or kgb_spec_baseline() */
 	struct kgb_timing timings[KGB_VERDICT_TIMINGS_MAX];
 	size_t n_timings;

@@ -14,6 +14,7 @@ enum { SEED_BYTES = 16 };
 #define SECOND_MS 1000
 
 static const char *const purposes[] = {"final", "agent", NULL};
+const char *const kgb_timing_precision_names[] = {"quick", "standard", "thorough", NULL};
 
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, kgb_judge_request, member, __VA_ARGS__)
 static const struct kgb_field table[] = {
@@ -25,6 +26,9 @@ static const struct kgb_field table[] = {
 	ROW(STR, seed,
 	    "32 hexadecimal digits: make the same inputs again. Without it the OS gives one."),
 	ROW(BOOL, timing, "Time the kernel; without it correctness alone decides.", .def = "true"),
+	ROW(ENUM, timing_precision,
+	    "quick: within 2 %; standard: 1 %; thorough: as a figure to publish.",
+	    .names = kgb_timing_precision_names, .def = KGB_TIMING_PRECISION),
 	ROW(STR, baseline,
 	    "What it is timed against: torch, compile (torch.compile), or a kernel file.",
 	    .def = "torch"),

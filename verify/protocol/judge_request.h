@@ -29,6 +29,17 @@ enum kgb_purpose {
 	KGB_PURPOSE_AGENT, /* a check that an agent asked for */
 };
 
+/** How precise a timing shall be (docs/timing.md). */
+enum kgb_timing_precision {
+	KGB_PRECISION_QUICK, /* an answer while a kernel is being written */
+	KGB_PRECISION_STANDARD, /* a final verdict */
+	KGB_PRECISION_THOROUGH, /* a figure to publish */
+	KGB_N_PRECISIONS,
+};
+/** "quick", ..., and NULL. */
+extern const char *const kgb_timing_precision_names[KGB_N_PRECISIONS + 1];
+#define KGB_TIMING_PRECISION "standard"
+
 /** Keys have the names of the members; judge_request.c describes them. Texts are borrowed. */
 struct kgb_judge_request {
 	const char *spec, *kernel;
@@ -36,6 +47,7 @@ struct kgb_judge_request {
 	const char *device;
 	const char *seed; /* 32 hexadecimal digits; NULL: from the OS */
 	bool timing;
+	int timing_precision; /* enum kgb_timing_precision */
 	const char *baseline;
 	int64_t timeout_ms, call_timeout_ms; /* keys `timeout` and `call_timeout` */
 	int64_t memory_bytes; /* key `memory` */

@@ -25,6 +25,8 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 	verdict->timing_reason =
 		verdict->timing_comparable ? NULL : "the operator has no benchmark case";
 	verdict->timing_baseline = baselines[lane->judge->options->baseline];
+	verdict->timing_precision =
+		kgb_timing_precision_names[lane->judge->options->request.timing_precision];
 	if (!verdict->timing_comparable)
 		return 0;
 	if (kgb_lane_take_gpu(lane, KGB_STAGE_TIMING, true) != 0)

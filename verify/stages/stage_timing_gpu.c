@@ -405,7 +405,7 @@ static int configure(struct session *s, struct kgb_timer_config *config, struct 
 	if (kgb_case_cost(&s->lane->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
 		return -1;
 	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
-	config->level = kgb_timer_levels[KGB_PRECISION_THOROUGH];
+	config->level = kgb_timer_levels[s->lane->judge->options->request.timing_precision];
 	config->case_name = s->kase->name;
 	config->seed = s->lane->verdict->seed;
 	config->machine = (struct kgb_timer_machine){

@@ -12,7 +12,7 @@ enum { PLACEMENTS_MIN = 3 }; /* of a result */
 const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 	[KGB_PRECISION_QUICK] =
 		{
-			.name = "quick",
+			.precision = KGB_PRECISION_QUICK,
 			.half_width = 0.014,
 			.far = 0.1,
 			.placement_rounds = 2,
@@ -26,7 +26,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 		},
 	[KGB_PRECISION_STANDARD] =
 		{
-			.name = "standard",
+			.precision = KGB_PRECISION_STANDARD,
 			.width = 0.7,
 			.half_width = 0.007,
 			.far = 0.03,
@@ -41,7 +41,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 		},
 	[KGB_PRECISION_THOROUGH] =
 		{
-			.name = "thorough",
+			.precision = KGB_PRECISION_THOROUGH,
 			.width = 0.4,
 			.far = 0.005,
 			.placement_rounds = 1,

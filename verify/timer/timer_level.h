@@ -7,18 +7,12 @@
 
 #include <stdint.h>
 
-/** How precise a session shall be. */
-enum kgb_timing_precision {
-	KGB_PRECISION_QUICK, /* an answer while a kernel is being written */
-	KGB_PRECISION_STANDARD, /* a final verdict */
-	KGB_PRECISION_THOROUGH, /* a figure to publish */
-	KGB_N_PRECISIONS,
-};
+#include "verify/protocol/judge_request.h"
 
 /** What a precision asks of a session. Both parts of the interval, the rest and the choice of
  * processes, count as narrow up to the largest of three half-widths of the logarithm. */
 struct kgb_timer_level {
-	const char *name;
+	enum kgb_timing_precision precision; /* that it is of */
 	double width; /* in parts of the margin */
 	double half_width;
 	double far; /* in parts of the logarithm of the speedup, for the whole interval */

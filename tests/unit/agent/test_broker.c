@@ -34,7 +34,7 @@ static const char fake_judge[] =
 	"key() { printf %s \"$request\" | sed -n \"s/.*\\\"$1\\\": *\\\"\\{0,1\\}\\([^\\\",}]*\\).*/\\1/p\"; }\n"
 	"warm=$(key zygotes); warm=${warm##*/}\n"
 	"case $(key spec) in\n"
-	"ok) echo \"[\\\"$warm $(key device) $(key timing)\\\"]\" ;;\n"
+	"ok) echo \"[\\\"$warm $(key device) $(key timing) $(key timing_precision)\\\"]\" ;;\n"
 	"garbage) echo '{\"half\":' ;;\n"
 	"silent) ;;\n"
 	"crash) kill -SEGV $$ ;;\n"
@@ -46,7 +46,7 @@ static const char fake_judge[] =
 	"slow) sleep 0.3; echo '{}' ;;\n"
 	"esac\n";
 
-#define OK_ON_CPU "[\".zygotes-cpu cpu false\"]\n"
+#define OK_ON_CPU "[\".zygotes-cpu cpu false quick\"]\n"
 
 static const struct kgb_devices one_cpu = {.items = {{"cpu", -1, -1}}, .n = 1};
 static const struct kgb_devices two_gpus = {.items = {{"cuda:0", 0, 0}, {"cuda:3", 3, 3}}, .n = 2};
@@ -69,7 +69,7 @@ struct expectation {
 	const char *error; /* part of the message; NULL: a verdict */
 	const char *verdict; /* exact text */
 	bool cancelled;
-	bool timed;
+	bool timed, final;
 	size_t device;
 	int n_queued, n_judging; /* as the broker reports */
 	int n_moves;
@@ -139,6 +139,7 @@ static void start_on(struct fixture *fixture, const struct kgb_devices *devices,
 		.request = {.python = "/usr/bin/python3",
 			    .device = "auto",
 			    .baseline = "torch",
+			    .timing_precision = KGB_PRECISION_THOROUGH,
 			    .timeout_ms = 1,
 			    .call_timeout_ms = 1000,
 			    .memory_bytes = 1},
@@ -162,6 +163,7 @@ static void submit(struct fixture *fixture, struct expectation *e)
 					   .kernel_path = "/dev/null",
 					   .device = &fixture->devices->items[e->device],
 					   .timed = e->timed,
+					   .final = e->final,
 					   .moved = on_moved,
 					   .done = on_done,
 					   .payload = e,
@@ -233,7 +235,7 @@ static void test_without_zygotes_judges_start_cold(void **state)
 {
 	(void)state;
 	struct fixture fixture;
-	struct expectation ok = {.spec = "ok", .verdict = "[\"null cpu false\"]\n"};
+	struct expectation ok = {.spec = "ok", .verdict = "[\"null cpu false quick\"]\n"};
 	start(&fixture, 20000, 1, true);
 	submit(&fixture, &ok);
 	run_until_done(&fixture, 1);
@@ -323,11 +325,16 @@ static void test_each_device_has_its_own_zygotes(void **state)
 	(void)state;
 	struct fixture fixture;
 	struct expectation jobs[] = {
-		{.spec = "ok", .verdict = "[\".zygotes-cuda:0 cuda:0 false\"]\n"},
+		{.spec = "ok", .verdict = "[\".zygotes-cuda:0 cuda:0 false quick\"]\n"},
 		{.spec = "ok",
 		 .device = 1,
 		 .timed = true,
-		 .verdict = "[\".zygotes-cuda:3 cuda:3 true\"]\n"},
+		 .verdict = "[\".zygotes-cuda:3 cuda:3 true quick\"]\n"},
+		/* Only the verdict that counts is as precise as the run asks for. */
+		{.spec = "ok",
+		 .timed = true,
+		 .final = true,
+		 .verdict = "[\".zygotes-cuda:0 cuda:0 true thorough\"]\n"},
 	};
 	start_on(&fixture, &two_gpus, 20000, 2, KGB_BROKER_GRACE_MS, NULL);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(jobs); i++)

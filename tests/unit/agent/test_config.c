@@ -30,6 +30,7 @@ static void test_defaults_hold_when_nothing_is_said(void **state)
 		assert_int_equal(config.settings.limits.verify_timeout, 300 * 1000);
 		assert_int_equal(config.settings.gateway.mode, KGB_GATEWAY_CHOICE_AUTO);
 		assert_string_equal(config.settings.run.method, "normal_cc");
+		assert_int_equal(config.settings.run.timing_precision, KGB_PRECISION_STANDARD);
 		assert_string_equal(kgb_config_origin(&config, "run.method"), "default");
 	}
 }

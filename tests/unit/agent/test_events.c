@@ -144,6 +144,7 @@ static void test_a_whole_life_is_folded_and_replays_to_the_same_bytes(void **sta
 					   .passed_tests = 3,
 					   .gpu = "G",
 					   .baseline = "B",
+					   .timing_precision = "quick",
 					   .speedup = 1.5,
 					   .speedup_low = 1.25};
 	assert_ok(kgb_event_verified(f.log, "aten::add", &good, "v.json", err));
@@ -447,13 +448,14 @@ static void test_timings_are_the_verdicts_own(void **state)
 		const char *note;
 		const char *gpu;
 		const char *baseline;
+		const char *precision; /* older verdicts name none */
 	} cases[] = {
-		{"verdict_timed.json", 1.025, 1.022, 1.028, "", "NVIDIA H200", "torch"},
+		{"verdict_timed.json", 1.025, 1.022, 1.028, "", "NVIDIA H200", "torch", "standard"},
 		{"verdict_untrusted.json", 0, 0, 0,
 		 "add_Tensor/float32/big/benchmark UNTRUSTED: the baseline has two speeds",
-		 "NVIDIA H200", "torch"},
-		{"verdict_not_timed.json", 0, 0, 0, "not timed: not asked for", NULL, NULL},
-		{"verdict_cpu.json", 0, 0, 0, "", NULL, NULL},
+		 "NVIDIA H200", "torch", NULL},
+		{"verdict_not_timed.json", 0, 0, 0, "not timed: not asked for", NULL, NULL, NULL},
+		{"verdict_cpu.json", 0, 0, 0, "", NULL, NULL, NULL},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		struct kgb_verdict_summary s;
@@ -472,6 +474,7 @@ static void test_timings_are_the_verdicts_own(void **state)
 		assert_string_equal(s.timing_note, cases[i].note);
 		assert_true(kgb_str_eq(s.gpu, cases[i].gpu));
 		assert_true(kgb_str_eq(s.baseline, cases[i].baseline));
+		assert_true(kgb_str_eq(s.timing_precision, cases[i].precision));
 		assert_int_equal(cJSON_GetArraySize(s.timed_cases), i == 0 ? 2 : 0);
 	}
 }

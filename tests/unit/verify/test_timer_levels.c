@@ -43,7 +43,7 @@ static void test_every_precision_keeps_its_promise(KGB_UNUSED void **state)
 			    same.outside_ns / RUNS > config.level.budget_ns)
 				fail_msg("%g us at %s: %d FASTER, %d SLOWER, %d accused, %d + %d "
 					 "covered, 3 %% found in %d, half width %g, %g ms",
-					 rows[i].us, config.level.name,
+					 rows[i].us, kgb_timing_precision_names[precision],
 					 same.results[KGB_TIMING_FASTER],
 					 same.results[KGB_TIMING_SLOWER], same.n_accused,
 					 same.n_covered, slower.n_covered,
@@ -63,8 +63,8 @@ static void test_intervals_cover_where_rounds_share_placements(KGB_UNUSED void *
 		world.placement_sd = 0.005;
 		struct world_tally tally = world_run_many(&world, &config, 2 * RUNS);
 		if (tally.n_covered < 2 * RUNS * 85 / 100)
-			fail_msg("%s: %d of %d covered", config.level.name, tally.n_covered,
-				 2 * RUNS);
+			fail_msg("%s: %d of %d covered", kgb_timing_precision_names[precision],
+				 tally.n_covered, 2 * RUNS);
 	}
 }
 

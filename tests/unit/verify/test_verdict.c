@@ -256,12 +256,12 @@ static const struct {
 	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":false,"
 	 "\"cases\":[{\"case\":\"c\",\"candidate_ms\":1,\"baseline_ms\":2}]}}",
 	 "PASSED 3/3 cases\n"},
-	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":true,"
+	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":true,\"precision\":\"quick\","
 	 "\"baseline\":\"torch.compile\",\"speedup\":{\"value\":1.5,\"low\":1.25,\"high\":null},"
 	 "\"cases\":[{\"case\":\"c\",\"candidate_ms\":1,\"baseline_ms\":2,\"result\":\"FASTER\","
 	 "\"speedup\":{\"value\":2.0,\"low\":1.9,\"high\":2.1}}]}}",
 	 "PASSED 3/3 cases\n"
-	 "speedup over torch.compile: 1.5 (1.25 to ?)\n"
+	 "speedup over torch.compile: 1.5 (1.25 to ?), timing quick\n"
 	 "  c FASTER 2 (1.9 to 2.1), 1 ms against 2 ms\n"},
 	{"{\"status\":\"passed\",\"passed_tests\":3,\"total_tests\":3,\"timing\":{\"comparable\":true,"
 	 "\"baseline\":\"torch\",\"speedup\":null,\"cases\":[{\"case\":\"c\",\"candidate_ms\":null,"
@@ -328,12 +328,14 @@ static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
 
 	(void)state;
 	verdict->timing_comparable = true;
+	verdict->timing_precision = kgb_timing_precision_names[KGB_PRECISION_QUICK];
 	verdict->timing_reason = NULL;
 	kgb_verdict_add_timing(verdict, &timer, &twice, true);
 	timer.config.case_name = "f/float32/y/standard";
 	kgb_verdict_add_timing(verdict, &timer, &eightfold, false);
 	KGB_AUTO(json) cJSON *json = written(verdict);
 	assert_true(kgb_json_bool(json, "timing.comparable", false));
+	assert_string_equal(kgb_json_str(json, "timing.precision", ""), "quick");
 	assert_true(fabs(kgb_json_num(json, "timing.speedup.value", 0) - 4) < 1e-12);
 	const cJSON *first = cJSON_GetArrayItem(kgb_json_get(json, "timing.cases"), 0);
 	assert_string_equal(kgb_json_str(first, "case", ""), "f/float32/x/standard");
