@@ -142,6 +142,11 @@ test_expect_success 'as many failed cases as are asked for end it' '
 	jq -e ".code == \"verify.mismatch\" and .failed_tests == 2 and .not_run_tests > 0" verdict.json
 '
 
+test_expect_success 'a kernel that does not end is tried in one case only' '
+	judge "$process/hang_in_kernel.py" zygotes=zygotes lanes=1 &&
+	jq -e ".code == \"verify.timeout\" and .failed_tests == 1 and .not_run_tests > 0" verdict.json
+'
+
 test_expect_success 'warm: a check that an agent asked for' '
 	judge "$process/honest.py" zygotes=zygotes purpose=agent &&
 	jq -e ".status == \"passed\" and .mode == \"agent\"" verdict.json

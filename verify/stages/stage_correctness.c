@@ -80,10 +80,11 @@ static void count_case(struct kgb_lane *lane, const struct kgb_case *c, enum kgb
 		&lane->verdict->interfaces[c->interface - lane->judge->spec.interfaces], &count);
 }
 
-/* A dead runner, a cheat, trouble of ours, and the end of the verification's time. */
+/* A dead runner, a call that does not end, as others will not, a cheat, trouble of ours, and the
+ * end of the verification's time. */
 static bool ends_all(const struct kgb_lane *lane, const struct kgb_failure *failure)
 {
-	return lane->runner.end != KGB_WORKER_ALIVE ||
+	return lane->runner.end != KGB_WORKER_ALIVE || failure->code == KGB_CODE_VERIFY_TIMEOUT ||
 	       kgb_code_status(failure->code) == KGB_STATUS_CHEATED ||
 	       kgb_code_status(failure->code) == KGB_STATUS_INFRA_ERROR ||
 	       kgb_mono_ms() >= lane->deadline_ms;
