@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The time of a verification by phase. Phases do not nest, except TRUTH in TIMER when the reference
- * has to decide about a result. The times of all lanes (lanes.h) are added up, so that the sum may
- * be longer than the wall time.
+ * The time of a verification by phase. Phases do not nest, except those whose names begin with
+ * TIMER in TIMER, and TRUTH there when the reference has to decide about a result. The times of all
+ * lanes (lanes.h) are added up, so that the sum may be longer than the wall time.
  */
 #ifndef KGB_VERIFY_LANE_PHASE_H
 #define KGB_VERIFY_LANE_PHASE_H
@@ -29,6 +29,9 @@
 	X(BASELINE, "baseline") /* start it, and its calls */ \
 	X(SLOTS, "slots") /* inputs and right results for the timer */ \
 	X(TIMER, "timer") \
+	X(TIMER_STARTS, "timer_starts") /* of it: new processes, with their plans */ \
+	X(TIMER_BLOCKS, "timer_blocks") /* of it: samples, with all that kgb-exec does for them */ \
+	X(TIMER_CHECKS, "timer_checks") /* of it: compare results of timed calls */ \
 	X(HEALTH, "health") /* of the GPU */ \
 	X(END, "end") /* end processes */
 /* clang-format on */

@@ -212,6 +212,8 @@ static int begin_side(struct session *s, enum kgb_side side, struct kgb_err *err
  */
 static int change_processes(struct session *s, uint32_t number, struct kgb_err *err)
 {
+	KGB_MEASURE(s->lane, KGB_PHASE_TIMER_STARTS);
+
 	s->process = number;
 	for (int side = 0; side < KGB_N_SIDES; side++) {
 		stop_side(s, (enum kgb_side)side);
@@ -271,6 +273,8 @@ static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, s
  * for other memory. A candidate calls no library. */
 static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err)
 {
+	KGB_MEASURE(s->lane, KGB_PHASE_TIMER_STARTS);
+
 	for (int i = 1;; i++) {
 		if (open_process(s, side, err) < 0)
 			return -1;
@@ -338,6 +342,7 @@ static int check_last(struct session *s, const struct kgb_timer_block *block,
 {
 	struct kgb_lane *lane = s->lane;
 	const uint32_t slot = kgb_timer_last_slot(block);
+	KGB_MEASURE(lane, KGB_PHASE_TIMER_CHECKS);
 
 	if (is_right(s, slot, layout))
 		return 0;
@@ -386,6 +391,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 	enum kgb_exec_outcome outcome =
 		kgb_exec_client_time(&player->exec, &request, &layout, EXEC_MS, err);
 	*outside_ns = (uint64_t)(kgb_mono_ns() - started_ns);
+	s->lane->verdict->phase_ns[KGB_PHASE_TIMER_BLOCKS] += (int64_t)*outside_ns;
 	if (outcome != KGB_EXEC_DONE)
 		return fail_exec(s, block->side, outcome, err);
 	memcpy(samples, player->output + layout.samples, block->n * sizeof(*samples));
