@@ -102,7 +102,7 @@
 	X(VERIFY_MUTATION, "verify.mutation", FAILED, KERNEL, FINAL, "The call changed an argument.") \
 	X(VERIFY_STRAY_WRITE, "verify.stray_write", FAILED, KERNEL, FINAL, "The call wrote between the elements of a result.") \
 	X(VERIFY_OUT_OF_BOUNDS, "verify.out_of_bounds", FAILED, KERNEL, FINAL, "The kernel reached memory outside of its tensors.") \
-	X(VERIFY_RACE, "verify.race", FAILED, KERNEL, FINAL, "Two programs of a launch use an element, and one of them writes it.") \
+	X(VERIFY_RACE, "verify.race", FAILED, KERNEL, FINAL, "Two programs of a launch, or two lanes of a program without a barrier between them, use an element, and one of them writes it.") \
 	X(VERIFY_MISMATCH, "verify.mismatch", FAILED, KERNEL, FINAL, "Elements of a result are wrong.") \
 	X(VERIFY_UNSTABLE, "verify.unstable", FAILED, KERNEL, FINAL, "Repeated calls give results that differ by more than the tolerance.") \
 	X(VERIFY_SEED, "verify.seed", FAILED, KERNEL, FINAL, "A random operator does not follow its seed.") \

@@ -51,6 +51,16 @@ static bool pointee(struct kgb_builder *b, const struct kgb_operation *op,
 	return true;
 }
 
+/* Along an axis that is stored once an access is made once, for all lanes. */
+static void note_lanes(struct kgb_operation *op, const struct kgb_ttir_type *type,
+		       uint32_t collapsed)
+{
+	op->has_lanes = type->rank > 0;
+	for (int i = 0; i < type->rank; i++)
+		if (type->shape[i] > 1 && collapsed >> i & 1)
+			op->has_lanes = false;
+}
+
 KGB_BUILD(kgb_load_build)
 {
 	struct kgb_ttir_type type;
@@ -66,6 +76,7 @@ KGB_BUILD(kgb_load_build)
 		b->program->may_wait = true;
 	op->element = type.element;
 	uint32_t collapsed = kgb_builder__collapsed(b, op, op->n_in);
+	note_lanes(op, &type, collapsed);
 	kgb_builder__plan(b, op, op->n_in, &type, collapsed);
 	(void)kgb_builder__result(b, op, &type, collapsed);
 }
@@ -83,7 +94,9 @@ KGB_BUILD(kgb_store_build)
 	}
 	kgb_hints__access(b, op, 2);
 	op->element = type.element;
-	kgb_builder__plan(b, op, op->n_in, &type, kgb_builder__collapsed(b, op, op->n_in));
+	uint32_t collapsed = kgb_builder__collapsed(b, op, op->n_in);
+	note_lanes(op, &type, collapsed);
+	kgb_builder__plan(b, op, op->n_in, &type, collapsed);
 }
 
 /* ---- one access ---- */
@@ -134,13 +147,19 @@ static int fault(struct kgb_execution *x, const struct kgb_operation *op, uint64
 }
 
 static int race(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
-		uint32_t other)
+		const struct kgb_mark *other)
 {
-	const uint32_t *grid = x->grid;
-	char what[96];
+	const uint32_t *grid = x->grid, program = other->program - 1;
+	char what[112];
 
-	(void)snprintf(what, sizeof(what), "touched by program (%u, %u, %u), too", other % grid[0],
-		       other / grid[0] % grid[1], other / grid[0] / grid[1]);
+	if (program == x->thread.program)
+		(void)snprintf(what, sizeof(what),
+			       "touched by lanes %u and %u of the program without a barrier",
+			       other->lane - 1, x->thread.lane - 1);
+	else
+		(void)snprintf(what, sizeof(what), "touched by program (%u, %u, %u), too",
+			       program % grid[0], program / grid[0] % grid[1],
+			       program / grid[0] / grid[1]);
 	return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address, what);
 }
 
@@ -148,12 +167,12 @@ static int race(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		size_t bytes, enum kgb_access access)
 {
-	uint32_t other;
+	struct kgb_mark other;
 
-	if (!x->memory->order || kgb_memory__note(x->memory, x->view.range, address, bytes, access,
-						  x->serial, &other) == 0)
+	if (!x->view.range->shadow || kgb_memory__note(x->memory, x->view.range, address, bytes,
+						       access, &x->thread, &other) == 0)
 		return 0;
-	return race(x, op, address, other);
+	return race(x, op, address, &other);
 }
 
 /* An element of memory, which another program may be changing. */
@@ -181,19 +200,19 @@ static void store_element(void *memory, uint64_t value, size_t size)
 static int note_store(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		      const void *memory, uint64_t value, size_t size)
 {
-	uint32_t other = 0;
+	struct kgb_mark other = {0};
 
-	if (!x->memory->order)
+	if (!x->view.range->shadow)
 		return 0;
 	for (size_t i = 0; i < STORE_TRIES; i++) {
 		enum kgb_access access =
 			load_element(memory, size) == value ? KGB_ACCESS_REPEAT : KGB_ACCESS_WRITE;
-		if (kgb_memory__note(x->memory, x->view.range, address, size, access, x->serial,
+		if (kgb_memory__note(x->memory, x->view.range, address, size, access, &x->thread,
 				     &other) == 0)
 			return 0;
 		(void)sched_yield();
 	}
-	return race(x, op, address, other);
+	return race(x, op, address, &other);
 }
 
 uint8_t *kgb_access__check(struct kgb_execution *x, const struct kgb_operation *op,
@@ -201,6 +220,7 @@ uint8_t *kgb_access__check(struct kgb_execution *x, const struct kgb_operation *
 {
 	uint8_t *data = find(x, address, bytes, size, access);
 
+	x->thread.lane = 0;
 	if (!data)
 		(void)fault(x, op, address, bytes, size, access);
 	return data && note(x, op, address, bytes, access) == 0 ? data : NULL;
@@ -216,7 +236,14 @@ struct lanes {
 	bool pointers_move, mask_moves, values_move;
 	size_t size; /* of an element */
 	size_t n;
+	uint32_t first; /* number of the first lane, as in struct kgb_thread */
 };
+
+static uint32_t lane_number(const struct kgb_execution *x, const struct kgb_operation *op,
+			    size_t lane)
+{
+	return op->has_lanes && x->memory->has_warps ? (uint32_t)lane + 1 : 0;
+}
 
 enum coverage {
 	COVERS_NONE,
@@ -269,6 +296,7 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		void *memory = find(x, address, lanes->size, lanes->size, access);
 		if (!memory)
 			return fault(x, op, address, lanes->size, lanes->size, access);
+		x->thread.lane = lanes->first ? lanes->first + (uint32_t)i : 0;
 		const uint64_t stored = is_store ? load_element(value, lanes->size) : 0;
 		if ((is_store ? note_store(x, op, address, memory, stored, lanes->size)
 			      : note(x, op, address, lanes->size, access)) < 0)
@@ -286,12 +314,12 @@ static bool move_together(struct kgb_execution *x, const struct lanes *lanes, bo
 			  size_t n)
 {
 	KGB_ASSERT(lanes->pointers);
-	if (!lanes->pointers_move || x->memory->order ||
-	    !x->lanes->is_contiguous(lanes->pointers, lanes->size, n))
+	if (!lanes->pointers_move)
 		return false;
 	uint8_t *memory = find(x, lanes->pointers[0], n * lanes->size, lanes->size,
 			       is_store ? KGB_ACCESS_WRITE : KGB_ACCESS_READ);
-	if (!memory)
+	if (!memory || x->view.range->shadow ||
+	    !x->lanes->is_contiguous(lanes->pointers, lanes->size, n))
 		return false;
 	if (!is_store)
 		memcpy(lanes->values, memory, n * lanes->size);
@@ -326,10 +354,12 @@ static void fill_masked(struct kgb_execution *x, const struct kgb_operation *op,
 		kgb_execution__fill(lanes->values, other, lanes->size, lanes->n);
 }
 
+/* n lanes from `first` on. */
 static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
-		    const uint8_t *const *operands, unsigned moves, uint8_t *d, size_t n)
+		    const uint8_t *const *operands, unsigned moves, size_t first, size_t n)
 {
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+	uint8_t *d = x->at[op->out[0]] + first * size;
 
 	for (size_t i = 0; i < n; i += KGB_CHUNK) {
 		struct lanes lanes = {.pointers = (const void *)operands[0],
@@ -339,7 +369,8 @@ static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
 				      .mask_moves = moves >> 1 & 1,
 				      .values_move = true,
 				      .size = size,
-				      .n = n - i < KGB_CHUNK ? n - i : KGB_CHUNK};
+				      .n = n - i < KGB_CHUNK ? n - i : KGB_CHUNK,
+				      .first = lane_number(x, op, first + i)};
 		const bool other_moves = moves >> 2 & 1;
 		const uint8_t *other = operands[2];
 		if (lanes.pointers_move)
@@ -368,13 +399,12 @@ KGB_RUN(kgb_load_run)
 	const size_t sizes[3] = {sizeof(uint64_t), 1, size};
 	const size_t n = op->is_wide ? x->width : plan->run;
 	struct kgb_runs runs = {.plan = plan};
-	uint8_t *d = x->at[op->out[0]];
 
-	for (; runs.i < plan->n_runs; kgb_runs__next(&runs), d += n * size) {
+	for (; runs.i < plan->n_runs; kgb_runs__next(&runs)) {
 		const uint8_t *operands[3] = {NULL, NULL, NULL};
 		for (uint32_t k = 0; k < 3 && k < op->n_in; k++)
 			operands[k] = x->at[op->in[k]] + runs.offset[k] * sizes[k];
-		if (load_run(x, op, operands, plan->moves, d, n) < 0)
+		if (load_run(x, op, operands, plan->moves, runs.i * n, n) < 0)
 			return -1;
 	}
 	return 0;
@@ -397,6 +427,7 @@ static int store_run(struct kgb_execution *x, const struct kgb_operation *op, st
 			lanes.values += KGB_CHUNK * lanes.size;
 		if (lanes.mask && lanes.mask_moves)
 			lanes.mask += KGB_CHUNK;
+		lanes.first += lanes.first ? KGB_CHUNK : 0;
 	}
 	return 0;
 }
@@ -407,6 +438,7 @@ KGB_RUN(kgb_store_run)
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 	struct kgb_runs runs = {.plan = plan};
 
+	x->thread.stores++;
 	for (; runs.i < plan->n_runs; kgb_runs__next(&runs)) {
 		struct lanes lanes = {.pointers = (const uint64_t *)(const void *)x->at[op->in[0]] +
 						  runs.offset[0],
@@ -417,7 +449,8 @@ KGB_RUN(kgb_store_run)
 				      .values_move = plan->moves >> 1 & 1,
 				      .mask_moves = plan->moves >> 2 & 1,
 				      .size = size,
-				      .n = op->is_wide ? x->width : plan->run};
+				      .n = op->is_wide ? x->width : plan->run,
+				      .first = lane_number(x, op, (size_t)runs.i * plan->run)};
 		if (store_run(x, op, lanes) < 0)
 			return -1;
 	}

@@ -69,6 +69,8 @@ KGB_BUILD(kgb_atomic_build)
 	program->may_wait |= b->n_loops > 0;
 	op->element = type.element;
 	op->cost += (uint32_t)(kgb_ttir_lanes(&type) / 8);
+	if (type.rank == 0) /* all lanes wait for what it returns */
+		kgb_builder__barrier(b);
 	kgb_builder__dense_in(b, op, 0);
 	(void)kgb_builder__result(b, op, &type, 0);
 }
@@ -182,7 +184,7 @@ static void note_order(struct kgb_execution *x, const struct kgb_operation *op, 
 					 (enum kgb_ttir_element)op->element, old, operand, other);
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 
-	kgb_order__note(x->memory->order, x->serial, address, op->acquires,
+	kgb_order__note(x->memory->order, x->thread.program, address, op->acquires,
 			op->number[0] && memcmp(&wanted, &old, size) != 0);
 }
 

@@ -7,6 +7,8 @@
 #define END KGB_RULE_END
 #define BRANCH KGB_RULE_BRANCH
 #define PURE (KGB_RULE_LANEWISE | KGB_RULE_PURE)
+#define MOVES KGB_RULE_MOVES
+#define BARRIER KGB_RULE_BARRIER
 #define MANY KGB_TTIR_LIST_MAX
 
 /* One loop over lanes: arith.addi and its relatives. */
@@ -22,9 +24,9 @@
 		name, kgb_cast_build, kgb_cast_run, 1, 1, KGB_CAST_##what, 0, PURE \
 	}
 /* The same storage under another name: nothing runs. */
-#define VIEW(name, build, what)                            \
-	{                                                  \
-		name, build, NULL, 1, 1, what, 0, LANEWISE \
+#define VIEW(name, build, what, flags)                               \
+	{                                                            \
+		name, build, NULL, 1, 1, what, 0, LANEWISE | (flags) \
 	}
 
 /* All operations that the machine executes. A row adds one. */
@@ -126,21 +128,21 @@ static const struct kgb_rule rules[] = {
 	{"tt.get_program_id", kgb_program_id_build, kgb_program_id_run, 0, 0, 0, 0, LANEWISE},
 	{"tt.get_num_programs", kgb_program_id_build, kgb_program_id_run, 0, 0, 1, 0, LANEWISE},
 
-	VIEW("tt.splat", kgb_splat_build, 0),
-	VIEW("tt.expand_dims", kgb_expand_dims_build, 0),
-	VIEW("tt.broadcast", kgb_broadcast_build, 0),
-	VIEW("tt.reshape", kgb_reshape_build, 0),
-	VIEW("tt.bitcast", kgb_bitcast_build, 0),
-	VIEW("arith.bitcast", kgb_bitcast_build, 0),
-	VIEW("tt.int_to_ptr", kgb_bitcast_build, 0),
-	VIEW("tt.ptr_to_int", kgb_bitcast_build, 0),
-	VIEW("tt.unsplat", kgb_bitcast_build, 1),
-	{"tt.trans", kgb_transpose_build, kgb_transpose_run, 1, 1, 0, 0, 0},
-	{"tt.join", kgb_join_build, kgb_join_run, 2, 2, 0, 0, 0},
-	{"tt.cat", kgb_cat_build, kgb_cat_run, 2, 2, 0, 0, 0},
-	{"tt.split", kgb_split_build, kgb_split_run, 1, 1, 0, 0, 0},
-	{"tt.gather", kgb_gather_build, kgb_gather_run, 2, 2, 0, 0, 0},
-	{"tt.histogram", kgb_histogram_build, kgb_histogram_run, 1, 2, 0, 0, 0},
+	VIEW("tt.splat", kgb_splat_build, 0, 0),
+	VIEW("tt.expand_dims", kgb_expand_dims_build, 0, MOVES),
+	VIEW("tt.broadcast", kgb_broadcast_build, 0, 0),
+	VIEW("tt.reshape", kgb_reshape_build, 0, MOVES),
+	VIEW("tt.bitcast", kgb_bitcast_build, 0, 0),
+	VIEW("arith.bitcast", kgb_bitcast_build, 0, 0),
+	VIEW("tt.int_to_ptr", kgb_bitcast_build, 0, 0),
+	VIEW("tt.ptr_to_int", kgb_bitcast_build, 0, 0),
+	VIEW("tt.unsplat", kgb_bitcast_build, 1, 0),
+	{"tt.trans", kgb_transpose_build, kgb_transpose_run, 1, 1, 0, 0, MOVES},
+	{"tt.join", kgb_join_build, kgb_join_run, 2, 2, 0, 0, MOVES},
+	{"tt.cat", kgb_cat_build, kgb_cat_run, 2, 2, 0, 0, MOVES},
+	{"tt.split", kgb_split_build, kgb_split_run, 1, 1, 0, 0, MOVES},
+	{"tt.gather", kgb_gather_build, kgb_gather_run, 2, 2, 0, 0, BARRIER},
+	{"tt.histogram", kgb_histogram_build, kgb_histogram_run, 1, 2, 0, 0, BARRIER},
 
 	{"tt.load", kgb_load_build, kgb_load_run, 1, 3, 0, 0, 0},
 	{"tt.store", kgb_store_build, kgb_store_run, 2, 3, 0, 0, 0},
@@ -148,16 +150,20 @@ static const struct kgb_rule rules[] = {
 	{"tt.atomic_cas", kgb_atomic_build, kgb_atomic_run, 3, 3, KGB_ATOMIC_COMPARE, 0, 0},
 	{"tt.make_tensor_descriptor", kgb_descriptor_make_build, kgb_descriptor_make_run, 3, 11, 0,
 	 0, 0},
-	{"tt.descriptor_load", kgb_descriptor_load_build, kgb_descriptor_run, 2, 6, 0, 0, 0},
-	{"tt.descriptor_store", kgb_descriptor_store_build, kgb_descriptor_run, 3, 7, 1, 0, 0},
-	{"tt.descriptor_reduce", kgb_descriptor_store_build, kgb_descriptor_run, 3, 7, 2, 0, 0},
-	{"tt.descriptor_gather", kgb_descriptor_gather_build, kgb_descriptor_run, 3, 3, 3, 0, 0},
-	{"tt.descriptor_scatter", kgb_descriptor_gather_build, kgb_descriptor_run, 4, 4, 4, 0, 0},
+	{"tt.descriptor_load", kgb_descriptor_load_build, kgb_descriptor_run, 2, 6, 0, 0, BARRIER},
+	{"tt.descriptor_store", kgb_descriptor_store_build, kgb_descriptor_run, 3, 7, 1, 0,
+	 BARRIER},
+	{"tt.descriptor_reduce", kgb_descriptor_store_build, kgb_descriptor_run, 3, 7, 2, 0,
+	 BARRIER},
+	{"tt.descriptor_gather", kgb_descriptor_gather_build, kgb_descriptor_run, 3, 3, 3, 0,
+	 BARRIER},
+	{"tt.descriptor_scatter", kgb_descriptor_gather_build, kgb_descriptor_run, 4, 4, 4, 0,
+	 BARRIER},
 
-	{"tt.reduce", kgb_reduce_build, kgb_reduce_run, 1, 16, 0, 0, 0},
-	{"tt.scan", kgb_scan_build, kgb_scan_run, 1, 16, 0, 0, 0},
+	{"tt.reduce", kgb_reduce_build, kgb_reduce_run, 1, 16, 0, 0, BARRIER},
+	{"tt.scan", kgb_scan_build, kgb_scan_run, 1, 16, 0, 0, BARRIER},
 	{"tt.map_elementwise", kgb_map_build, kgb_map_run, 1, 16, 0, 0, 0},
-	{"tt.dot", kgb_dot_build, kgb_dot_run, 3, 3, 0, 0, 0},
+	{"tt.dot", kgb_dot_build, kgb_dot_run, 3, 3, 0, 0, BARRIER},
 
 	{"scf.for", kgb_for_build, kgb_for_run, 3, MANY, 0, 0, 0},
 	{"scf.if", kgb_if_build, kgb_if_run, 1, 1, 0, 0, 0},
@@ -178,8 +184,8 @@ static const struct kgb_rule rules[] = {
 	{"tt.assert", kgb_assert_build, kgb_assert_run, 1, 1, 0, 0, LANEWISE},
 	{"llvm.intr.assume", kgb_assert_build, kgb_assert_run, 1, 1, 0, 0, LANEWISE},
 	{"tt.print", kgb_nothing_build, NULL, 0, MANY, 0, 0, LANEWISE},
-	{"gpu.barrier", kgb_nothing_build, NULL, 0, 0, 0, 0, LANEWISE},
-	{"ttg.barrier", kgb_nothing_build, NULL, 0, 0, 0, 0, LANEWISE},
+	{"gpu.barrier", kgb_nothing_build, NULL, 0, 0, 0, 0, LANEWISE | BARRIER},
+	{"ttg.barrier", kgb_nothing_build, NULL, 0, 0, 0, 0, LANEWISE | BARRIER},
 };
 
 const struct kgb_rule *kgb_rule_find(struct kgb_slice name)

@@ -336,6 +336,24 @@ struct kgb_operation *kgb_builder__add_operation(struct kgb_builder *b, const ch
 	return new_operation(b, name, run);
 }
 
+static int pass_moves(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	(void)op;
+	x->thread.moves++;
+	return 0;
+}
+
+static int pass_barrier(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	x->thread.barriers++;
+	return pass_moves(x, op);
+}
+
+void kgb_builder__barrier(struct kgb_builder *b)
+{
+	kgb_builder__place(b, new_operation(b, b->rule->name, pass_barrier));
+}
+
 /* The names of a statement stand for the results of its operation. */
 static void name_results(struct kgb_builder *b, const struct kgb_operation *op,
 			 const struct kgb_ttir_statement *s)
@@ -386,6 +404,10 @@ static void build_statement(struct kgb_builder *b, const struct kgb_ttir_stateme
 	b->at = s;
 	b->rule = rule;
 	b->note_hints(b, op, s);
+	if (rule->flags & KGB_RULE_BARRIER)
+		kgb_builder__barrier(b);
+	if (rule->flags & KGB_RULE_MOVES)
+		kgb_builder__place(b, new_operation(b, rule->name, pass_moves));
 	name_results(b, op, s);
 }
 

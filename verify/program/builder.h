@@ -35,6 +35,8 @@ struct kgb_rule {
 #define KGB_RULE_END 8 /* ends a region, and its block */
 #define KGB_RULE_BRANCH 16 /* ends a block */
 #define KGB_RULE_PURE 32 /* does nothing but make its results */
+#define KGB_RULE_MOVES 64 /* values of lanes go to other lanes */
+#define KGB_RULE_BARRIER 128 /* no lane goes on before all lanes came here */
 
 /** What ends a region. */
 enum kgb_end {
@@ -142,6 +144,8 @@ uint32_t kgb_builder__collapsed(const struct kgb_builder *b, const struct kgb_op
 void kgb_builder__place(struct kgb_builder *b, struct kgb_operation *op);
 struct kgb_operation *kgb_builder__add_operation(struct kgb_builder *b, const char *name,
 						 kgb_run_fn run);
+/** All lanes of a program wait for each other here: add an operation that counts it. */
+void kgb_builder__barrier(struct kgb_builder *b);
 /** A region of an operation that was placed (NULL: the kernel itself). `arguments` are the values
  * of the first block. `width` is the most combinations that a combine region does at a time, 0 for
  * other regions. */

@@ -261,7 +261,7 @@ int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t se
 {
 	const uint64_t row = number / x->grid[0];
 
-	x->serial = (uint32_t)number;
+	x->thread.program = (uint32_t)number;
 	x->program_id[0] = (uint32_t)(number % x->grid[0]);
 	x->program_id[1] = (uint32_t)(row % x->grid[1]);
 	x->program_id[2] = (uint32_t)(row / x->grid[1]);

@@ -21,7 +21,7 @@ struct kgb_execution {
 	struct kgb_memory *memory; /* borrowed; shared by threads */
 	struct kgb_memory_view view; /* the part of it that was touched last */
 	uint32_t program_id[3], grid[3];
-	uint32_t serial; /* number of the program in the grid */
+	struct kgb_thread thread; /* of the program, and of the access at hand */
 	size_t width; /* combinations at a time in a combine region */
 	uint64_t random;
 	int64_t fuel;

@@ -41,6 +41,7 @@ struct kgb_machine_argument {
 #define KGB_MACHINE_GRID_YZ_MAX 65535u
 #define KGB_MACHINE_FUEL (INT64_C(1) << 32) /* about two minutes of one program */
 #define KGB_MACHINE_THREADS_MAX 64
+#define KGB_MACHINE_WARP 32 /* lanes */
 
 struct kgb_machine_launch {
 	const struct kgb_machine_buffer *buffers; /* borrowed */
@@ -51,7 +52,9 @@ struct kgb_machine_launch {
 	uint64_t seed; /* order of programs, and what undefined lanes read */
 	int n_threads; /* 0: as many as cores */
 	int64_t fuel; /* steps of each program, of about 20 ns; 0: KGB_MACHINE_FUEL */
-	bool finds_races; /* note who touches what; takes 24 bytes for each element of a buffer */
+	bool finds_races; /* note who touches what; takes 48 bytes for each element of a buffer that
+			     is writable */
+	bool has_warps; /* more than one for each program: its lanes race, too */
 };
 
 enum kgb_machine_fault_kind {
@@ -60,7 +63,8 @@ enum kgb_machine_fault_kind {
 	KGB_MACHINE_FAULT_READ_ONLY, /* a store into a buffer that is not writable */
 	KGB_MACHINE_FAULT_ALIGNMENT, /* an address that is no multiple of the element's size */
 	KGB_MACHINE_FAULT_CLAIM, /* an argument that is less divisible than the program claims */
-	KGB_MACHINE_FAULT_RACE, /* two programs touch one element, one writes, not both atomic */
+	KGB_MACHINE_FAULT_RACE, /* two programs, or warps of one, touch one element, one writes, not
+				   both atomic, and nothing orders them */
 	KGB_MACHINE_FAULT_INDEX, /* an index of gather, histogram, a descriptor or a loop */
 	KGB_MACHINE_FAULT_ASSERT, /* tt.assert */
 	KGB_MACHINE_FAULT_FUEL, /* more steps than allowed: an endless loop */

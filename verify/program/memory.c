@@ -5,6 +5,7 @@
 
 #define SHADOW_BYTES_MAX (UINT64_C(4) << 30) /* all shadows of a launch */
 #define RACE_PROGRAMS_MAX (UINT64_C(1) << 24)
+#define STORE_BITS 8 /* of a mark's phase */
 
 static int by_address(const void *a, const void *b)
 {
@@ -47,14 +48,17 @@ static int add_shadows(struct kgb_memory *memory, uint64_t n_programs, uint32_t 
 	while (least_access >> memory->shift > 1)
 		memory->shift++;
 	for (uint32_t i = 0; i < memory->n_ranges; i++)
-		total += shadow_elements(memory, &memory->ranges[i]);
+		if (memory->ranges[i].buffer->is_writable)
+			total += shadow_elements(memory, &memory->ranges[i]);
 	if (n_programs > RACE_PROGRAMS_MAX || total > SHADOW_BYTES_MAX / sizeof(struct kgb_shadow))
 		return kgb_fail(err, KGB_ERR_LIMIT,
 				"races of %llu programs in %llu elements: too much memory",
 				(unsigned long long)n_programs, (unsigned long long)total);
 	for (uint32_t i = 0; i < memory->n_ranges; i++)
-		memory->ranges[i].shadow = kgb_xcalloc(shadow_elements(memory, &memory->ranges[i]),
-						       sizeof(struct kgb_shadow));
+		if (memory->ranges[i].buffer->is_writable)
+			memory->ranges[i].shadow =
+				kgb_xcalloc(shadow_elements(memory, &memory->ranges[i]),
+					    sizeof(struct kgb_shadow));
 	memory->order = kgb_order__new(n_programs);
 	return 0;
 }
@@ -62,7 +66,8 @@ static int add_shadows(struct kgb_memory *memory, uint64_t n_programs, uint32_t 
 int kgb_memory__init(struct kgb_memory *memory, const struct kgb_machine_launch *launch,
 		     uint64_t n_programs, uint32_t least_access, struct kgb_err *err)
 {
-	*memory = (struct kgb_memory){.n_ranges = launch->n_buffers};
+	*memory =
+		(struct kgb_memory){.n_ranges = launch->n_buffers, .has_warps = launch->has_warps};
 	memory->ranges = kgb_xcalloc(launch->n_buffers + 1, sizeof(*memory->ranges));
 	for (uint32_t i = 0; i < launch->n_buffers; i++)
 		memory->ranges[i] = (struct kgb_memory_range){&launch->buffers[i], i, NULL};
@@ -117,64 +122,102 @@ static void store(uint32_t *p, uint32_t value)
 	__atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
-static bool conflicts(const struct kgb_memory *memory, const struct kgb_mark *mark,
-		      uint32_t program, uint32_t *other)
+static struct kgb_mark read_mark(const struct kgb_mark *mark)
 {
-	const uint32_t who = load(&mark->program);
+	return (struct kgb_mark){load(&mark->program), load(&mark->time), load(&mark->lane),
+				 load(&mark->phase)};
+}
 
-	if (who == 0 || who == program + 1 ||
-	    kgb_order__holds(memory->order, who - 1, load(&mark->time), program))
+static void set_mark(struct kgb_mark *mark, const struct kgb_mark *to)
+{
+	store(&mark->time, to->time);
+	store(&mark->lane, to->lane);
+	store(&mark->phase, to->phase);
+	store(&mark->program, to->program);
+}
+
+/* Whether two warps of one program are meant, which no barrier has held back since. */
+static bool are_warps_apart(const struct kgb_mark *a, const struct kgb_mark *b)
+{
+	return a->lane && b->lane && (a->phase ^ b->phase) >> STORE_BITS == 0 &&
+	       (a->lane - 1) / KGB_MACHINE_WARP != (b->lane - 1) / KGB_MACHINE_WARP;
+}
+
+/* No barrier orders the lanes of one store: one of them is the last, as a program means it. */
+static bool needs_barrier(const struct kgb_mark *theirs, const struct kgb_mark *mine,
+			  enum kgb_access access)
+{
+	return are_warps_apart(theirs, mine) &&
+	       (access == KGB_ACCESS_READ || theirs->phase != mine->phase);
+}
+
+static bool conflicts(const struct kgb_memory *memory, const struct kgb_mark *mark,
+		      const struct kgb_mark *mine, enum kgb_access access, struct kgb_mark *other)
+{
+	const struct kgb_mark theirs = read_mark(mark);
+
+	if (theirs.program == 0 ||
+	    (theirs.program == mine->program ? !needs_barrier(&theirs, mine, access)
+					     : kgb_order__holds(memory->order, theirs.program - 1,
+								theirs.time, mine->program - 1)))
 		return false;
-	*other = who - 1;
+	*other = theirs;
 	return true;
 }
 
-static void set_mark(struct kgb_mark *mark, uint32_t program, uint32_t time)
+/* Another program's mark is never given up for a second one of this program. */
+static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 {
-	store(&mark->time, time);
-	store(&mark->program, program + 1);
-}
+	struct kgb_mark *last = &shadow->readers[0], *before = &shadow->readers[1];
+	const struct kgb_mark theirs = read_mark(last);
+	const uint32_t kept = load(&before->program);
 
-static void set_reader(struct kgb_shadow *shadow, uint32_t program, uint32_t now)
-{
-	struct kgb_mark *last = &shadow->readers[0];
-
-	if (load(&last->program) != program + 1 && load(&last->program) != 0)
-		set_mark(&shadow->readers[1], load(&last->program) - 1, load(&last->time));
-	set_mark(last, program, now);
+	if (theirs.program == mine->program
+		    ? (kept == 0 || kept == mine->program) && are_warps_apart(&theirs, mine)
+		    : theirs.program != 0)
+		set_mark(before, &theirs);
+	set_mark(last, mine);
 }
 
 /* Atomics leave no mark: they race with what is not atomic only. A repeated write is marked as a
- * read: it races with what another program changes later. */
+ * read: it races with what another thread changes later. Values that moved between lanes since a
+ * lane read say that it has read, not that another one has written. */
 static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
-			enum kgb_access access, uint32_t program, uint32_t *other)
+			enum kgb_access access, const struct kgb_thread *who,
+			struct kgb_mark *other)
 {
 	const uint32_t now = kgb_order__time(memory->order);
+	const uint32_t store = who->stores & ((1u << STORE_BITS) - 1);
+	const struct kgb_mark as_writer = {who->program + 1, now, who->lane,
+					   who->barriers << STORE_BITS | store};
+	const struct kgb_mark as_reader = {who->program + 1, now, who->lane,
+					   who->moves << STORE_BITS | store};
 
-	if (access != KGB_ACCESS_REPEAT && conflicts(memory, &shadow->writer, program, other))
+	if (access != KGB_ACCESS_REPEAT &&
+	    conflicts(memory, &shadow->writer, &as_writer, access, other))
 		return -1;
 	if (access == KGB_ACCESS_READ || access == KGB_ACCESS_REPEAT) {
-		set_reader(shadow, program, now);
+		set_reader(shadow, &as_reader);
 		return 0;
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(shadow->readers); i++)
-		if (conflicts(memory, &shadow->readers[i], program, other))
+		if (conflicts(memory, &shadow->readers[i], &as_reader, access, other))
 			return -1;
 	if (access == KGB_ACCESS_WRITE)
-		set_mark(&shadow->writer, program, now);
+		set_mark(&shadow->writer, &as_writer);
 	return 0;
 }
 
 int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
-		     uint64_t address, uint64_t bytes, enum kgb_access access, uint32_t program,
-		     uint32_t *other)
+		     uint64_t address, uint64_t bytes, enum kgb_access access,
+		     const struct kgb_thread *who, struct kgb_mark *other)
 {
 	const uint64_t base = range->buffer->address >> memory->shift;
 	const uint64_t first = (address >> memory->shift) - base;
 	const uint64_t end = ((address + bytes - 1) >> memory->shift) - base;
 
 	for (uint64_t i = first; i <= end; i++)
-		if (note_element(memory, &range->shadow[i], access, program, other) < 0)
+		if (note_element(memory, &range->shadow[i], access, who, other) < 0)
 			return -1;
 	return 0;
 }

@@ -15,20 +15,32 @@ enum kgb_access {
 	KGB_ACCESS_ATOMIC, /* reads and writes */
 };
 
+/** Who touches memory. A lane of a program is a thread, wherever it has the same number; lanes of
+ * one aligned group of KGB_MACHINE_WARP run in step, as a warp does. */
+struct kgb_thread {
+	uint32_t program; /* its number in the grid */
+	uint32_t lane; /* of a block, from 1 on; 0: of no lane */
+	uint32_t barriers; /* that the program has passed */
+	uint32_t moves; /* those, and operations that move values between lanes */
+	uint32_t stores; /* that the program has begun */
+};
+
 /** Who touched an element, for races. A program is its number + 1, 0 none; a time is that of the
  * order. */
 struct kgb_mark {
-	uint32_t program, time;
+	uint32_t program, time, lane;
+	uint32_t phase; /* barriers of a writer, moves of a reader; the low byte: stores */
 };
 struct kgb_shadow {
 	struct kgb_mark writer; /* the last one, not an atomic one */
-	struct kgb_mark readers[2]; /* the last ones, two different programs */
+	struct kgb_mark readers[2]; /* the last ones, of two programs or of two warps of one */
 };
 
 struct kgb_memory_range {
 	const struct kgb_machine_buffer *buffer; /* borrowed */
 	uint32_t index; /* in the launch */
-	struct kgb_shadow *shadow; /* owned; NULL: races are not looked for */
+	struct kgb_shadow
+		*shadow; /* owned; NULL: races are not looked for, or nothing is written */
 };
 
 struct kgb_memory {
@@ -36,6 +48,7 @@ struct kgb_memory {
 	uint32_t n_ranges;
 	uint32_t shift; /* an element of the shadow has 2^shift bytes */
 	struct kgb_order *order; /* owned; of the programs; NULL: races are not looked for */
+	bool has_warps; /* more than one for each program: its lanes race, too */
 };
 
 /** A part of memory that accesses are compared with before anything else. */
@@ -57,10 +70,10 @@ const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory,
 /** Does its buffer hold all of [address, address + bytes)? */
 bool kgb_memory__holds(const struct kgb_memory_range *range, uint64_t address, size_t bytes);
 
-/** Notes an access of a program to [address, address + bytes) in a range and returns -1 if it
- * races, with the other's number in *other. */
+/** Notes an access to [address, address + bytes) in a range that has a shadow, and returns -1 if
+ * it races, with the other's mark in *other. */
 int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
-		     uint64_t address, uint64_t bytes, enum kgb_access access, uint32_t program,
-		     uint32_t *other);
+		     uint64_t address, uint64_t bytes, enum kgb_access access,
+		     const struct kgb_thread *who, struct kgb_mark *other);
 
 #endif

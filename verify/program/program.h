@@ -100,6 +100,7 @@ struct kgb_operation {
 	uint8_t element, to; /* enum kgb_ttir_element of operands and result */
 	uint8_t via; /* enum kgb_via */
 	bool is_wide;
+	bool has_lanes; /* a load or store, each of whose lanes accesses memory */
 	bool acquires; /* an atomic that acquires, whose result is read */
 	bool is_pure; /* nobody misses it where nobody reads its results */
 	uint32_t what; /* a variant */

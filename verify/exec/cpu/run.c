@@ -57,6 +57,7 @@ static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine
 		.grid = {op->grid[0], op->grid[1], op->grid[2]},
 		.seed = seed,
 		.n_threads = run->n_threads,
+		.has_warps = op->block[0] > KGB_MACHINE_WARP,
 		.fuel = run->fuel,
 	};
 	const int status = run_program(program, &launch, &fault, err);

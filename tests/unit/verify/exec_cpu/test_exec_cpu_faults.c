@@ -52,6 +52,14 @@ static const struct rule rules[] = {
 	 LANES "%p = tt.get_program_id x : i32\n%s = tt.splat %p : i32 -> tensor<8xi32>\n"
 	       "tt.store %qa, %s : tensor<8x!tt.ptr<i32>>",
 	 POOL, 2, KGB_EXEC_FAULT_RACE, "tt.store"},
+	{"a warp reads what another one of the program wrote",
+	 "%i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>\n"
+	 "%c = arith.constant dense<32> : tensor<64xi32>\n%m = arith.remsi %i, %c : tensor<64xi32>\n"
+	 "%pa = tt.splat %a : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>\n"
+	 "%qa = tt.addptr %pa, %m : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n"
+	 "%s = tt.addptr %pa, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n"
+	 "tt.store %s, %i : tensor<64x!tt.ptr<i32>>\n%x = tt.load %qa : tensor<64x!tt.ptr<i32>>",
+	 POOL, 1, KGB_EXEC_FAULT_RACE, "lanes 1 and 33 of the program without a barrier"},
 	{"an assertion", "%c = arith.constant false\ntt.assert %c, \"never\" : i1", POOL, 1,
 	 KGB_EXEC_FAULT_ASSERT, "never"},
 	{"an index",

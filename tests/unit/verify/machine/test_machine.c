@@ -478,6 +478,107 @@ static void test_atomics_order_what_they_guard(void **state)
 	}
 }
 
+/* ---- lanes of one program ---- */
+
+/* 128 lanes, from %a: i32 to %o: i32; %x are loaded, %y computed. */
+#define T128 "tensor<128xi32>"
+#define P128 "tensor<128x!tt.ptr<i32>>"
+#define TO_128                                                                              \
+	"%i = tt.make_range {end = 128 : i32, start = 0 : i32} : " T128                     \
+	"\n%so = tt.splat %o : !tt.ptr<i32> -> " P128 "\n%here = tt.addptr %so, %i : " P128 \
+	", " T128 "\n"
+/* %there: addresses of the lanes that differ in bit n. */
+#define FAR(n)                                                                                 \
+	TO_128 "%bit = arith.constant dense<" #n "> : " T128                                   \
+	       "\n%far = arith.xori %i, %bit : " T128 "\n%there = tt.addptr %so, %far : " P128 \
+	       ", " T128 "\n%x = tt.load %here : " P128 "\n%y = arith.addi %i, %i : " T128 "\n"
+#define STORES_HERE(value) "tt.store %here, " value " : " P128 "\n"
+#define LOADS_THERE "%z = tt.load %there : " P128 "\n"
+#define STORES_THERE(value) "tt.store %there, " value " : " P128 "\n"
+#define BARRIER "ttg.barrier all\n"
+#define SUM                                                                                                       \
+	"%sum = \"tt.reduce\"(%i) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.addi %u, %v : i32\n" \
+	"tt.reduce.return %w : i32\n}) : (" T128 ") -> i32\n"
+#define SHAPES                       \
+	"%m = tt.reshape %y : " T128 \
+	" -> tensor<64x2xi32>\n%r = tt.reshape %m : tensor<64x2xi32> -> " T128 "\n"
+#define COUNTER(order)                                                                               \
+	"%yes = arith.constant true\n%c0 = arith.constant 0 : i32\n%old = tt.atomic_rmw add, " order \
+	", gpu, %a, %c0, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n"
+#define ONE_ADDRESS                                                                                         \
+	TO_128 "%c64 = arith.constant 64 : i32\n%p = tt.addptr %o, %c64 : !tt.ptr<i32>, i32\n" STORES_HERE( \
+		"%i")
+
+static void test_lanes_of_a_program_need_a_barrier(void **state)
+{
+	static const struct {
+		const char *what, *body;
+		const char *message; /* NULL: no race */
+		bool is_one_warp;
+	} rows[] = {
+		{"read what another lane wrote", FAR(32) STORES_HERE("%y") LOADS_THERE,
+		 "byte 128 of buffer 1, which has 512: touched by lanes 32 and 0 of the program "
+		 "without a barrier",
+		 false},
+		{"a barrier", FAR(32) STORES_HERE("%y") BARRIER LOADS_THERE, NULL, false},
+		{"the older barrier", FAR(64) STORES_HERE("%y") "gpu.barrier\n" LOADS_THERE, NULL,
+		 false},
+		{"a barrier before", FAR(32) BARRIER STORES_HERE("%y") LOADS_THERE, "barrier",
+		 false},
+		{"of one warp", FAR(16) STORES_HERE("%y") LOADS_THERE, NULL, false},
+		{"a program of one warp", FAR(32) STORES_HERE("%y") LOADS_THERE, NULL, true},
+		{"the same lane", FAR(32) STORES_HERE("%y") "%z = tt.load %here : " P128, NULL,
+		 false},
+		{"write what another lane read", FAR(32) LOADS_THERE STORES_HERE("%y"), "barrier",
+		 false},
+		{"read by two warps",
+		 FAR(32) LOADS_THERE "%z2 = tt.load %here : " P128 "\n" STORES_HERE("%y"),
+		 "barrier", false},
+		{"write what another lane wrote", FAR(32) STORES_HERE("%y") STORES_THERE("%i"),
+		 "barrier", false},
+		{"one store to an address of several lanes",
+		 TO_128 "%c = arith.constant dense<31> : " T128 "\n%e = arith.andi %i, %c : " T128
+			"\n%all = tt.addptr %so, %e : " P128 ", " T128
+			"\ntt.store %all, %i : " P128,
+		 NULL, false},
+		{"write what is there",
+		 FAR(32) STORES_HERE("%i") BARRIER STORES_HERE("%i") "%z = tt.load %there : " P128,
+		 NULL, false},
+		{"a reduction holds all lanes", FAR(32) STORES_HERE("%y") SUM LOADS_THERE, NULL,
+		 false},
+		{"a scalar atomic holds all lanes",
+		 FAR(32) STORES_HERE("%y") COUNTER("relaxed") LOADS_THERE, NULL, false},
+		{"values that moved were read", FAR(32) LOADS_THERE SHAPES STORES_HERE("%r"), NULL,
+		 false},
+		{"values that moved were not written", FAR(32) STORES_HERE("%y") SHAPES LOADS_THERE,
+		 "barrier", false},
+		{"a scalar is of no lane", ONE_ADDRESS "%z = tt.load %p : !tt.ptr<i32>", NULL,
+		 false},
+		{"a load for all lanes is of none",
+		 ONE_ADDRESS "%sp = tt.splat %p : !tt.ptr<i32> -> " P128
+			     "\n%z = tt.load %sp : " P128,
+		 NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free) char *text = module_text(SIGNATURE, rows[i].body);
+		struct kgb_machine_program *program = parse_module(text);
+		_Alignas(16) int32_t a[N] = {0}, o[128] = {0};
+		struct arrays arrays = {
+			.launch = {.finds_races = true, .has_warps = !rows[i].is_one_warp}};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		(void)run_arrays(&arrays, program, &fault, &err);
+		if ((fault.kind == KGB_MACHINE_FAULT_RACE) != (rows[i].message != NULL) ||
+		    (rows[i].message && !strstr(fault.message, rows[i].message)))
+			fail_msg("%s: '%s'", rows[i].what, err.msg);
+		kgb_machine_program_free(program);
+	}
+}
+
 /* All programs count themselves. The first waits for the others and fails then; they wait for ever.
  */
 #define COUNTS                                                         \
@@ -727,6 +828,7 @@ int main(void)
 		cmocka_unit_test(test_vectors_begin_at_their_first_lane),
 		cmocka_unit_test(test_equal_stores_are_no_race),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
+		cmocka_unit_test(test_lanes_of_a_program_need_a_barrier),
 		cmocka_unit_test(test_atomics_order_what_they_guard),
 		cmocka_unit_test(test_a_buffer_may_begin_between_its_elements),
 		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),
