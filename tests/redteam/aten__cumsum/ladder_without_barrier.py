@@ -1,7 +1,6 @@
 # operator: aten::cumsum
 # expect: (verify|cheat|l1)\..*
 # catalogue: 81
-# open: lanes of one program that exchange elements through memory without a barrier
 # a scan by doubling through global memory without a barrier between store and load of other lanes: a race of warps on a GPU
 import torch
 import triton

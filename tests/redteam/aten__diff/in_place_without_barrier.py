@@ -1,7 +1,6 @@
 # operator: aten::diff
 # expect: (verify|cheat|l1)\..*
 # catalogue: 81
-# open: lanes of one program that exchange elements through memory without a barrier
 # all n passes in one program through one buffer, each lane reads what its neighbour stored without a barrier: a race of warps on a GPU
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: cublas::cublasSdot_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 81
-# open: lanes of one program that exchange elements through memory without a barrier
 # the last sum is a tree through global memory without barriers: a race of warps within a program on a GPU
 import torch
 import triton

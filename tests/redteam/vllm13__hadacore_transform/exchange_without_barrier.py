@@ -1,8 +1,7 @@
 # operator: vllm13::hadacore_transform
 # expect: (verify|cheat|l1)\..*
 # catalogue: 81
-# open: lanes of one program that exchange elements through memory without a barrier
-# lanes exchange partners through global memory without a barrier: a race between warps of one program on a GPU; the machine runs one operation after the other
+# lanes exchange partners through global memory without a barrier: a race between warps of one program on a GPU
 import torch
 import triton
 import triton.language as tl
