@@ -31,7 +31,8 @@ static void run(const struct kgb_machine_program *program, bool finds_races)
 					    .seed = 1,
 					    .n_threads = 1,
 					    .fuel = 2000,
-					    .finds_races = finds_races};
+					    .finds_races = finds_races,
+					    .has_warps = finds_races};
 	struct kgb_machine_fault fault;
 	struct kgb_err err = KGB_ERR_INIT;
 

@@ -119,7 +119,7 @@ class Program:
                                                  for i, storage in buffers.values()))
         grid = (tuple(grid) + (1, 1, 1))[:3]
         launch = Launch(held, len(buffers), (Argument * max(1, len(arguments)))(*arguments), len(arguments),
-                        (ctypes.c_uint32 * 3)(*grid), seed, threads, fuel, races)
+                        (ctypes.c_uint32 * 3)(*grid), seed, threads, fuel, races, races)
         launch.keep = keep, buffers
         return launch
 
