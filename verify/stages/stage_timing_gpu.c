@@ -17,7 +17,7 @@
 
 enum {
 	EXEC_MS = 60 * 1000,
-	SLOTS_MAX = 16,
+	SLOTS_MAX = KGB_TIMER_INPUTS_MAX,
 	SLOTS_MIN = 8, /* with fewer the timer cannot detect that results are reused */
 	SLOTS_FEW = 4, /* where results that are kept would fit nowhere */
 	CHECKED_SLOTS = 2,
@@ -156,12 +156,18 @@ static size_t result_bytes(const struct session *s)
 	return bytes;
 }
 
+static const struct kgb_timer_level *level_of(const struct session *s)
+{
+	return &kgb_timer_levels[s->lane->judge->options->request.timing_precision];
+}
+
 static uint32_t count_slots(const struct session *s)
 {
 	const size_t wanted = INPUT_BYTES_WANTED / (s->arena_bytes + 1);
 	const size_t least = result_bytes(s) > ON_CHIP_BYTES / SLOTS_FEW ? SLOTS_FEW : SLOTS_MIN;
+	const size_t most = level_of(s)->max_slots;
 
-	return (uint32_t)(wanted > SLOTS_MAX ? SLOTS_MAX : wanted < least ? least : wanted);
+	return (uint32_t)(wanted > most ? most : wanted < least ? least : wanted);
 }
 
 static int prepare_inputs(struct session *s, struct kgb_err *err)
@@ -411,7 +417,7 @@ static int configure(struct session *s, struct kgb_timer_config *config, struct 
 	if (kgb_case_cost(&s->lane->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
 		return -1;
 	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
-	config->level = kgb_timer_levels[s->lane->judge->options->request.timing_precision];
+	config->level = *level_of(s);
 	config->case_name = s->kase->name;
 	config->seed = s->lane->verdict->seed;
 	config->machine = (struct kgb_timer_machine){

@@ -21,6 +21,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 			.max_rounds = 64,
 			.process_placements = 2,
 			.max_processes = 1,
+			.max_slots = 8,
 			.solo_blocks = 3,
 			.budget_ns = UINT64_C(400000000),
 		},
@@ -36,6 +37,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 			.max_rounds = 128,
 			.process_placements = 2,
 			.max_processes = 3,
+			.max_slots = 8,
 			.solo_blocks = 3,
 			.budget_ns = UINT64_C(1500000000),
 		},
@@ -50,6 +52,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 			.max_rounds = 256,
 			.process_placements = 8,
 			.max_processes = 8,
+			.max_slots = KGB_TIMER_INPUTS_MAX,
 			.solo_blocks = KGB_TIMER_SOLO_BLOCKS_MAX,
 			.budget_ns = UINT64_C(3000000000),
 		},
@@ -63,7 +66,7 @@ bool kgb_timer__is_level(const struct kgb_timer_level *l)
 	       l->far_placements <= l->min_placements &&
 	       l->min_placements <= l->max_rounds / l->placement_rounds &&
 	       l->max_rounds <= KGB_TIMER_ROUNDS_MAX && l->process_placements > 0 &&
-	       l->max_processes > 0 && l->solo_blocks >= 2 &&
-	       l->solo_blocks <= KGB_TIMER_SOLO_BLOCKS_MAX && l->budget_ns > 0 &&
-	       l->budget_ns <= UINT64_MAX / 8;
+	       l->max_processes > 0 && l->max_slots >= 2 && l->max_slots <= KGB_TIMER_INPUTS_MAX &&
+	       l->solo_blocks >= 2 && l->solo_blocks <= KGB_TIMER_SOLO_BLOCKS_MAX &&
+	       l->budget_ns > 0 && l->budget_ns <= UINT64_MAX / 8;
 }

@@ -9,6 +9,8 @@
 
 #include "verify/protocol/judge_request.h"
 
+#define KGB_TIMER_INPUTS_MAX 16u /* of kgb_timer_level.max_slots */
+
 /** What a precision asks of a session. Both parts of the interval, the rest and the choice of
  * processes, count as narrow up to the largest of three half-widths of the logarithm. */
 struct kgb_timer_level {
@@ -24,6 +26,7 @@ struct kgb_timer_level {
 	uint32_t process_placements; /* this many placements in a row share the processes, while the
 					choice of those is not narrow */
 	uint32_t max_processes; /* of each side; 1: they never change */
+	uint32_t max_slots; /* input sets that are worth their making */
 	uint32_t solo_blocks; /* of the baseline alone, before and after; the first is warm-up */
 	uint64_t budget_ns; /* wall time of all blocks by the clock outside. min_placements are
 			       tried even then, but no round begins after four times this */

@@ -114,6 +114,7 @@ static void test_a_gain_is_not_believed_before_new_inputs_came(KGB_UNUSED void *
 		struct kgb_timer_config config = config_of((enum kgb_timing_precision)precision);
 		struct world world = world_new(200, 1);
 		world.cheat = WORLD_REUSE;
+		config.n_slots = config.level.max_slots;
 		struct world_tally tally = world_run_many(&world, &config, 2 * RUNS);
 		assert_int_equal(tally.whys[KGB_WHY_REUSE], 2 * RUNS);
 		/* Nor does it wait for those that never come. */
