@@ -13,7 +13,11 @@
 #include "verify/cases/repeat.h"
 #include "verify/cases/tier.h"
 
-enum { DRAWN_SHARE = 40 }; /* % of the cases of an interface */
+enum {
+	DRAWN_SHARE = 40, /* % of the cases of an interface */
+	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
+	REPEATED_TRIES = 64, /* lines of each template, for these */
+};
 
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
@@ -102,7 +106,6 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 	cases->items[cases->n - 1].is_drawn = true;
 	cases->items[cases->n - 1].model = drawn->model;
 	drop_idle_mode(x, cases);
-	kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed);
 	return 0;
 }
 
@@ -122,6 +125,35 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 	const size_t decks = KGB_DRAW_MODES * (n_templates > 2 ? n_templates : 2);
 
 	return share > decks ? share : decks;
+}
+
+/* Some cases more in which one tensor is two arguments: the first such lines behind the others,
+ * with special values as long as half of the tries last: x - x is zero for all others. */
+static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *seed, uint32_t number,
+			 struct kgb_cases *cases)
+{
+	size_t n = 0;
+
+	for (uint32_t tried = 0; tried < REPEATED_TRIES; tried++) {
+		for (size_t s = 0; s < x->interface->n_sets; s++) {
+			x->set = x->interface->sets[s];
+			for (size_t i = 0; i < x->set->n_drawn; i++) {
+				const struct drawn line = {.from = &x->set->drawn[i],
+							   .number = number + tried};
+				if (draw_case(x, seed, &line, cases) < 0)
+					return -1;
+				struct kgb_case *c = &cases->items[cases->n - 1];
+				if ((c->mode == KGB_MODE_SPECIAL || tried >= REPEATED_TRIES / 2) &&
+				    kgb_case_repeat_tensors(c, seed, false))
+					n++;
+				else
+					cases->n--;
+				if (n == REPEATED_CASES)
+					return 0;
+			}
+		}
+	}
+	return 0;
 }
 
 /* From the interface's templates by turns; the last case of each template is the twin of the one
@@ -147,10 +179,12 @@ static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *se
 				};
 				if (draw_case(x, seed, &line, cases) < 0)
 					return -1;
+				(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed,
+							      true);
 			}
 		}
 	}
-	return 0;
+	return n_templates ? draw_repeated(x, seed, (uint32_t)(n / n_templates) + 1, cases) : 0;
 }
 
 /* ---- all cases ---- */

@@ -416,8 +416,8 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {layout: a}: a layout that suits the shape `a`, half of them contiguous; {written: a}: one that a
- * result may have. */
+/* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are;
+ * {written: a}: one that a result may have. */
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
 	int64_t sizes[KGB_MAX_DIMS], ndim;
@@ -436,7 +436,7 @@ static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJS
 			fit[n++] = name;
 	}
 	const char *name = kgb_layout_name(0);
-	if (deal(d, 2) == 1) {
+	if (deal(d, 4) > 0) {
 		kgb_buf_adds(&d->path, ".name");
 		name = fit[deal(d, n)];
 	}

@@ -15,13 +15,17 @@ static bool is_plain_input(const struct kgb_arg *arg)
 	       !kgb_fill_is_structured(arg->fill);
 }
 
-static bool is_same_view(const struct kgb_tensor_view *a, const struct kgb_tensor_view *b)
+/* An argument whose layout is a variable may have any. */
+static bool can_have_view(const struct kgb_arg *arg, const struct kgb_tensor_view *b)
 {
+	const struct kgb_tensor_view *a = &arg->view;
 	const size_t bytes = (size_t)a->ndim * sizeof(a->sizes[0]);
 
-	return a->dtype == b->dtype && a->ndim == b->ndim && a->offset == b->offset &&
-	       a->storage_elements == b->storage_elements &&
-	       memcmp(a->sizes, b->sizes, bytes) == 0 && memcmp(a->strides, b->strides, bytes) == 0;
+	return a->dtype == b->dtype && a->ndim == b->ndim &&
+	       memcmp(a->sizes, b->sizes, bytes) == 0 &&
+	       (arg->param->layout[0] == '$' ||
+		(a->offset == b->offset && a->storage_elements == b->storage_elements &&
+		 memcmp(a->strides, b->strides, bytes) == 0));
 }
 
 static bool is_same_read(const struct kgb_read *a, const struct kgb_read *b)
@@ -34,10 +38,10 @@ static bool is_same_read(const struct kgb_read *a, const struct kgb_read *b)
 
 static bool can_be(const struct kgb_arg *arg, const struct kgb_arg *first)
 {
-	return is_plain_input(first) && !first->is_repeated &&
-	       is_same_view(&arg->view, &first->view) && is_same_read(&arg->read, &first->read) &&
-	       arg->fill == first->fill && arg->lo == first->lo && arg->hi == first->hi &&
-	       arg->specials == first->specials && arg->bounded == first->bounded;
+	return is_plain_input(first) && !first->is_repeated && can_have_view(arg, &first->view) &&
+	       is_same_read(&arg->read, &first->read) && arg->fill == first->fill &&
+	       arg->lo == first->lo && arg->hi == first->hi && arg->specials == first->specials &&
+	       arg->bounded == first->bounded;
 }
 
 /* The number of the first argument that this one can be; its own: none. */
@@ -50,20 +54,24 @@ static size_t first_like(const struct kgb_case *c, size_t i)
 	return k;
 }
 
-void kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed)
+bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bool by_chance)
 {
 	struct kgb_rng rng;
+	size_t n = 0;
 
 	kgb_rng_init(&rng, seed, c->name, REPEAT_STREAM);
-	if (kgb_rng_int(&rng, 0, 1) == 0)
-		return;
-	for (size_t i = 1, n = 0; i < c->n_args; i++) {
+	if (kgb_rng_int(&rng, 0, 1) == 0 && by_chance)
+		return false;
+	for (size_t i = 1; i < c->n_args; i++) {
 		const size_t first = first_like(c, i);
 		/* Of a list's tensors not all need be the same. */
 		if (first == i || (n > 0 && kgb_rng_int(&rng, 0, 1) == 0))
 			continue;
+		c->args[i].view = c->args[first].view;
+		c->args[i].layout = c->args[first].layout;
 		c->args[i].is_repeated = true;
 		c->args[i].same_as = first;
 		n++;
 	}
+	return n > 0;
 }

@@ -8,8 +8,9 @@
 #include "verify/cases/case.h"
 #include "verify/tensor/rng.h"
 
-/** Of two cases that can, one by chance repeats a tensor: a tensor that the call only reads, of the
- * type, sizes, layout and fill of an earlier such argument, becomes that argument's. */
-void kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed);
+/** A tensor that the call only reads, of the type, sizes and fill of an earlier such argument,
+ * which has its layout or may have it, becomes that argument's: in each case that can, or with
+ * `by_chance` in half of these. Returns whether one did. */
+bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bool by_chance);
 
 #endif

@@ -354,12 +354,10 @@ static void test_the_last_case_of_a_template_is_a_twin(KGB_UNUSED void **state)
 	load_template("a: {shape: [0, 3, 50]}, b: {broadcast: a}", &spec);
 	assert_ok(kgb_cases_expand(&spec, &seed, &cases, &err), err);
 	for (size_t i = 0; i < cases.n; i++) {
-		const bool is_last = i + 1 == cases.n ||
-				     cases.items[i + 1].interface != cases.items[i].interface;
-		assert_true((cases.items[i].model != NULL) == is_last);
-		if (is_last)
-			assert_ptr_equal(cases.items[i].model, cases.items[i - 1].line);
-		n_twins += is_last;
+		if (!cases.items[i].model)
+			continue;
+		assert_ptr_equal(cases.items[i].model, cases.items[i - 1].line);
+		n_twins++;
 	}
 	assert_int_equal(n_twins, spec.n_interfaces);
 	kgb_cases_release(&cases);
@@ -377,8 +375,10 @@ static size_t count_repeated(const struct kgb_arg args[3], size_t *n_third)
 	for (int s = 0; s < LINES; s++) {
 		struct kgb_case c = {.name = "twice", .n_args = 3};
 		memcpy(c.args, args, 3 * sizeof(args[0]));
-		kgb_case_repeat_tensors(&c, &(struct kgb_seed){{(uint8_t)s}});
+		const bool did =
+			kgb_case_repeat_tensors(&c, &(struct kgb_seed){{(uint8_t)s}}, true);
 		assert_false(c.args[0].is_repeated);
+		assert_true(did == (c.args[1].is_repeated || c.args[2].is_repeated));
 		n += c.args[1].is_repeated;
 		*n_third += c.args[2].is_repeated;
 		assert_int_equal(c.args[1].same_as, 0);
@@ -390,7 +390,10 @@ static size_t count_repeated(const struct kgb_arg args[3], size_t *n_third)
 static void
 test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases(KGB_UNUSED void **state)
 {
-	static const struct kgb_param read = {.kind = KGB_PARAM_TENSOR, .result = -1};
+	static const struct kgb_param read = {
+		.kind = KGB_PARAM_TENSOR, .result = -1, .layout = "contiguous"};
+	static const struct kgb_param any = {
+		.kind = KGB_PARAM_TENSOR, .result = -1, .layout = "$b_layout"};
 	static const struct kgb_param held = {.kind = KGB_PARAM_TENSOR, .result = 0};
 	static const struct kgb_param rows = {
 		.kind = KGB_PARAM_TENSOR, .result = -1, .is_behind = true};
@@ -424,11 +427,87 @@ test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases(KGB_UNUSED voi
 	for (size_t i = 0; i < KGB_ARRAY_LEN(others); i++)
 		assert_int_equal(
 			count_repeated((struct kgb_arg[]){self, others[i], third}, &n_third), 0);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 3; i++)
 		others[i] = self;
+	others[2].param = &any;
+	others[2].view.strides[0] = 5;
+	assert_int_equal(count_repeated((struct kgb_arg[]){self, others[2], third}, &n_third), n);
 	others[0].fill = others[1].fill = KGB_FILL_DISTINCT;
 	assert_int_equal(count_repeated((struct kgb_arg[]){others[0], others[1], third}, &n_third),
 			 0);
+}
+
+/* Those cases of an interface behind the twin of its template, each with one tensor for two
+ * arguments, that have the mode; KGB_N_JUDGED_MODES: all. */
+static size_t count_behind_twins(const struct kgb_cases *cases,
+				 const struct kgb_interface *interface, enum kgb_mode mode)
+{
+	size_t n = 0;
+	bool is_behind = false;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		if (c->interface != interface)
+			continue;
+		if (is_behind)
+			assert_true(c->is_drawn && c->args[1].is_repeated);
+		if (is_behind && (mode == KGB_N_JUDGED_MODES || c->mode == mode))
+			n++;
+		is_behind |= c->model != NULL;
+	}
+	return n;
+}
+
+static int read_with_changes(void *changes, const char *path, struct kgb_buf *out,
+			     struct kgb_err *err)
+{
+	struct spec_change *change = changes;
+
+	return read_spec_file(kgb_str_eq(path, change[1].path) ? &change[1] : change, path, out,
+			      err);
+}
+
+/* The toy with this template, where both tensors have the same fill. */
+static void load_alike(const char *variables, struct kgb_spec *spec)
+{
+	KGB_AUTO(free) char *text = kgb_xasprintf("drawn:\n  - {id: t, %s}\ncases:\n", variables);
+	struct spec_change changes[] = {{SET_PATH, "cases:\n", text},
+					{SPEC_PATH, ", fill: 'uniform(-2, 2)'", ""}};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_spec_load_with(SPEC_PATH, read_with_changes, changes, spec, &err), err);
+}
+
+static void test_each_draw_has_a_case_with_one_tensor_for_two(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables;
+		bool repeats, is_special;
+	} rows[] = {
+		{"a: {shape: [2, 3, 50]}, b: {broadcast: a}", true, true},
+		{"a: {shape: [2, 3, 50]}, b: {broadcast: a}, mode: outlier", true, false},
+		{"a: [2, 3], b: [3]", false, false},
+	};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		struct kgb_spec spec;
+		load_alike(rows[r].variables, &spec);
+		for (int s = 0; s < LINES; s++) {
+			struct kgb_cases cases;
+			assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases,
+						   &err),
+				  err);
+			const size_t n =
+				count_behind_twins(&cases, &spec.interfaces[0], KGB_N_JUDGED_MODES);
+			assert_true((n > 0) == rows[r].repeats && n <= 4);
+			assert_true(
+				(count_behind_twins(&cases, &spec.interfaces[0], KGB_MODE_SPECIAL) >
+				 0) == rows[r].is_special);
+			kgb_cases_release(&cases);
+		}
+		kgb_spec_release(&spec);
+	}
 }
 
 static size_t count_of(const struct kgb_cases *cases, const struct kgb_interface *interface)
@@ -451,7 +530,9 @@ static void test_two_fifths_are_drawn_but_each_mode_twice(KGB_UNUSED void **stat
 	assert_ok(kgb_cases_expand(&spec, &seed, &all, &err), err);
 	for (size_t i = 0; i < spec.n_interfaces; i++) {
 		const size_t of_all = count_of(&all, &spec.interfaces[i]);
-		const size_t drawn = of_all - count_of(&listed, &spec.interfaces[i]);
+		const size_t drawn =
+			of_all - count_of(&listed, &spec.interfaces[i]) -
+			count_behind_twins(&all, &spec.interfaces[i], KGB_N_JUDGED_MODES);
 		assert_true(5 * drawn >= 2 * of_all);
 		assert_true(drawn == 2 * KGB_DRAW_MODES ||
 			    (drawn > 2 * KGB_DRAW_MODES && 20 * drawn < 9 * of_all));
@@ -477,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_a_twin_has_the_shapes_of_its_model),
 		cmocka_unit_test(test_the_last_case_of_a_template_is_a_twin),
 		cmocka_unit_test(test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases),
+		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
