@@ -459,7 +459,12 @@ static int expand_tensor(const struct kgb_case_expander *x, struct kgb_arg *arg)
 	if (kgb_dtype_parse(dtype_name, &dtype, &why) < 0 ||
 	    kgb_tensor_view_layout(&arg->view, dtype, sizes, ndim, arg->layout, &why) < 0)
 		return fail_case(x, "%s", why.msg);
-	return parse_fill(x, fill, arg) < 0 ? -1 : fit_fill(x, arg);
+	if (parse_fill(x, fill, arg) < 0)
+		return -1;
+	if (kgb_fill_is_distinct(arg->fill) && kgb_layout_check(arg->layout, true, &why) < 0)
+		return fail_case(x, "fill '%s' cannot hold in layout '%s': its elements overlap",
+				 fill, arg->layout);
+	return fit_fill(x, arg);
 }
 
 /* ---- arguments ---- */

@@ -22,6 +22,8 @@ bool kgb_fill_follows_mode(const struct kgb_case *c);
 
 /** Does kgb_fill_structured make the whole tensor at once? */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);
+/** Are its numbers different ones, so that no two elements may lie in one place? */
+bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
 /** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
  * elements outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);

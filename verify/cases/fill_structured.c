@@ -18,6 +18,11 @@ bool kgb_fill_is_structured(enum kgb_fill_kind fill)
 	return fill >= KGB_FILL_DISTINCT;
 }
 
+bool kgb_fill_is_distinct(enum kgb_fill_kind fill)
+{
+	return fill == KGB_FILL_DISTINCT || fill == KGB_FILL_SLOTS || fill == KGB_FILL_CHOICE;
+}
+
 /* The first `n` of `pool`, which holds `span` numbers, become a random choice in random order. */
 static void choose(int64_t *pool, int64_t span, int64_t n, struct kgb_rng *rng)
 {
