@@ -38,6 +38,7 @@ struct context {
 	const struct kgb_tolerance *tolerance;
 	double eps, eps_terms, tiny, max;
 	double max_term; /* a larger term or partial sum may overflow on the way to a result */
+	double chain; /* S_i is at least so many abs(r_i) where a bound for errors is computed */
 	double flushed; /* absolute error that flushing subnormals to zero may make */
 	double median; /* m: a power of two near the median |r|; 0 if all are zero */
 	struct binade *binades; /* owned; N_BINADES, and one more of zeros */
@@ -195,7 +196,7 @@ static inline double native_error_at(const struct context *x, double w)
 struct chunk {
 	int64_t first, n;
 	double c[CHUNK], r[CHUNK], n64[CHUNK];
-	double w[CHUNK], magnitude[CHUNK]; /* w_i, S_i */
+	double w[CHUNK], magnitude[CHUNK]; /* w_i, S_i or what a chain of additions needs */
 	double native_error[CHUNK]; /* E_i */
 	double allowed[CHUNK];
 	double is_doubtful[CHUNK]; /* 1: needs a closer look, 0 */
@@ -210,20 +211,22 @@ struct element {
 
 KGB_WIDE_BODY void weigh_body(const struct context *x, struct chunk *chunk, int64_t n)
 {
-	double median = x->median, tiny = x->tiny;
+	double median = x->median, tiny = x->tiny, chain = x->chain;
+	double least[CHUNK];
 
 	for (int64_t i = 0; i < n; i++) {
 		double size = fabs(chunk->r[i]);
 		double own = size <= DBL_MAX ? size : 0; /* NaN too */
 		chunk->w[i] = larger(larger(own, median), tiny);
+		least[i] = larger(chain * own, chunk->w[i]);
 	}
 	/* Magnitudes that overflowed do not count. */
 	for (int64_t i = 0; x->magnitude && i < n; i++) {
 		double size = fabs(chunk->magnitude[i]);
-		chunk->magnitude[i] = larger(size <= DBL_MAX ? size : 0, chunk->w[i]);
+		chunk->magnitude[i] = larger(size <= DBL_MAX ? size : 0, least[i]);
 	}
 	if (!x->magnitude)
-		memcpy(chunk->magnitude, chunk->w, sizeof(chunk->w));
+		memcpy(chunk->magnitude, least, sizeof(least));
 }
 KGB_WIDE(weigh, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
 
@@ -253,11 +256,12 @@ static bool infinity_is_right(const struct context *x, double c, double r, doubl
 static bool may_overflow_to(const struct context *x, const struct element *e)
 {
 	double r = isfinite(e->r) ? e->r : 0;
-	bool up = (e->magnitude + r) / 2 >= x->max_term,
-	     down = (e->magnitude - r) / 2 >= x->max_term;
+	double sum = x->magnitude ? fabs(x->magnitude[e->i]) : e->w;
+	sum = sum <= DBL_MAX ? larger(sum, e->w) : e->w;
+	bool up = (sum + r) / 2 >= x->max_term, down = (sum - r) / 2 >= x->max_term;
 
 	if (isnan(e->c))
-		return isfinite(e->r) ? up && down : isinf(e->r) && e->magnitude >= x->max_term;
+		return isfinite(e->r) ? up && down : isinf(e->r) && sum >= x->max_term;
 	return isfinite(e->r) && (e->c > 0 ? up : down);
 }
 
@@ -636,13 +640,20 @@ static void compare_all(const struct context *x, struct kgb_compare *out)
 }
 
 /* A chain of float32 additions: rounding errors of a sequential sum of n positive terms come to
- * about eps / 6 * sqrt(n) of the sum, so that 4 eps (times ulps) covers thousands. Or, where that
- * is more and the spec allows it, one rounding of each term to the result's dtype. */
+ * about eps / 6 * sqrt(n) of the sum. 4 eps (times ulps, 2) are four times as much for 144 terms;
+ * for more of them see chain_of. Or, where that is more and the spec allows it, one rounding of
+ * each term to the result's dtype. */
 static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 {
 	double chain = 4 * fmin(eps, (double)FLT_EPSILON);
 
 	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
+}
+
+/* Where terms cancel, abs(r) is small beside S, and so is the error of their sums. */
+static double chain_of(double n_terms)
+{
+	return sqrt(n_terms / 144);
 }
 
 /* The largest number of the coarsest type that terms may have: a little less, as they are rounded.
@@ -675,6 +686,7 @@ static void compare_parts(const struct kgb_tensor_view *cand_view, const void *c
 		.tiny = kgb_dtype_tiny(dtype),
 		.max = kgb_dtype_max(dtype),
 		.max_term = largest_term(tolerance->accumulate, dtype),
+		.chain = chain_of(tolerance->n_terms),
 		/* No hardware flushes these, whose subnormals are of ordinary size. */
 		.flushed = dtype == KGB_DTYPE_FLOAT16 || dtype == KGB_DTYPE_FLOAT8_E4M3FN
 				   ? 0

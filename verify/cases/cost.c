@@ -163,3 +163,17 @@ int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 	*out = cost;
 	return 0;
 }
+
+double kgb_case_terms(const struct kgb_case *c, const struct kgb_tensor_view *results,
+		      size_t n_results, size_t i)
+{
+	struct asker asker = {.c = c, .results = results, .n_results = n_results};
+	const int64_t n = kgb_tensor_view_numel(&results[i]);
+	struct kgb_err ignored = KGB_ERR_INIT;
+	int64_t flops = 0;
+
+	if (!c->interface->flops || n == 0 ||
+	    kgb_expr_eval(c->interface->flops, answer, &asker, &flops, &ignored) < 0)
+		return 0;
+	return (double)flops / (double)n;
+}

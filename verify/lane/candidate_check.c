@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/str.h"
+#include "verify/cases/cost.h"
 #include "verify/lane/random_results.h"
 #include "verify/protocol/exec_request.h"
 
@@ -380,14 +381,18 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 		return true;
 	if (!call->values[i])
 		return false;
-	const struct kgb_tolerance *tolerance = &interface->tolerance;
+	struct kgb_tolerance tolerance = interface->tolerance;
+	struct kgb_tensor_view views[KGB_MAX_RESULTS];
+	for (size_t k = 0; k < data->n_results; k++)
+		views[k] = data->results[k].view;
+	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
-				    truth->magnitude, eps_before_rounding(data->kase), tolerance,
+				    truth->magnitude, eps_before_rounding(data->kase), &tolerance,
 				    out);
 	else
 		kgb_compare(&truth->view, call->values[i], truth->native, truth->exact,
-			    truth->magnitude, tolerance, out);
+			    truth->magnitude, &tolerance, out);
 	return out->ok;
 }
 

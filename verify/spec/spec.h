@@ -92,6 +92,7 @@ struct kgb_tolerance {
 		accumulate; /* precision that goes with the magnitudes (kgb_magnitude_kind) */
 	enum kgb_accumulate before_rounding; /* precision of what `rounded` results are rounded from
 					      */
+	double n_terms; /* of an element, about; of a case, not of the spec; 0: not known */
 	bool has_signed_zeros; /* the sign of a result that is zero counts */
 	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
 			  right */

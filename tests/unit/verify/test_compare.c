@@ -350,6 +350,32 @@ static void test_magnitudes_tell_cancellation_from_error(KGB_UNUSED void **state
 	assert_false(out.ok);
 }
 
+/* 20 eps of a sum: of 3,000 terms in a row, not of 100, and not where terms cancel. */
+static void test_chains_of_additions_err_with_their_length(KGB_UNUSED void **state)
+{
+	static const struct {
+		double n_terms, r, error;
+		bool right;
+	} rows[] = {
+		{3000, 1000, 20, true}, {3000, 1000, 50, false}, {100, 1000, 20, false},
+		{0, 1000, 20, false},   {3000, 1, 20, false},
+	};
+	const double magnitude[] = {1000};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const double r[] = {rows[i].r};
+		const float native[] = {(float)r[0]};
+		const float candidate[] = {(float)(r[0] + rows[i].error * 1000 * 0x1p-23)};
+		struct kgb_tolerance tolerance = standard;
+		struct kgb_tensor_view view = flat(KGB_DTYPE_FLOAT32, 1);
+		struct kgb_compare out;
+		tolerance.n_terms = rows[i].n_terms;
+		kgb_compare(&view, candidate, native, r, magnitude, &tolerance, &out);
+		if (out.ok != rows[i].right)
+			fail_msg("row %zu: ok is %d, allowed %g", i, out.ok, out.allowed_abs_err);
+	}
+}
+
 static void test_terms_may_overflow_on_the_way(KGB_UNUSED void **state)
 {
 	static const struct {
@@ -556,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_the_bulk_line_sees_what_no_element_shows),
 		cmocka_unit_test(test_subnormals_may_be_flushed_where_hardware_does),
 		cmocka_unit_test(test_magnitudes_tell_cancellation_from_error),
+		cmocka_unit_test(test_chains_of_additions_err_with_their_length),
 		cmocka_unit_test(test_terms_may_overflow_on_the_way),
 		cmocka_unit_test(test_half_terms_need_the_spec_s_leave),
 		cmocka_unit_test(test_zero_results_allow_no_visible_error),
