@@ -10,7 +10,7 @@ def route(w_ptr, i_ptr, t_ptr, g_ptr, tokens, experts, k, RENORMALIZE: tl.conste
     token = tl.program_id(0)
     at = tl.arange(0, BLOCK)
     x = tl.load(g_ptr + token.to(tl.int64) * experts + at, mask=at < experts, other=float("-inf")).to(tl.float32)
-    bits = x.to(tl.int32, bitcast=True)
+    bits = tl.where(x == 0, 0.0, x).to(tl.int32, bitcast=True)  # -0 is as large as 0
     ordered = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.int64)
     keys = tl.where(at < experts, (ordered << 32) | (BLOCK - 1 - at), -(1 << 62) * 2)
     best = tl.sort(keys, descending=True)

@@ -467,15 +467,30 @@ static int read_with_changes(void *changes, const char *path, struct kgb_buf *ou
 			      err);
 }
 
-/* The toy with this template, where both tensors have the same fill. */
-static void load_alike(const char *variables, struct kgb_spec *spec)
+/* The toy with this template and another change. */
+static void load_changed(const char *variables, struct spec_change change, struct kgb_spec *spec)
 {
 	KGB_AUTO(free) char *text = kgb_xasprintf("drawn:\n  - {id: t, %s}\ncases:\n", variables);
-	struct spec_change changes[] = {{SET_PATH, "cases:\n", text},
-					{SPEC_PATH, ", fill: 'uniform(-2, 2)'", ""}};
+	struct spec_change changes[] = {{SET_PATH, "cases:\n", text}, change};
 	struct kgb_err err = KGB_ERR_INIT;
 
 	assert_ok(kgb_spec_load_with(SPEC_PATH, read_with_changes, changes, spec, &err), err);
+}
+
+static void test_numbers_that_differ_lie_in_different_places(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+
+	load_changed(
+		"a: [3, 4], b: [4], a_layout: expanded",
+		(struct spec_change){SPEC_PATH, "layout: $a_layout",
+				     "layout: $a_layout, dtype: int64, fill: 'distinct(0,1999)'"},
+		&spec);
+	assert_int_equal(kgb_cases_expand(&spec, &seed, &cases, &err), -1);
+	assert_contains(err.msg, "fill 'distinct(0,1999)' cannot hold in layout 'expanded'");
+	kgb_spec_release(&spec);
 }
 
 static void test_each_draw_has_a_case_with_one_tensor_for_two(KGB_UNUSED void **state)
@@ -492,7 +507,10 @@ static void test_each_draw_has_a_case_with_one_tensor_for_two(KGB_UNUSED void **
 
 	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
 		struct kgb_spec spec;
-		load_alike(rows[r].variables, &spec);
+		/* Both tensors have the same fill. */
+		load_changed(rows[r].variables,
+			     (struct spec_change){SPEC_PATH, ", fill: 'uniform(-2, 2)'", ""},
+			     &spec);
 		for (int s = 0; s < LINES; s++) {
 			struct kgb_cases cases;
 			assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases,
@@ -519,29 +537,40 @@ static size_t count_of(const struct kgb_cases *cases, const struct kgb_interface
 	return n;
 }
 
-static void test_two_fifths_are_drawn_but_each_mode_twice(KGB_UNUSED void **state)
+/* Beside `n` listed cases more. */
+static void check_share(int n)
 {
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec spec;
 	struct kgb_cases listed, all;
 
-	load_template("a: {shape: [0, 3, 50]}, b: {broadcast: a}", &spec);
+	kgb_buf_adds(&text,
+		     "drawn:\n  - {id: t, a: {shape: [0, 3, 50]}, b: {broadcast: a}}\ncases:\n");
+	for (int i = 0; i < n; i++)
+		kgb_buf_addf(&text, "  - {id: s%d, a: [2, 3], b: [3], dtypes: [int64]}\n", i);
+	load_toy((struct spec_change){SET_PATH, "cases:\n", text.ptr}, &spec);
 	assert_ok(kgb_cases_expand(&spec, NULL, &listed, &err), err);
 	assert_ok(kgb_cases_expand(&spec, &seed, &all, &err), err);
 	for (size_t i = 0; i < spec.n_interfaces; i++) {
-		const size_t of_all = count_of(&all, &spec.interfaces[i]);
-		const size_t drawn =
-			of_all - count_of(&listed, &spec.interfaces[i]) -
+		const size_t others =
 			count_behind_twins(&all, &spec.interfaces[i], KGB_N_JUDGED_MODES);
+		const size_t of_all = count_of(&all, &spec.interfaces[i]) - others;
+		const size_t drawn = of_all - count_of(&listed, &spec.interfaces[i]);
 		assert_true(5 * drawn >= 2 * of_all);
-		assert_true(drawn == 2 * KGB_DRAW_MODES ||
-			    (drawn > 2 * KGB_DRAW_MODES && 20 * drawn < 9 * of_all));
+		assert_true(n > 0 ? drawn > 2 * KGB_DRAW_MODES && 20 * drawn < 9 * of_all
+				  : drawn == 2 * KGB_DRAW_MODES);
 	}
-	assert_string_equal(all.items[5].interface->entry, "toy_Tensor");
-	assert_true(strstr(all.items[5].name, "/t.0/") != NULL);
+	assert_string_equal(all.items[count_of(&listed, &spec.interfaces[0])].line->id, "t.0");
 	kgb_cases_release(&all);
 	kgb_cases_release(&listed);
 	kgb_spec_release(&spec);
+}
+
+static void test_two_fifths_are_drawn_but_each_mode_twice(KGB_UNUSED void **state)
+{
+	check_share(0);
+	check_share(30);
 }
 
 int main(void)
@@ -558,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_a_twin_has_the_shapes_of_its_model),
 		cmocka_unit_test(test_the_last_case_of_a_template_is_a_twin),
 		cmocka_unit_test(test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases),
+		cmocka_unit_test(test_numbers_that_differ_lie_in_different_places),
 		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
