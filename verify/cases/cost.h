@@ -23,8 +23,8 @@ KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_c
 				 const struct kgb_tensor_view *results, size_t n_results,
 				 struct kgb_cost *out, struct kgb_err *err);
 
-/** Operations for each element of result `i`, by the spec's `flops`: as many terms, or twice as many,
- * make up an element of a sum or product. 0: not known. */
+/** Operations for each element of result `i`, by the spec's `flops`: as many terms, or twice as
+ * many, make up an element of a sum or product. 0: not known. */
 double kgb_case_terms(const struct kgb_case *c, const struct kgb_tensor_view *results,
 		      size_t n_results, size_t i);
 

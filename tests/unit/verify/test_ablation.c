@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/ablation/ablation.h"
+
+#include "tests/unit/base/support.h"
+
+/* Which results show that a kernel computed them: of an argument x of 2 x 3 float32. */
+static void test_results_that_a_copy_could_be_do_not_tell(KGB_UNUSED void **state)
+{
+	static const struct {
+		float x[6];
+		int64_t strides[2];
+		float result[6];
+		int64_t n;
+		bool tells;
+	} rows[] = {
+		{{1, 2, 3, 4, 5, 6}, {3, 1}, {2, 3, 4, 5, 6, 7}, 6, true},
+		{{1, 2, 3, 4, 5, 6}, {3, 1}, {1, 2, 3, 4, 5, 6}, 6, false},
+		{{1, 2, 3, 4, 5, 6}, {3, 1}, {7, 7, 7, 7, 7, 7}, 6, false},
+		/* sums, minima */
+		{{1, 2, 3, 4, 5, 6}, {3, 1}, {5, 7, 9}, 3, true},
+		{{4, 2, 6, 1, 5, 3}, {3, 1}, {1, 2, 3}, 3, true},
+		{{4, 2, 6, 1, 5, 3}, {3, 1}, {21}, 1, true},
+		/* minima over what is expanded: the first elements of a copy */
+		{{4, 2, 6}, {0, 1}, {4, 2, 6}, 3, false},
+		{{4}, {0, 0}, {4}, 1, false},
+	};
+	const struct kgb_judge judge = {.spec.triton = KGB_TRITON_REQUIRED};
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		const struct kgb_param param = {.name = "x", .kind = KGB_PARAM_TENSOR};
+		struct kgb_case kase = {.n_args = 1};
+		struct kgb_case_data data = {.kase = &kase, .n_results = 1};
+		float x[6], result[6];
+		memcpy(x, rows[r].x, sizeof(x));
+		memcpy(result, rows[r].result, sizeof(result));
+		kase.args[0] = (struct kgb_arg){
+			.param = &param,
+			.view = {.dtype = KGB_DTYPE_FLOAT32,
+				 .ndim = 2,
+				 .sizes = {2, 3},
+				 .strides = {rows[r].strides[0], rows[r].strides[1]},
+				 .storage_elements = 6}};
+		data.storages[0] = x;
+		data.results[0] = (struct kgb_truth){.view = {.dtype = KGB_DTYPE_FLOAT32,
+							      .ndim = 1,
+							      .sizes = {rows[r].n},
+							      .strides = {1},
+							      .storage_elements = rows[r].n},
+						     .native = result};
+		if (kgb_ablation_result_tells(&judge, &data, 0) != rows[r].tells)
+			fail_msg("row %zu", r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_results_that_a_copy_could_be_do_not_tell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
