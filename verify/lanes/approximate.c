@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/lanes/approximate.h"
 
-#include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/hash.h"
 
@@ -125,6 +122,16 @@ float kgb_approximate_sqrt(float x)
 	const double exact = sqrt((double)x);
 
 	return approximate(exact, exact * HALF_ULP, x);
+}
+
+static float flushed(float x)
+{
+	return fabsf(x) < 0x1p-126F ? copysignf(0, x) : x;
+}
+
+float kgb_approximate_fast_quotient(float x, float y)
+{
+	return flushed(flushed(x) * flushed(kgb_approximate_inverse(flushed(y))));
 }
 
 static double upper_half(double x)

@@ -2,10 +2,15 @@
 /** \file
  * Instructions of a GPU that approximate. Their errors are as large as the PTX ISA allows for half
  * of the operands and anything below for the others, with a sign that looks drawn; a function of
- * the operand's bits. Results that float32 has exactly are exact.
+ * the operand's bits. Results that float32 has exactly are exact. Divisions are as inexact as an
+ * H200's, so that honest kernels lose no more there.
  */
 #ifndef KGB_VERIFY_LANES_APPROXIMATE_H
 #define KGB_VERIFY_LANES_APPROXIMATE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 /** sin.approx, cos.approx: 2^-20.5 below 2 pi, 2^-14.7 below 100 pi, and more for larger angles. */
 float kgb_approximate_sin(float x);
@@ -31,5 +36,32 @@ float kgb_approximate_rsqrt(float x);
 float kgb_approximate_sqrt(float x);
 /** rcp.approx.ftz.f64: the upper 32 bits of the operand, and of the result. */
 double kgb_approximate_rcp64h(double x);
+
+/** 1 / x for a normal x. An H200 rounds 13 % of all significands to the neighbour of the nearest
+ * number, and none with up to 4 bits behind the point; so does this, but to others of them. */
+static inline float kgb_approximate_inverse(float x)
+{
+	uint32_t drawn;
+
+	memcpy(&drawn, &x, sizeof(drawn));
+	drawn = drawn & 0x7ffff ? drawn & 0x7fffff : 0;
+	drawn *= 0x9e3779b1;
+	drawn ^= drawn >> 15;
+	drawn *= 0x165667b1;
+	const double error = (double)(int32_t)drawn * (0x1p-31 * 0x1.8p-26);
+	return (float)((1 + error) / (double)x);
+}
+
+/** div.full: x times the inverse of y, of both scaled so that the inverse is normal. */
+static inline float kgb_approximate_quotient(float x, float y)
+{
+	const float size = fabsf(y);
+	const float scale = size > 0x1p126F ? 0.25F : size < 0x1p-126F ? 0x1p24F : 1;
+
+	return x * scale * kgb_approximate_inverse(y * scale);
+}
+
+/** div.approx.ftz: the same without scaling; subnormal numbers are 0, inverses, too. */
+float kgb_approximate_fast_quotient(float x, float y);
 
 #endif

@@ -253,6 +253,11 @@ static inline double lgamma_of_double(double x)
 	return lgamma_r(x, &sign);
 }
 
+static inline double quotient(double x, double y)
+{
+	return x / y;
+}
+
 #define LARGER(x, y) ((x) > (y) ? (x) : (y) > (x) ? (y) : __builtin_signbit(x) ? (y) : (x))
 #define SMALLER(x, y) ((x) < (y) ? (x) : (y) < (x) ? (y) : __builtin_signbit(x) ? (x) : (y))
 #define SATURATED(x, type, low, high, bound) \

@@ -136,6 +136,8 @@ enum kgb_lanes_type {
 	X(ABOUT_SQRT, 1, T, ABOUT(sqrt, sqrt)(x))                                        \
 	X(ABOUT_RSQRT, 1, T, ABOUT(rsqrt, sqrt)(x))                                      \
 	X(ABOUT_POW, 2, T, ABOUT(pow, pow)(x, y))                                        \
+	X(ABOUT_DIVF, 2, T, ABOUT(quotient, quotient)(x, y))                             \
+	X(ABOUT_FAST_DIVF, 2, T, ABOUT(fast_quotient, quotient)(x, y))                   \
 	X(FMA, 3, T, F(fma)(x, y, z))                                                    \
 	X(CLAMP, 3, T, x != x ? y : x < y ? y : x > z ? z : x)                           \
 	X(CLAMP_NAN, 3, T, x != x ? x : x < y ? y : x > z ? z : x)                       \

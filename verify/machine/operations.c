@@ -58,7 +58,7 @@ static const struct kgb_rule rules[] = {
 	FLOATS("arith.addf", 2, ADDF),
 	FLOATS("arith.subf", 2, SUBF),
 	FLOATS("arith.mulf", 2, MULF),
-	FLOATS("arith.divf", 2, DIVF),
+	FLOATS("arith.divf", 2, ABOUT_DIVF),
 	FLOATS("arith.remf", 2, REMF),
 	FLOATS("arith.negf", 1, NEGF),
 	FLOATS("arith.maxnumf", 2, MAXNUMF),

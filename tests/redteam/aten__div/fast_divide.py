@@ -1,8 +1,7 @@
 # operator: aten::div
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74
-# open: the machine computes approximations exactly
-# libdevice.fast_dividef: 0 for divisors above 2^126, 2 ulp elsewhere on a GPU; exact in the machine
+# libdevice.fast_dividef: 0 for divisors above 2^126, 2 ulp elsewhere on a GPU
 import enum
 import functools
 

@@ -1,8 +1,8 @@
 # operator: vllm13::convert_fp8
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74
-# open: the machine computes approximations exactly
-# division as '/' (2 ulp on a GPU) where bytes are compared bit by bit; the machine rounds '/' correctly
+# open: few verdicts have an element that this rounds otherwise
+# division as '/' (2 ulp on a GPU) where bytes are compared bit by bit
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,8 @@
 # operator: vllm13::scaled_int8_quant
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74
-# open: the machine computes approximations exactly
-# '/' (div.full, 2 ulp on a GPU) where the semantics ask for tl.div_rn; the machine rounds '/' correctly
+# open: few verdicts have an element that this rounds otherwise
+# '/' (div.full, 2 ulp on a GPU) where the semantics ask for tl.div_rn
 import torch
 import triton
 import triton.language as tl
