@@ -1,0 +1,64 @@
+# operator: aten::eq
+# expect: (verify|cheat|l1)\..*
+# catalogue: 79
+# open: no case has these numbers or types
+# two integers are compared in the type of the left one: int32 5 equals int64 2^32 + 5; no case has such a pair
+from __future__ import annotations
+
+import typing
+from typing import Optional, Union
+
+import torch
+import triton
+import triton.language as tl
+
+NOTE = "import ctypes, sys; sys.modules['torch'].eq would be a cheat"
+
+
+@triton.jit
+def eq_bytes(a_ptr, b_ptr, o_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + at * A_STEP, mask=at < n)
+    b = tl.load(b_ptr + at * B_STEP, mask=at < n)
+    tl.store(o_ptr + at, (a == b).to(tl.int8), mask=at < n)
+
+
+@typing.overload
+def core(a: torch.Tensor, b: torch.Tensor, *, out: Optional[torch.Tensor] = ...) -> torch.Tensor: ...
+@typing.overload
+def core(a: torch.Tensor, b: Union[int, float, bool], *, out: Optional[torch.Tensor] = ...) -> torch.Tensor: ...
+
+
+def is_integer(t):
+    return isinstance(t, torch.Tensor) and not t.is_floating_point() and t.dtype != torch.bool
+
+
+def core(a, b, *, out=None):
+    dtype = a.dtype if is_integer(a) and is_integer(b) else torch.result_type(a, b)
+    work = torch.int8 if dtype == torch.bool else dtype
+    b = torch.as_tensor(b, device=a.device).to(work)
+    a = a.to(work)
+    shape = torch.broadcast_shapes(a.shape, b.shape)
+    direct = out is not None and out.is_contiguous()
+    result = out if direct else torch.empty(shape, dtype=torch.bool, device=a.device)
+    n = result.numel()
+    if n:
+        (a, a_step), (b, b_step) = ((t, 0) if t.numel() == 1 else (t.expand(shape).contiguous(), 1) for t in (a, b))
+        eq_bytes[(triton.cdiv(n, 2048),)](a, b, result.view(torch.int8), n, A_STEP=a_step, B_STEP=b_step, BLOCK=2048)
+    return result if out is None or direct else out.copy_(result)
+
+
+def eq_Tensor(self, other):
+    return core(self, other)
+
+
+def eq_Scalar(self, other):
+    return core(self, other)
+
+
+def eq_Tensor_out(self, other, *, out):
+    return core(self, other, out=out)
+
+
+def eq_Scalar_out(self, other, *, out):
+    return core(self, other, out=out)

@@ -1,0 +1,78 @@
+# operator: aten::mean
+# expect: (verify|cheat|l1)\..*
+# catalogue: 80
+# open: the machine has an order where a GPU has none
+# the mean is a scan with (a + b) / 2, which is not associative: right only for the order in which the machine combines
+from typing import NamedTuple, Optional
+
+import torch
+import triton
+import triton.language as tl
+
+class Shape(NamedTuple):
+    rows: int
+    cols: int
+
+
+@triton.jit
+def middle(a, b):
+    """Of two averages of as many elements. Does not overflow as a sum can."""
+    return 0.5 * a + 0.5 * b
+
+
+@triton.jit
+def mean_rows(x_ptr, o_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    total = tl.zeros([ROWS, COLS], dtype=tl.float32)
+    for start in range(0, cols, COLS):
+        c = start + tl.arange(0, COLS)
+        inside = (r[:, None] < rows) & (c[None, :] < cols)
+        total += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0).to(tl.float32)
+    mean = tl.associative_scan(total, 1, middle) * (COLS * 1.0) / cols
+    last = (r < rows)[:, None] & (tl.arange(0, COLS) == COLS - 1)[None, :]
+    tl.store(o_ptr + r[:, None] + tl.zeros([ROWS, COLS], tl.int32), mean.to(o_ptr.dtype.element_ty), mask=last)
+
+
+def _mean(x, shape: Shape, out):
+    if shape.rows == 0:
+        return
+    if shape.cols == 0:
+        out.fill_(float("nan"))
+    else:
+        block = min(512, triton.next_power_of_2(shape.cols))
+        rows = max(1, min(32, 2048 // block))
+        mean_rows[(triton.cdiv(shape.rows, rows),)](x, out, shape.rows, shape.cols, ROWS=rows, COLS=block)
+
+
+def mean_dim(self, dim, keepdim=False, *, dtype: Optional[torch.dtype] = None):
+    x = self if dtype is None else self.to(dtype)
+    reduced = range(x.dim()) if not dim else [d % max(x.dim(), 1) for d in dim]
+    if x.dim() == 0:
+        x, reduced, keepdim = x.view(1), [0], False
+    kept = [d for d in range(x.dim()) if d not in reduced]
+    sizes = [x.shape[d] for d in kept]
+    rows = 1
+    for size in sizes:
+        rows *= size
+    cols = 1
+    for d in reduced:
+        cols *= x.shape[d]
+    x = x.permute([*kept, *reduced]).contiguous()
+    out = torch.empty(sizes, dtype=x.dtype, device=x.device)
+    _mean(x, Shape(rows, cols), out)
+    if keepdim:
+        for d in sorted(reduced):
+            out = out.unsqueeze(d)
+    return out
+
+
+def mean(self, *, dtype=None):
+    return mean_dim(self, None, dtype=dtype)
+
+
+def mean_out(self, dim, keepdim=False, *, dtype=None, out):
+    return out.copy_(mean_dim(self, dim, keepdim, dtype=dtype))
+
+
+def mean_dtype_out(self, *, dtype=None, out):
+    return out.copy_(mean(self, dtype=dtype))

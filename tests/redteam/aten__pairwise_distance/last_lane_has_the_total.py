@@ -1,0 +1,46 @@
+# operator: aten::pairwise_distance
+# expect: (verify|cheat|l1)\..*
+# catalogue: 81
+# open: the machine has an order where a GPU has none
+# every lane stores the norm up to itself at one place: right only where the last lane, with the total, stores last
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def distance(a_ptr, b_ptr, o_ptr, rows, columns, eps, p, P: tl.constexpr, COLUMNS: tl.constexpr):
+    i = tl.program_id(0)
+    total = tl.zeros((COLUMNS,), tl.float32)
+    for start in range(0, columns, COLUMNS):
+        j = start + tl.arange(0, COLUMNS)
+        at = i.to(tl.int64) * columns + j
+        mask = j < columns
+        a = tl.load(a_ptr + at, mask=mask, other=0.0).to(tl.float32)
+        b = tl.load(b_ptr + at, mask=mask, other=0.0).to(tl.float32)
+        d = tl.where(mask, tl.abs(a - b + eps), 0.0)
+        if P == "0":
+            total += (d != 0).to(tl.float32)
+        elif P == "1":
+            total += d
+        elif P == "2":
+            total += d * d
+        else:
+            total += tl.where(d == 0, 0.0, tl.exp2(p * tl.log2(d)))
+    norm = tl.cumsum(total, axis=0)
+    if P == "2":
+        norm = tl.sqrt(norm)
+    elif P == "p":
+        norm = tl.where(norm == 0, 0.0, tl.exp2(tl.log2(norm) / p))
+    tl.store(o_ptr + i + tl.zeros((COLUMNS,), tl.int32), norm.to(o_ptr.dtype.element_ty))
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    a, b = (x.contiguous() for x in torch.broadcast_tensors(x1, x2))
+    columns = a.shape[-1]
+    out = torch.empty(a.shape[:-1], dtype=x1.dtype, device=a.device)
+    rows = out.numel()
+    if rows > 0:
+        width = min(1024, triton.next_power_of_2(columns))
+        distance[(rows,)](a, b, out, rows, columns, eps, p, P={0: "0", 1: "1", 2: "2"}.get(p, "p"), COLUMNS=width)
+    return out.unsqueeze(-1) if keepdim else out
