@@ -5,7 +5,7 @@ import torch
 
 
 def terms(theta, size, align_corners, out=None):
-    """abs(theta) times abs(coordinates), added up."""
+    """abs(theta) times the terms of the coordinates, k / length and 1, added up: where these cancel their rounding stays."""
     n_dims = len(size) - 2
     grid = torch.ones([*size[2:], n_dims + 1], dtype=torch.float64, device=theta.device)
     for i, length in enumerate(reversed(size[2:])):
@@ -18,6 +18,6 @@ def terms(theta, size, align_corners, out=None):
             at = (at * 2 + 1) / length - 1
         shape = [1] * n_dims
         shape[n_dims - 1 - i] = length
-        grid[..., i] = at.abs().reshape(shape)
+        grid[..., i] = (at.abs() + (length > 1)).reshape(shape)
     flat = grid.reshape(1, -1, n_dims + 1)
     return (flat @ theta.double().abs().transpose(1, 2)).reshape(size[0], *size[2:], n_dims)
