@@ -92,6 +92,8 @@ static void describe_place(const struct kgb_case *c, size_t i, struct kgb_buf *o
 
 static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, struct kgb_buf *out)
 {
+	if (arg->is_left_out)
+		kgb_buf_adds(out, "<not passed> ");
 	if (arg->is_repeated)
 		describe_place(c, arg->same_as, out);
 	else if (arg->param->kind == KGB_PARAM_TENSOR)

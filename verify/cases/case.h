@@ -106,6 +106,7 @@ struct kgb_arg {
 	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
 	bool is_repeated; /* TENSOR: it is the very tensor of an earlier argument: */
 	size_t same_as; /* that argument, which is not repeated itself */
+	bool is_left_out; /* candidates are called without it: it is the default */
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
 	bool has_subnormals; /* TENSOR: the class `smallest` has those of every type */

@@ -145,7 +145,7 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 		const struct kgb_arg *arg = &c->args[i];
 		const char *list = arg->param->list;
 		if ((arg->param->kind == KGB_PARAM_OUT && !with_out) || (list && arg->is_absent) ||
-		    (arg->param->is_behind && with_out))
+		    ((arg->param->is_behind || arg->is_left_out) && with_out))
 			continue;
 		places[i] = n++;
 		kgb_jsonw_object(w);

@@ -91,7 +91,8 @@ KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_re
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
  * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
- * are left out when `with_out` is false, and no argument is the same object as another then. */
+ * are left out when `with_out` is false. Then no argument is the same object as another, and none
+ * is left out because it is the default. */
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_tensor_view *views, bool with_out);
 

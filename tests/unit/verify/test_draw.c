@@ -528,6 +528,56 @@ static void test_each_draw_has_a_case_with_one_tensor_for_two(KGB_UNUSED void **
 	}
 }
 
+/* toy.Tensor(Tensor self, Tensor other, *, Scalar alpha=1): alpha in half of the cases where it
+ * is 1. */
+static void test_defaults_are_left_out_in_half_of_the_cases(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables, *schema;
+		bool can;
+	} rows[] = {
+		{"alpha: 1", "alpha=1)", true},
+		{"alpha: 2", "alpha=1)", false},
+		{"alpha: 1.0", "alpha=1)", false},
+		{"alpha: 1.0", "alpha=1.)", true},
+		{"alpha: 1", "alpha=1.)", false},
+		{"alpha: 0.5", "alpha=0.5, int b=1)", true},
+		{"alpha: null", "alpha=None)", true},
+		{"alpha: false", "alpha=False)", true},
+		{"alpha: [0, 1]", "alpha=[0, 1])", true},
+		{"alpha: [0]", "alpha=[0, 1])", false},
+		{"alpha: 1", "alpha=10)", false},
+		{"alpha: 1", "other_alpha=1)", false},
+	};
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		KGB_AUTO(free)
+		char *variables = kgb_xasprintf("a: [3], b: [3], %s", rows[r].variables);
+		struct kgb_spec spec;
+		struct kgb_err err = KGB_ERR_INIT;
+		size_t n = 0;
+		load_changed(variables, (struct spec_change){SPEC_PATH, "alpha=1)", rows[r].schema},
+			     &spec);
+		for (int s = 0; s < LINES; s++) {
+			struct kgb_cases cases;
+			assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases,
+						   &err),
+				  err);
+			for (size_t i = 0; i < cases.n; i++) {
+				const struct kgb_arg *alpha = &cases.items[i].args[2];
+				if (cases.items[i].interface != &spec.interfaces[0])
+					continue;
+				assert_true(cases.items[i].is_drawn || !alpha->is_left_out);
+				n += alpha->is_left_out;
+			}
+			kgb_cases_release(&cases);
+		}
+		if (rows[r].can ? n < 4 * LINES || n > 6 * LINES : n > 0)
+			fail_msg("row %zu: %zu of %d", r, n, 10 * LINES);
+		kgb_spec_release(&spec);
+	}
+}
+
 static size_t count_of(const struct kgb_cases *cases, const struct kgb_interface *interface)
 {
 	size_t n = 0;
@@ -589,6 +639,7 @@ int main(void)
 		cmocka_unit_test(test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases),
 		cmocka_unit_test(test_numbers_that_differ_lie_in_different_places),
 		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
+		cmocka_unit_test(test_defaults_are_left_out_in_half_of_the_cases),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

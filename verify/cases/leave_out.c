@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/leave_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAVE_OUT_STREAM = 4001 }; /* random stream of a case beside that of repeated tensors */
+
+/* Where the schema has the parameter's default, "1, *, Tensor(a!) out) -> ..."; NULL: it has none.
+ */
+static const char *find_default(const char *schema, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = strchr(schema, ' '); at; at = strchr(at + 1, ' '))
+		if (strncmp(at + 1, name, len) == 0 && at[1 + len] == '=')
+			return at + 2 + len;
+	return NULL;
+}
+
+static bool is_end(char c)
+{
+	return c == ',' || c == ')';
+}
+
+/* Does text of a default begin with this value? "1." is 1.0, but no integer. */
+static bool is_value(const char *text, const struct kgb_value *value)
+{
+	KGB_AUTO(buf) struct kgb_buf python = KGB_BUF_INIT(0);
+	char *end = NULL;
+
+	kgb_value_describe(value, &python);
+	if (strncmp(text, python.ptr, python.len) == 0 && is_end(text[python.len]))
+		return true;
+	const double number = strtod(text, &end);
+	return value->kind == KGB_VALUE_FLOAT && end > text && is_end(*end) &&
+	       memchr(text, '.', (size_t)(end - text)) && !(number < value->number) &&
+	       !(number > value->number);
+}
+
+static bool is_default(const struct kgb_case *c, const struct kgb_arg *arg)
+{
+	const char *text = find_default(c->interface->schema, arg->param->name);
+
+	return text && (arg->is_absent || arg->param->kind == KGB_PARAM_VALUE) &&
+	       is_value(text, &arg->value);
+}
+
+void kgb_case_leave_out(struct kgb_case *c, const struct kgb_seed *seed)
+{
+	struct kgb_rng rng;
+	bool is_last = true; /* no argument behind is passed by position */
+
+	kgb_rng_init(&rng, seed, c->name, LEAVE_OUT_STREAM);
+	if (kgb_rng_int(&rng, 0, 1) == 0)
+		return;
+	for (size_t i = c->n_args; i-- > 0;) {
+		struct kgb_arg *arg = &c->args[i];
+		arg->is_left_out = (is_last || arg->param->keyword) && is_default(c, arg);
+		is_last &= arg->is_left_out || arg->param->keyword;
+	}
+}
