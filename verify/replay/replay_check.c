@@ -96,6 +96,21 @@ static int check_case(struct kgb_lane *lane, const struct kgb_replay_case *rcase
 
 /* ---- ablation ---- */
 
+/* Is result `i` so uncertain, as a sum whose terms cancel may be, that zeros are right? Then so is
+ * much of what memory may hold. */
+static bool zeros_are_right(const struct kgb_case_data *fresh, size_t i)
+{
+	const struct kgb_tensor_view *view = &fresh->results[i].view;
+	KGB_AUTO(free)
+	void *zeros =
+		kgb_xcalloc((size_t)kgb_tensor_view_numel(view) + 1, kgb_dtype_size(view->dtype));
+	struct kgb_candidate_call call = {0};
+	struct kgb_compare compare;
+
+	call.values[i] = zeros;
+	return kgb_candidate_call_compare(fresh, &call, i, &compare);
+}
+
 /* Run the plan without op `skip`, or without all kernels, and count the results that are right: of
  * all, or without kernels of those that tell something. A replay that fails has none. 0, 1 *failure
  * (no time or memory is left), -1 *err. */
@@ -120,7 +135,8 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			*n_right +=
 				kgb_candidate_call_compare(fresh, &call, i, &compare) &&
 				(skip != KGB_REPLAY_SKIP_KERNELS ||
-				 kgb_ablation_values_tell(lane->judge, fresh, i, call.values[i]));
+				 (kgb_ablation_values_tell(lane->judge, fresh, i, call.values[i]) &&
+				  !zeros_are_right(fresh, i)));
 	kgb_candidate_call_release(&call);
 	return rc < 0 ? -1 : 0;
 }
