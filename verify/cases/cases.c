@@ -17,7 +17,7 @@
 enum {
 	DRAWN_SHARE = 40, /* % of the cases of an interface */
 	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
-	REPEATED_TRIES = 64, /* lines of each template, for these */
+	REPEATED_TRIES = 32, /* lines of templates, for these */
 };
 
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
@@ -134,14 +134,14 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *seed, uint32_t number,
 			 struct kgb_cases *cases)
 {
-	size_t n = 0;
+	size_t n = 0, tried = 0;
 
-	for (uint32_t tried = 0; tried < REPEATED_TRIES; tried++) {
+	while (kgb_interface_can_repeat_tensors(x->interface) && tried < REPEATED_TRIES) {
 		for (size_t s = 0; s < x->interface->n_sets; s++) {
 			x->set = x->interface->sets[s];
-			for (size_t i = 0; i < x->set->n_drawn; i++) {
+			for (size_t i = 0; i < x->set->n_drawn; i++, tried++) {
 				const struct drawn line = {.from = &x->set->drawn[i],
-							   .number = number + tried};
+							   .number = number};
 				if (draw_case(x, seed, &line, cases) < 0)
 					return -1;
 				struct kgb_case *c = &cases->items[cases->n - 1];
@@ -154,6 +154,7 @@ static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *see
 					return 0;
 			}
 		}
+		number++;
 	}
 	return 0;
 }

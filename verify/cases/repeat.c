@@ -7,12 +7,26 @@
 
 enum { REPEAT_STREAM = 4000 }; /* random stream of a case beyond those of its data and calls */
 
+static bool is_read_only(const struct kgb_param *param)
+{
+	return param->kind == KGB_PARAM_TENSOR && param->result < 0 && !param->into &&
+	       !param->is_behind;
+}
+
 /* A structured fill gives a tensor a meaning beside others. */
 static bool is_plain_input(const struct kgb_arg *arg)
 {
-	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && arg->param->result < 0 &&
-	       !arg->param->into && !arg->param->is_behind && arg->view.storage_elements > 0 &&
+	return is_read_only(arg->param) && !arg->is_absent && arg->view.storage_elements > 0 &&
 	       !kgb_fill_is_structured(arg->fill);
+}
+
+bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < interface->n_params; i++)
+		n += is_read_only(&interface->params[i]);
+	return n > 1;
 }
 
 /* An argument whose layout is a variable may have any. */

@@ -8,6 +8,9 @@
 #include "verify/cases/case.h"
 #include "verify/tensor/rng.h"
 
+/** Does it read two tensors, so that one could be both? */
+bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface);
+
 /** A tensor that the call only reads, of the type, sizes and fill of an earlier such argument,
  * which has its layout or may have it, becomes that argument's: in each case that can, or with
  * `by_chance` in half of these. Returns whether one did. */
