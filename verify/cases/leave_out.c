@@ -6,18 +6,6 @@
 
 enum { LEAVE_OUT_STREAM = 4001 }; /* random stream of a case beside that of repeated tensors */
 
-/* Where the schema has the parameter's default, "1, *, Tensor(a!) out) -> ..."; NULL: it has none.
- */
-static const char *find_default(const char *schema, const char *name)
-{
-	const size_t len = strlen(name);
-
-	for (const char *at = strchr(schema, ' '); at; at = strchr(at + 1, ' '))
-		if (strncmp(at + 1, name, len) == 0 && at[1 + len] == '=')
-			return at + 2 + len;
-	return NULL;
-}
-
 static bool is_end(char c)
 {
 	return c == ',' || c == ')';
@@ -40,10 +28,10 @@ static bool is_value(const char *text, const struct kgb_value *value)
 
 static bool is_default(const struct kgb_case *c, const struct kgb_arg *arg)
 {
-	const char *text = find_default(c->interface->schema, arg->param->name);
+	const char *end = kgb_schema_find_param(c->interface->schema, arg->param->name);
 
-	return text && (arg->is_absent || arg->param->kind == KGB_PARAM_VALUE) &&
-	       is_value(text, &arg->value);
+	return end && *end == '=' && (arg->is_absent || arg->param->kind == KGB_PARAM_VALUE) &&
+	       is_value(end + 1, &arg->value);
 }
 
 void kgb_case_leave_out(struct kgb_case *c, const struct kgb_seed *seed)

@@ -272,6 +272,9 @@ KGB_MUST_CHECK int kgb_spec_index_find(const struct kgb_spec_index *index, const
 void kgb_spec_index_release(struct kgb_spec_index *index);
 /** "result" (number 0) or "result1", "result2" ...: how expressions name results. */
 bool kgb_spec_is_result(const char *name, int64_t *number);
+/** Where a schema names a parameter: the place behind the name, with ',', '=' or ')'. NULL: it does
+ * not. */
+const char *kgb_schema_find_param(const char *schema, const char *name);
 /** "aten::add" -> "aten__add"; malloc'ed. */
 char *kgb_safe_name(const char *name);
 

@@ -284,22 +284,27 @@ static int load_param(struct kgb_spec_loader *l, struct kgb_param *out)
 	return refuse_keys(l, out, "value", foreign_to_value);
 }
 
+const char *kgb_schema_find_param(const char *schema, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = strchr(schema, '('); at && (at = strchr(at, ' ')); at++)
+		if (strncmp(at + 1, name, len) == 0 && at[1 + len] && strchr(",=)", at[1 + len]))
+			return at + 1 + len;
+	return NULL;
+}
+
 /* Does the schema say that the parameter is returned ("Tensor(a)") but not written to ("(a!)")? */
 static bool is_returned_unchanged(const char *schema, const char *name)
 {
-	const size_t len = strlen(name);
-	const char *first = strchr(schema, '(');
+	const char *end = kgb_schema_find_param(schema, name);
 
-	for (const char *at = first; at && (at = strchr(at, ' ')); at++) {
-		const char *type = at;
-		if (strncmp(at + 1, name, len) != 0 || !at[1 + len] || !strchr(",=)", at[1 + len]))
-			continue;
-		while (type > first + 1 && type[-1] != ' ')
-			type--;
-		return memchr(type, '(', (size_t)(at - type)) &&
-		       !memchr(type, '!', (size_t)(at - type));
-	}
-	return false;
+	if (!end)
+		return false;
+	const char *at = end - strlen(name) - 1, *type = at;
+	while (type > strchr(schema, '(') + 1 && type[-1] != ' ')
+		type--;
+	return memchr(type, '(', (size_t)(at - type)) && !memchr(type, '!', (size_t)(at - type));
 }
 
 /* Tensors of a list stand side by side and are passed alike; no parameter bears the list's name. */
