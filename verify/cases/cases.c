@@ -120,6 +120,17 @@ static size_t count_templates(const struct kgb_interface *interface)
 	return n;
 }
 
+/* Template number k of the interface, which has more; its set becomes that of the expansion. */
+static const struct kgb_case_vars *take_template(struct kgb_case_expander *x, size_t k)
+{
+	size_t s = 0;
+
+	for (; k >= x->interface->sets[s]->n_drawn; s++)
+		k -= x->interface->sets[s]->n_drawn;
+	x->set = x->interface->sets[s];
+	return &x->set->drawn[k];
+}
+
 /* DRAWN_SHARE of the interface's cases, but each template in every mode, and two of each mode. */
 static size_t count_drawn(size_t n_listed, size_t n_templates)
 {
@@ -134,27 +145,25 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *seed, uint32_t number,
 			 struct kgb_cases *cases)
 {
-	size_t n = 0, tried = 0;
+	const size_t n_templates = count_templates(x->interface);
+	size_t n = 0;
 
-	while (kgb_interface_can_repeat_tensors(x->interface) && tried < REPEATED_TRIES) {
-		for (size_t s = 0; s < x->interface->n_sets; s++) {
-			x->set = x->interface->sets[s];
-			for (size_t i = 0; i < x->set->n_drawn; i++, tried++) {
-				const struct drawn line = {.from = &x->set->drawn[i],
-							   .number = number};
-				if (draw_case(x, seed, &line, cases) < 0)
-					return -1;
-				struct kgb_case *c = &cases->items[cases->n - 1];
-				if ((c->mode == KGB_MODE_SPECIAL || tried >= REPEATED_TRIES / 2) &&
-				    kgb_case_repeat_tensors(c, seed, false))
-					n++;
-				else
-					cases->n--;
-				if (n == REPEATED_CASES)
-					return 0;
-			}
-		}
-		number++;
+	if (!kgb_interface_can_repeat_tensors(x->interface))
+		return 0;
+	/* All templates are tried equally often. */
+	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
+		const struct drawn line = {.from = take_template(x, tried % n_templates),
+					   .number = number + (uint32_t)(tried / n_templates)};
+		if (draw_case(x, seed, &line, cases) < 0)
+			return -1;
+		struct kgb_case *c = &cases->items[cases->n - 1];
+		if ((c->mode == KGB_MODE_SPECIAL || tried >= REPEATED_TRIES / 2) &&
+		    kgb_case_repeat_tensors(c, seed, false))
+			n++;
+		else
+			cases->n--;
+		if (n == REPEATED_CASES)
+			break;
 	}
 	return 0;
 }
@@ -167,25 +176,17 @@ static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *se
 	const size_t n_templates = count_templates(x->interface);
 	const size_t n = count_drawn(n_listed, n_templates), first = cases->n;
 
-	for (size_t drawn = 0; n_templates && drawn < n;) {
+	for (size_t drawn = 0; n_templates && drawn < n; drawn++) {
 		const uint32_t number = (uint32_t)(drawn / n_templates);
-		for (size_t s = 0; s < x->interface->n_sets; s++) {
-			x->set = x->interface->sets[s];
-			for (size_t i = 0; i < x->set->n_drawn && drawn < n; i++, drawn++) {
-				const bool is_twin = number > 0 && drawn + n_templates >= n;
-				const struct drawn line = {
-					.from = &x->set->drawn[i],
-					.number = number,
-					.model = is_twin ? cases->items[first + drawn - n_templates]
-								   .line
-							 : NULL,
-				};
-				if (draw_case(x, seed, &line, cases) < 0)
-					return -1;
-				(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed,
-							      true);
-			}
-		}
+		const bool is_twin = number > 0 && drawn + n_templates >= n;
+		const struct drawn line = {
+			.from = take_template(x, drawn % n_templates),
+			.number = number,
+			.model = is_twin ? cases->items[first + drawn - n_templates].line : NULL,
+		};
+		if (draw_case(x, seed, &line, cases) < 0)
+			return -1;
+		(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed, true);
 	}
 	return n_templates ? draw_repeated(x, seed, (uint32_t)(n / n_templates) + 1, cases) : 0;
 }
