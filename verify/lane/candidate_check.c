@@ -383,8 +383,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 		return false;
 	struct kgb_tolerance tolerance = interface->tolerance;
 	struct kgb_tensor_view views[KGB_MAX_RESULTS];
-	for (size_t k = 0; k < data->n_results; k++)
-		views[k] = data->results[k].view;
+	kgb_case_data_views(data, views);
 	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,

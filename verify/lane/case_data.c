@@ -76,6 +76,12 @@ void kgb_case_data_release(struct kgb_case_data *data)
 	*data = (struct kgb_case_data){0};
 }
 
+void kgb_case_data_views(const struct kgb_case_data *data, struct kgb_tensor_view *out)
+{
+	for (size_t i = 0; i < data->n_results; i++)
+		out[i] = data->results[i].view;
+}
+
 /* ---- requests ---- */
 
 static void write_numbers(struct kgb_jsonw *w, const char *key, const int64_t *items, size_t n)

@@ -67,6 +67,8 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
  * enough for a call whose values are not compared. */
 void kgb_case_data_shape(struct kgb_case_data *data, const struct kgb_case_data *like);
 void kgb_case_data_release(struct kgb_case_data *data);
+/** The views of its results; `out` has room for KGB_MAX_RESULTS. */
+void kgb_case_data_views(const struct kgb_case_data *data, struct kgb_tensor_view *out);
 
 /** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks
  * for the native results only, which is what a baseline is timed by. */

@@ -95,8 +95,7 @@ static void lint_cost(struct kgb_lint *lint, const struct kgb_case_data *data)
 	struct kgb_cost cost;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	for (size_t i = 0; i < data->n_results; i++)
-		views[i] = data->results[i].view;
+	kgb_case_data_views(data, views);
 	if (kgb_case_cost(&lint->judge.spec, data->kase, views, data->n_results, &cost, &err) < 0)
 		kgb_lint_note(lint->report, "costs", "%s", err.msg);
 }

@@ -412,8 +412,7 @@ static int configure(struct session *s, struct kgb_timer_config *config, struct 
 	const struct kgb_gpu_peak *machine = &s->lane->verdict->machine;
 	struct kgb_cost cost;
 
-	for (size_t i = 0; i < s->data.n_results; i++)
-		views[i] = s->data.results[i].view;
+	kgb_case_data_views(&s->data, views);
 	if (kgb_case_cost(&s->lane->judge->spec, s->kase, views, s->data.n_results, &cost, err) < 0)
 		return -1;
 	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
