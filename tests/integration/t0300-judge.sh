@@ -240,9 +240,7 @@ check() {
 		printf '%s\n' "$code" | grep -E -x -- "$want" &&
 		jq -e '.wall_ms < 120000' verdict.json
 }
-cd "$KGB_TEST_SOURCE_DIR" || exit 70
-printf '%s\n' "${process#"$KGB_TEST_SOURCE_DIR/"}"/*.py | sample_files >"$TRASH/chosen"
-cd "$TRASH" || exit 70
+(cd "$KGB_TEST_SOURCE_DIR" && printf '%s\n' "${process#"$KGB_TEST_SOURCE_DIR/"}"/*.py | sample_files) >chosen
 while read -r kernel; do
 	kernel=$KGB_TEST_SOURCE_DIR/$kernel
 	name=$(basename "$kernel" .py)

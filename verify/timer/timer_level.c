@@ -2,9 +2,6 @@
 /** \file
  * The precisions and what each asks of a session. The reasons are in docs/timing.md.
  */
-#include <string.h>
-
-#include "base/mem.h"
 #include "verify/timer/timer_parts.h"
 
 enum { PLACEMENTS_MIN = 3 }; /* of a result */

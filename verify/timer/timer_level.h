@@ -12,7 +12,7 @@
 #define KGB_TIMER_INPUTS_MAX 16u /* of kgb_timer_level.max_slots */
 
 /** What a precision asks of a session. Both parts of the interval, the rest and the choice of
- * processes, count as narrow up to the largest of three half-widths of the logarithm. */
+ * processes, count as narrow up to the larger of two half-widths of the logarithm. */
 struct kgb_timer_level {
 	enum kgb_timing_precision precision; /* that it is of */
 	double width; /* in parts of the margin */
