@@ -142,18 +142,19 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 
 /* Some cases more in which one tensor is two arguments: the first such lines behind the others,
  * with special values as long as half of the tries last: x - x is zero for all others. */
-static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *seed, uint32_t number,
+static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_drawn,
 			 struct kgb_cases *cases)
 {
 	const size_t n_templates = count_templates(x->interface);
 	size_t n = 0;
 
-	if (!kgb_interface_can_repeat_tensors(x->interface))
+	if (n_templates == 0 || !kgb_interface_can_repeat_tensors(x->interface))
 		return 0;
 	/* All templates are tried equally often. */
 	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
+		const uint32_t number = (uint32_t)((n_drawn + tried) / n_templates + 1);
 		const struct drawn line = {.from = take_template(x, tried % n_templates),
-					   .number = number + (uint32_t)(tried / n_templates)};
+					   .number = number};
 		if (draw_case(x, seed, &line, cases) < 0)
 			return -1;
 		struct kgb_case *c = &cases->items[cases->n - 1];
@@ -188,7 +189,7 @@ static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *se
 			return -1;
 		(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed, true);
 	}
-	return n_templates ? draw_repeated(x, seed, (uint32_t)(n / n_templates) + 1, cases) : 0;
+	return draw_repeated(x, seed, n, cases);
 }
 
 /* ---- all cases ---- */
