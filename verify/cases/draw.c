@@ -264,8 +264,9 @@ static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 	size_t card = is_narrow && (uint64_t)hi - (uint64_t)lo < 6 ? 2 : deal(d, 6);
 	open_throw(d, &rng);
 	int64_t value =
-		is_narrow ? kgb_rng_int(&rng, lo, hi)
-			  : kgb_rng_int(&rng, INT64_MIN, INT64_MAX) >> kgb_rng_int(&rng, 0, 62);
+		is_narrow ? kgb_rng_int(&rng, lo, hi) : kgb_rng_int(&rng, INT64_MIN, INT64_MAX);
+	if (!is_narrow)
+		value >>= kgb_rng_int(&rng, 0, 62);
 	value = card == 0 ? lo : card == 1 ? hi : value;
 	*out = new_whole(value < lo ? lo : value > hi ? hi : value);
 	return 0;
