@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { SHA256_BYTES = 32 };
 #define TREE_PIECE ((int64_t)1 << 20)
 
 void kgb_hex(const void *data, size_t len, char *out)
@@ -24,19 +23,19 @@ void kgb_hex(const void *data, size_t len, char *out)
 	out[2 * len] = '\0';
 }
 
-static void sha256(const void *data, size_t len, unsigned char out[SHA256_BYTES])
+void kgb_sha256(const void *data, size_t len, unsigned char out[KGB_SHA256_BYTES])
 {
 	unsigned n = 0;
 	int ok = EVP_Digest(data, len, out, &n, EVP_sha256(), NULL);
 
-	KGB_ASSERT(ok == 1 && n == SHA256_BYTES);
+	KGB_ASSERT(ok == 1 && n == KGB_SHA256_BYTES);
 }
 
 void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN])
 {
-	unsigned char digest[SHA256_BYTES];
+	unsigned char digest[KGB_SHA256_BYTES];
 
-	sha256(data, len, digest);
+	kgb_sha256(data, len, digest);
 	kgb_hex(digest, sizeof(digest), out);
 }
 
@@ -60,10 +59,10 @@ void kgb_sha256_add(struct kgb_sha256 *sha256, const void *data, size_t len)
 
 void kgb_sha256_end(struct kgb_sha256 *sha256, char out[KGB_SHA256_HEX_LEN])
 {
-	unsigned char digest[SHA256_BYTES];
+	unsigned char digest[KGB_SHA256_BYTES];
 	unsigned n = 0;
 	int ok = EVP_DigestFinal_ex(sha256->ctx, digest, &n);
-	KGB_ASSERT(ok == 1 && n == SHA256_BYTES);
+	KGB_ASSERT(ok == 1 && n == KGB_SHA256_BYTES);
 	kgb_hex(digest, sizeof(digest), out);
 	EVP_MD_CTX_free(sha256->ctx);
 	kgb_free(sha256);
@@ -71,23 +70,23 @@ void kgb_sha256_end(struct kgb_sha256 *sha256, char out[KGB_SHA256_HEX_LEN])
 
 struct tree {
 	const char *data;
-	unsigned char (*leaves)[SHA256_BYTES];
+	unsigned char (*leaves)[KGB_SHA256_BYTES];
 };
 
 static void digest_piece(void *payload, int64_t begin, int64_t end)
 {
 	const struct tree *tree = payload;
 
-	sha256(tree->data + begin, (size_t)(end - begin), tree->leaves[begin / TREE_PIECE]);
+	kgb_sha256(tree->data + begin, (size_t)(end - begin), tree->leaves[begin / TREE_PIECE]);
 }
 
 void kgb_sha256_tree_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN])
 {
 	size_t n_leaves = (len + TREE_PIECE - 1) / TREE_PIECE;
-	struct tree tree = {data, kgb_xcalloc(n_leaves + 1, SHA256_BYTES)};
+	struct tree tree = {data, kgb_xcalloc(n_leaves + 1, KGB_SHA256_BYTES)};
 
 	kgb_parallel_for((int64_t)len, TREE_PIECE, digest_piece, &tree);
-	kgb_sha256_hex(tree.leaves, n_leaves * SHA256_BYTES, out);
+	kgb_sha256_hex(tree.leaves, n_leaves * KGB_SHA256_BYTES, out);
 	kgb_free(tree.leaves);
 }
 

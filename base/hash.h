@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KGB_SHA256_BYTES 32
+void kgb_sha256(const void *data, size_t len, unsigned char out[KGB_SHA256_BYTES]);
 #define KGB_SHA256_HEX_LEN 65
 void kgb_sha256_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);
 /** The same of bytes that come piece by piece: begin, add, then end, which frees it. */

@@ -71,11 +71,9 @@ static struct drawn draw(const struct kgb_offline_session *session, const char *
 {
 	const struct kgb_offline_turns *answers = &session->sample;
 	struct drawn drawn = {.answer = answers->items};
-	char digest[KGB_SHA256_HEX_LEN];
-	uint64_t numbers[4], total = 0; /* of the digest: which answer, which kernel */
-	kgb_sha256_hex(seed, strlen(seed), digest);
-	if (kgb_parse_hex(digest, numbers, sizeof(numbers), NULL) < 0)
-		KGB_UNREACHABLE();
+	uint64_t numbers[KGB_SHA256_BYTES / sizeof(uint64_t)]; /* which answer, which kernel */
+	uint64_t total = 0;
+	kgb_sha256(seed, strlen(seed), (unsigned char *)numbers);
 	for (size_t i = 0; i < answers->n; i++)
 		total += (uint64_t)answers->items[i].weight;
 	KGB_ASSERT(total > 0); /* a session has turns, and a turn has a weight */

@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "verify/tensor/simd_clones.h"
 
 enum {
@@ -134,16 +133,13 @@ void kgb_rng_init(struct kgb_rng *rng, const struct kgb_seed *seed, const char *
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	const uint8_t le[4] = {(uint8_t)index, (uint8_t)(index >> 8), (uint8_t)(index >> 16),
 			       (uint8_t)(index >> 24)};
-	char hex[KGB_SHA256_HEX_LEN];
-	uint8_t digest[32];
-	struct kgb_err err = KGB_ERR_INIT;
+	uint8_t digest[KGB_SHA256_BYTES];
 
 	/* The label's NUL keeps its end apart from the index. */
 	kgb_buf_add(&text, seed->bytes, sizeof(seed->bytes));
 	kgb_buf_add(&text, label, strlen(label) + 1);
 	kgb_buf_add(&text, le, sizeof(le));
-	kgb_sha256_hex(text.ptr, text.len, hex);
-	KGB_ASSERT(kgb_parse_hex(hex, digest, sizeof(digest), &err) == 0);
+	kgb_sha256(text.ptr, text.len, digest);
 
 	/* 128 bits identify a stream: the key, and the half of the counter that does not count. */
 	*rng = (struct kgb_rng){
