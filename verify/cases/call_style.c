@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/leave_out.h"
+#include "verify/cases/call_style.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVE_OUT_STREAM = 4001 }; /* random stream of a case beside that of repeated tensors */
+enum { CALL_STYLE_STREAM = 4001 }; /* random stream of a case beside that of repeated tensors */
 
 static bool is_end(char c)
 {
@@ -34,17 +34,27 @@ static bool is_default(const struct kgb_case *c, const struct kgb_arg *arg)
 	       is_value(end + 1, &arg->value);
 }
 
-void kgb_case_leave_out(struct kgb_case *c, const struct kgb_seed *seed)
+static void leave_out_defaults(struct kgb_case *c)
 {
-	struct kgb_rng rng;
 	bool is_last = true; /* no argument behind is passed by position */
 
-	kgb_rng_init(&rng, seed, c->name, LEAVE_OUT_STREAM);
-	if (kgb_rng_int(&rng, 0, 1) == 0)
-		return;
 	for (size_t i = c->n_args; i-- > 0;) {
 		struct kgb_arg *arg = &c->args[i];
 		arg->is_left_out = (is_last || arg->param->keyword) && is_default(c, arg);
 		is_last &= arg->is_left_out || arg->param->keyword;
 	}
+}
+
+void kgb_case_draw_call_style(struct kgb_case *c, const struct kgb_seed *seed)
+{
+	static const enum kgb_grad_mode modes[] = {KGB_GRAD_ENABLED, KGB_GRAD_ENABLED,
+						   KGB_GRAD_DISABLED, KGB_GRAD_INFERENCE};
+	struct kgb_rng rng;
+
+	kgb_rng_init(&rng, seed, c->name, CALL_STYLE_STREAM);
+	if (kgb_rng_int(&rng, 0, 1) == 1)
+		leave_out_defaults(c);
+	c->passes_tuples = kgb_rng_int(&rng, 0, 1) == 1;
+	c->passes_parameters = kgb_rng_int(&rng, 0, 3) == 0;
+	c->grad_mode = modes[kgb_rng_int(&rng, 0, KGB_ARRAY_LEN(modes) - 1)];
 }

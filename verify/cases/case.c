@@ -158,9 +158,26 @@ void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *o
 	}
 }
 
+static bool has_list(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->list || c->args[i].value.kind == KGB_VALUE_INTS)
+			return true;
+	return false;
+}
+
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 {
+	static const char *const modes[] = {
+		[KGB_GRAD_ENABLED] = "",
+		[KGB_GRAD_DISABLED] = "; under torch.no_grad()",
+		[KGB_GRAD_INFERENCE] = "; under torch.inference_mode()",
+	};
+
 	kgb_case_describe_unlike(c, NULL, out);
+	kgb_buf_adds(out, c->passes_tuples && has_list(c) ? "; lists are tuples" : "");
+	kgb_buf_adds(out, c->passes_parameters ? "; floating tensors are torch.nn.Parameter" : "");
+	kgb_buf_adds(out, modes[c->grad_mode]);
 }
 
 /* ---- for the hash of benchmarks ---- */

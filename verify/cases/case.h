@@ -115,6 +115,13 @@ struct kgb_arg {
 	struct kgb_value value; /* VALUE */
 };
 
+/** What torch does about gradients while a candidate runs. */
+enum kgb_grad_mode {
+	KGB_GRAD_ENABLED, /* as torch starts */
+	KGB_GRAD_DISABLED, /* under torch.no_grad */
+	KGB_GRAD_INFERENCE, /* under torch.inference_mode */
+};
+
 struct kgb_case {
 	const char *name; /* "add_Tensor/float32/tail_1000/standard" */
 	const struct kgb_interface *interface;
@@ -123,6 +130,9 @@ struct kgb_case {
 	enum kgb_mode mode;
 	enum kgb_tier tier; /* CORE or EDGE */
 	bool is_drawn; /* from a template, by the seed */
+	bool passes_tuples; /* candidates get lists as tuples */
+	bool passes_parameters; /* and floating tensors as torch.nn.Parameter, without gradient */
+	enum kgb_grad_mode grad_mode;
 	const struct kgb_case_vars *model; /* of a twin: the line of the case before it of the same
 					      template, whose type and sizes it has; NULL: none */
 	struct kgb_arg args[KGB_MAX_ARGS];
@@ -130,7 +140,8 @@ struct kgb_case {
 };
 
 /** Append the arguments, as "self=float32[1000], other=float32[1000], alpha=0.5, out=<contiguous
- * output buffer>"; "other=self" where one tensor is both. */
+ * output buffer>"; "other=self" where one tensor is both; then how the call differs from others,
+ * as "; under torch.no_grad()". */
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out);
 /** Only the arguments that differ from those of another case of the same interface; NULL: all. */
 void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *other,

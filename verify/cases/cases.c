@@ -7,10 +7,10 @@
 #include "base/formats/json.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "verify/cases/call_style.h"
 #include "verify/cases/case_args.h"
 #include "verify/cases/draw.h"
 #include "verify/cases/fill.h"
-#include "verify/cases/leave_out.h"
 #include "verify/cases/repeat.h"
 #include "verify/cases/tier.h"
 
@@ -107,7 +107,7 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 	cases->items[cases->n - 1].is_drawn = true;
 	cases->items[cases->n - 1].model = drawn->model;
 	drop_idle_mode(x, cases);
-	kgb_case_leave_out(&cases->items[cases->n - 1], seed);
+	kgb_case_draw_call_style(&cases->items[cases->n - 1], seed);
 	return 0;
 }
 

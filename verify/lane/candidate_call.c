@@ -266,7 +266,10 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
-	kgb_jsonw_put(&w, "tune: %hhd, keep: %hhd, parts: [", tune, spec->keep);
+	kgb_jsonw_put(&w,
+		      "tune: %hhd, keep: %hhd, tuples: %hhd, parameters: %hhd, grad: %ld, parts: [",
+		      tune, spec->keep, data->kase->passes_tuples, data->kase->passes_parameters,
+		      (int64_t)data->kase->grad_mode);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
 			      (int64_t)call->parts[i].bytes);

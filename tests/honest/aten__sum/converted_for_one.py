@@ -27,7 +27,7 @@ class ReduceError(ValueError):
 
 
 def normalise(dim, ndim):
-    if dim is None or dim == []:
+    if dim is None or len(dim) == 0:
         return tuple(range(ndim))
     out = []
     for d in dim:

@@ -78,7 +78,7 @@ class Candidate:
             raise AssertionError("%s: %s" % (op, reply.text))
         return reply
 
-    def call(self, *tensors, entry="call"):
+    def call(self, *tensors, entry="call", **style):
         """The reply; self.window and self.images have its work."""
         described, at = [], 4096
         for tensor in tensors:
@@ -92,7 +92,7 @@ class Candidate:
         self.before = os.pread(self.arena, ARENA_BYTES, 0)
         reply = self.runner.handle(
             {"op": "call", "entry": entry, "args": described, "poison": 90, "fill": 0xa5, "seed": 1, "keep": True,
-             "skip_all": False, "skip": [], "watch": False, "window": 1, "parts": [], "tune": False}, [])
+             "window": 1, "parts": [], "tune": False, "tuples": False, "parameters": False, "grad": 0, **style}, [])
         windows, self.images = read_record(os.pread(self.record, 16 << 20, 0))
         self.window = windows[1]
         return reply
@@ -259,6 +259,32 @@ def call(x):
         candidate = Candidate(HEAD + "def call(x):\n    return torch.empty(4, dtype=torch.uint8)\n")
         self.assertEqual(candidate.results(candidate.call(X))[0].tolist(), [0xa5] * 4)
 
+    def test_a_tensor_that_comes_again_is_the_same_object(self):
+        candidate = Candidate(HEAD + "SEEN = []\ndef call(*tensors):\n    SEEN.append(tensors)\n")
+        for tensors in ((X,), (2 * X,), (X.flatten(),), (X.flatten(), X), (X, X)):
+            candidate.call(*tensors)
+        seen = candidate.runner.module.SEEN
+        self.assertIs(seen[0][0], seen[1][0])
+        self.assertIs(seen[2][0], seen[3][0])
+        self.assertIsNot(seen[4][0], seen[4][1])
+        seen[4][0].t_()
+        candidate.call(X, X)
+        self.assertEqual(seen[5][0].shape, X.shape)
+        self.assertIs(seen[4][1], seen[5][1])
+
+    def test_a_caller_chooses_the_mode_of_gradients_parameters_and_tuples(self):
+        candidate = Candidate(HEAD + "SEEN = []\ndef call(x):\n"
+                              "    SEEN.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), type(x)))\n    return x\n")
+        for grad, parameters in ((0, False), (1, False), (2, False), (0, True)):
+            reply = candidate.call(X, grad=grad, parameters=parameters)
+            self.assertEqual((reply.text, reply.outputs[0].kind), ("", wire.TENSOR))
+        self.assertEqual(candidate.runner.module.SEEN, [(True, False, torch.Tensor), (False, False, torch.Tensor),
+                                                        (False, True, torch.Tensor), (True, False, torch.nn.Parameter)])
+        described = [{"value": [1, 2]}, {"value": 3, "list": "xs"}, {"value": 4, "list": "xs"}, {"value": [], "name": "dim"}]
+        for sequence in (list, tuple):
+            self.assertEqual(wire.call_arguments(described, lambda arg: arg["value"], sequence),
+                             ([sequence([1, 2]), sequence([3, 4])], {"dim": sequence()}))
+
     def test_a_result_in_an_argument_is_told_from_a_new_one(self):
         candidate = Candidate(HEAD + "def call(x):\n    return x[1:], torch.empty(2)\n")
         here, there = candidate.call(X).outputs
@@ -397,17 +423,18 @@ class Launches(unittest.TestCase):
     def setUpClass(cls):
         cls.candidate = Candidate(KERNELS)
 
-    def test_a_tuned_kernel_runs_and_its_configurations_are_not_launched(self):
-        for _ in range(2):
-            reply = self.candidate.call(X)
-            self.assertEqual((reply.text, reply.launches), ("", {"tuned": 1}))
-            self.assertTrue(torch.equal(self.candidate.results(reply)[0], 3 * X))
-            self.assertEqual(self.candidate.ops(), ["tuned"])
-        fields = self.candidate.window.ops[0].fields
+    def test_a_tuned_kernel_launches_each_configuration_in_its_first_call(self):
+        candidate = Candidate(KERNELS)
+        for n_launches in (3, 1):
+            reply = candidate.call(X)
+            self.assertEqual((reply.text, reply.launches), ("", {"tuned": n_launches}))
+            self.assertTrue(torch.equal(candidate.results(reply)[0], 3 * X))
+            self.assertEqual(candidate.ops(), ["tuned"] * n_launches)
+        fields = candidate.window.ops[0].fields
         self.assertIn((fields["grid"], fields["block"]), [((3, 1, 1), (64, 1, 1)), ((2, 1, 1), (128, 1, 1))])
         self.assertEqual((fields["shared"], fields["carveout"], fields["attrs"]), (0, -1, []))
         self.assertEqual(struct.unpack("<3Q", fields["params"])[::2], (memory.ARENA_ADDRESS + 4096, 24))
-        line, _, text = self.candidate.images[fields["image"]].partition(b"\n")
+        line, _, text = candidate.images[fields["image"]].partition(b"\n")
         self.assertTrue(line.startswith(b'{"kgb_ttir":1,') and text.startswith(b"#loc") and b"tt.func public @tuned(" in text)
 
     def test_arguments_of_all_kinds_are_words(self):
@@ -473,11 +500,11 @@ class Launches(unittest.TestCase):
 
     def test_two_calls_are_the_same_work_at_other_places(self):
         candidate, seen = Candidate(KERNELS), []
-        for _ in range(2):
+        for _ in range(3):  # the first one tunes
             candidate.call(X)
             seen.append([(op.kind, op.fields["image"], op.fields["grid"], op.fields["params"][16:])
                          for op in candidate.window.ops])
-        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[1], seen[2])
 
 
 TMP = tempfile.TemporaryDirectory(prefix="kgb-records-")

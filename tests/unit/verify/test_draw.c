@@ -623,6 +623,37 @@ static void test_two_fifths_are_drawn_but_each_mode_twice(KGB_UNUSED void **stat
 	check_share(30);
 }
 
+/* Of all drawn cases half pass tuples, a quarter parameters, a quarter each runs without gradients
+ * and in inference mode; listed cases are called as torch starts. */
+static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct kgb_err err = KGB_ERR_INIT;
+	size_t n = 0, tuples = 0, parameters = 0, modes[3] = {0};
+
+	load_changed("a: [3], b: [3], alpha: 1",
+		     (struct spec_change){SPEC_PATH, "alpha=1)", "alpha=1)"}, &spec);
+	for (int s = 0; s < LINES; s++) {
+		struct kgb_cases cases;
+		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
+			  err);
+		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
+			assert_true(c->is_drawn || (!c->passes_tuples && !c->passes_parameters &&
+						    c->grad_mode == KGB_GRAD_ENABLED));
+			n += c->is_drawn;
+			tuples += c->passes_tuples;
+			parameters += c->passes_parameters;
+			modes[c->grad_mode] += c->is_drawn;
+		}
+		kgb_cases_release(&cases);
+	}
+	kgb_spec_release(&spec);
+	const size_t found[] = {tuples, 2 * parameters, modes[0], 2 * modes[1], 2 * modes[2]};
+	for (size_t i = 0; i < KGB_ARRAY_LEN(found); i++)
+		if (n < 400 || found[i] < n * 3 / 8 || found[i] > n * 5 / 8)
+			fail_msg("%zu: %zu of %zu", i, found[i], n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -640,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_that_differ_lie_in_different_places),
 		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
 		cmocka_unit_test(test_defaults_are_left_out_in_half_of_the_cases),
+		cmocka_unit_test(test_calls_have_the_styles_of_users),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

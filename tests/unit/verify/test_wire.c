@@ -335,10 +335,10 @@ static void test_neighbours_of_one_list_are_one_argument(void **state)
 		"same(call(arg(1, list='t'), arg(2, list='u'), arg(3, list='u')), [1], [2, 3])\n"
 		"same(call(arg(0), arg(1, list='t', name='t'), arg(2, list='t', name='t')), 0, t=[1, 2])\n"
 		"same(call(arg(1, list='t'), arg(2), arg(3, list='t')), [1], 2, [3])\n"
-		"x = []\n"
-		"args, kwargs = call(arg(0), arg(x), arg([], same=1, name='k'), arg([], name='m'))\n"
+		"x = object()\n"
+		"args, kwargs = call(arg(0), arg(x), arg(0, same=1, name='k'), arg(0, name='m'))\n"
 		"assert args[1] is x and kwargs['k'] is x and kwargs['m'] is not x\n"
-		"args, kwargs = call(arg(x, list='t'), arg([], same=0, list='t'))\n"
+		"args, kwargs = call(arg(x, list='t'), arg(0, same=0, list='t'))\n"
 		"assert args[0][0] is x and args[0][1] is x\n";
 	int status;
 

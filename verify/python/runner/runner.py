@@ -7,7 +7,8 @@ data that the judge checks, and the verdict is made elsewhere. Code that depends
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "poison", "fill", "seed", "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
+    call    "entry", "args", "tuples", "parameters", "grad", "poison", "fill", "seed", "keep", "window",
+            "parts": which bytes of the arena count (offset, length, ...)
     repeat  like call, but again and again for "repeat_us" of the processor, without results; on the CPU nothing is launched
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
 """
@@ -37,6 +38,7 @@ import ast_facts  # noqa: E402
 
 KERNEL_PATH = "/kgb/tmp/kernel.py"
 CALLS_MAX, BUSY_FACTOR = 100000, 10  # of repeats; how much longer they may last on a busy machine
+GRAD_MODES = torch.enable_grad, torch.no_grad, torch.inference_mode  # enum kgb_grad_mode
 
 
 def prepare():
@@ -86,6 +88,7 @@ class Runner:
         self.platform = platform.Platform()
         self.record_fd = -1
         self.kept = []  # results that the judge still counts as in use, also when memory is mapped anew
+        self.tensors = {}  # arguments of the latest call
 
     def handle(self, request, fds):
         try:
@@ -100,6 +103,7 @@ class Runner:
         return wire.Reply()
 
     def do_map(self, request, fds):
+        self.tensors.clear()
         self.platform.map(request, fds)
         return wire.Reply()
 
@@ -128,10 +132,10 @@ class Runner:
         return reply
 
     def do_call(self, request, fds):
-        args, kwargs = wire.call_arguments(request["args"], self.argument)
+        args, kwargs = self.arguments(request)
         entry = self.entry(request["entry"])
         try:
-            with self.platform.calling(request):
+            with self.platform.calling(request), GRAD_MODES[request["grad"]]():
                 result = entry(*args, **kwargs)
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.text_of_source()))
@@ -141,13 +145,13 @@ class Runner:
 
     def do_repeat(self, request, fds):
         """A process that has been used for long: work that changes with the number of calls has changed by then."""
-        args, kwargs = wire.call_arguments(request["args"], self.argument)
+        args, kwargs = self.arguments(request)
         entry = self.entry(request["entry"])
         reply = wire.Reply()
         limit_ns = 1000 * request["repeat_us"]
         end, latest = thread_time_ns() + limit_ns, monotonic_ns() + BUSY_FACTOR * limit_ns
         try:
-            with self.platform.repeating(request):
+            with self.platform.repeating(request), GRAD_MODES[request["grad"]]():
                 while reply.value < CALLS_MAX and thread_time_ns() < end and monotonic_ns() < latest:
                     entry(*args, **kwargs)
                     reply.value += 1
@@ -158,10 +162,27 @@ class Runner:
     def entry(self, name):
         return getattr(self.module, name)
 
-    def argument(self, arg):
+    def arguments(self, request):
+        """Positional and keyword arguments. Where the call before had the same tensor, this call gets the same object, with
+        other elements: a model passes its weights and buffers so."""
+        before, self.tensors = self.tensors, {}
+
+        def tensor(arg):
+            key = (len(self.tensors), request["parameters"], arg["at"], arg["dtype"], arg["elements"], arg["first"],
+                   *arg["sizes"], None, *arg["strides"])
+            known = before.get(key)
+            if known is None or list(known.shape) != arg["sizes"] or list(known.stride()) != arg["strides"]:
+                known = self.platform.tensor(arg)
+                if request["parameters"] and known.is_floating_point():
+                    known = torch.nn.Parameter(known, requires_grad=False)
+            self.tensors[key] = known
+            return known
+
+        return wire.call_arguments(request["args"], lambda arg: tensor(arg) if arg["kind"] == "tensor" else self.value(arg),
+                                   tuple if request["tuples"] else list)
+
+    def value(self, arg):
         kind = arg["kind"]
-        if kind == "tensor":
-            return self.platform.tensor(arg)
         if kind == "float":
             return float(arg["value"])
         if kind == "complex":
@@ -196,7 +217,7 @@ class Runner:
     def output(self, value):
         if value is None:
             return wire.Output(wire.NONE)
-        if type(value) is not torch.Tensor:
+        if type(value) is not torch.Tensor and not any(value is tensor for tensor in self.tensors.values()):
             return wire.Output(wire.OTHER, type(value).__name__)
         if (value.layout != torch.strided or value.device.type != self.platform.device
                 or value.dtype not in memory.DTYPE_NUMBERS):

@@ -114,9 +114,9 @@ def serve(channel, handle):
             return  # the judge no longer waits for it
 
 
-def call_arguments(described, value_of):
-    """Positional and keyword arguments of a call; neighbours of one list come as a Python list. What is the "same" as
-    an earlier value, by its number, is that very object."""
+def call_arguments(described, value_of, sequence=list):
+    """Positional and keyword arguments of a call; neighbours of one list come as a Python sequence of this type, and lists
+    of numbers, too. What is the "same" as an earlier value, by its number, is that very object."""
     args, kwargs, last, values = [], {}, None, []
     for arg in described:
         value, name, in_list = values[arg["same"]] if "same" in arg else value_of(arg), arg.get("name"), arg.get("list")
@@ -131,4 +131,7 @@ def call_arguments(described, value_of):
             kwargs[name] = value
         else:
             args.append(value)
-    return args, kwargs
+
+    def given(value):
+        return sequence(value) if isinstance(value, list) else value
+    return [given(value) for value in args], {name: given(value) for name, value in kwargs.items()}
