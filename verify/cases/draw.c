@@ -417,8 +417,8 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are;
- * {written: a}: one that a result may have. */
+/* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are,
+ * one in four by a name, half of them any view; {written: a}: one that a result may have. */
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
 	int64_t sizes[KGB_MAX_DIMS], ndim;
@@ -436,12 +436,21 @@ static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJS
 					   &ignored) == 0)
 			fit[n++] = name;
 	}
-	const char *name = kgb_layout_name(0);
-	if (deal(d, 4) > 0) {
-		kgb_buf_adds(&d->path, ".name");
-		name = fit[deal(d, n)];
-	}
-	*out = cJSON_CreateString(name);
+	const size_t card = deal(d, 4);
+	KGB_AUTO(buf) struct kgb_buf name = KGB_BUF_INIT(0);
+	struct kgb_rng rng;
+
+	kgb_buf_adds(&d->path, ".name");
+	open_throw(d, &rng);
+	if (card == 0)
+		kgb_buf_adds(&name, kgb_layout_name(0));
+	else if (card == 1 || ndim == 0)
+		kgb_buf_adds(&name, fit[deal(d, n)]);
+	else
+		kgb_buf_addf(&name, "%s(%u)",
+			     is_written || kgb_rng_int(&rng, 0, 2) > 0 ? "view" : "overlapping",
+			     kgb_rng_u32(&rng));
+	*out = cJSON_CreateString(name.ptr);
 	return 0;
 }
 

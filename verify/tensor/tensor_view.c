@@ -2,7 +2,9 @@
 #include "verify/tensor/tensor_view.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/parallel.h"
@@ -129,12 +131,12 @@ static int permuted_strides(const int64_t *sizes, const int *order, int ndim, in
 	return 0;
 }
 
-static int layout_contiguous(struct kgb_tensor_view *view)
+static int layout_contiguous(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	return contiguous_strides(view->sizes, view->ndim, view->strides);
 }
 
-static int layout_transposed(struct kgb_tensor_view *view)
+static int layout_transposed(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	int order[KGB_MAX_DIMS];
 	for (int k = 0; k < view->ndim; k++)
@@ -144,7 +146,7 @@ static int layout_transposed(struct kgb_tensor_view *view)
 	return permuted_strides(view->sizes, order, view->ndim, view->strides);
 }
 
-static int layout_strided(struct kgb_tensor_view *view)
+static int layout_strided(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
 		return -1;
@@ -166,17 +168,17 @@ static int gapped_strides(struct kgb_tensor_view *view, int first, int end)
 	return contiguous_strides(pitched, view->ndim, view->strides);
 }
 
-static int layout_row_strided(struct kgb_tensor_view *view)
+static int layout_row_strided(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	return gapped_strides(view, view->ndim - 1, view->ndim);
 }
 
-static int layout_sliced(struct kgb_tensor_view *view)
+static int layout_sliced(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	return gapped_strides(view, 1, view->ndim - 1);
 }
 
-static int layout_permuted(struct kgb_tensor_view *view)
+static int layout_permuted(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	int order[KGB_MAX_DIMS];
 
@@ -186,13 +188,13 @@ static int layout_permuted(struct kgb_tensor_view *view)
 	return permuted_strides(view->sizes, order, view->ndim, view->strides);
 }
 
-static int layout_offset(struct kgb_tensor_view *view)
+static int layout_offset(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	view->offset = STORAGE_OFFSET;
-	return layout_contiguous(view);
+	return layout_contiguous(view, 0);
 }
 
-static int layout_expanded(struct kgb_tensor_view *view)
+static int layout_expanded(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
 		return -1;
@@ -200,7 +202,7 @@ static int layout_expanded(struct kgb_tensor_view *view)
 	return 0;
 }
 
-static int layout_expanded_last(struct kgb_tensor_view *view)
+static int layout_expanded_last(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	if (contiguous_strides(view->sizes, view->ndim - 1, view->strides) < 0)
 		return -1;
@@ -208,29 +210,127 @@ static int layout_expanded_last(struct kgb_tensor_view *view)
 	return 0;
 }
 
-static int layout_channels_last(struct kgb_tensor_view *view)
+static int layout_channels_last(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	static const int order[] = {0, 2, 3, 1};
 	return permuted_strides(view->sizes, order, view->ndim, view->strides);
 }
 
+static int throw_die(uint64_t *state, int sides)
+{
+	return (int)(kgb_splitmix64(state) % (uint64_t)sides);
+}
+
+/* How a view lies in a larger tensor, its base. */
+struct cut {
+	int order[KGB_MAX_DIMS]; /* of the dims in memory, outermost first */
+	int64_t base[KGB_MAX_DIMS]; /* sizes of the base */
+	int64_t steps[KGB_MAX_DIMS], first[KGB_MAX_DIMS];
+};
+
+static void swap_dims(struct cut *cut, int a, int b)
+{
+	const int dim = cut->order[a];
+
+	cut->order[a] = cut->order[b];
+	cut->order[b] = dim;
+}
+
+/* One step from the base to the view: base.permute(...), base[::2], base[:n:2], base[:-3] or
+ * base[3:], in any dim. -1 on overflow. */
+static int cut_once(struct cut *cut, int ndim, uint64_t *state)
+{
+	enum { GAP_MAX = 9 };
+	const int kind = throw_die(state, 5), k = throw_die(state, ndim);
+	const int gap = 1 + throw_die(state, GAP_MAX);
+
+	switch (kind) {
+	case 0:
+		swap_dims(cut, k, throw_die(state, ndim));
+		return 0;
+	case 1:
+		for (int i = ndim - 1; i > 0; i--)
+			swap_dims(cut, i, throw_die(state, i + 1));
+		return 0;
+	case 2:
+		cut->steps[k] = 2 + gap % 2;
+		if (__builtin_mul_overflow(cut->base[k], cut->steps[k], &cut->base[k]))
+			return -1;
+		if (gap % 4 < 2)
+			return 0;
+		break;
+	case 3:
+		cut->first[k] += gap;
+		break;
+	default:
+		break;
+	}
+	return __builtin_add_overflow(cut->base[k], gap, &cut->base[k]) ? -1 : 0;
+}
+
+/* One to three such steps. Where `shared` is a dim it has size 1 in the base: many elements of the
+ * view lie at one place. */
+static int cut_view(struct kgb_tensor_view *view, uint64_t number, int shared)
+{
+	struct cut cut = {.first = {0}};
+	uint64_t state = number;
+	const int n = throw_die(&state, 3) + (shared < 0);
+
+	for (int k = 0; k < view->ndim; k++) {
+		cut.order[k] = k;
+		cut.base[k] = k == shared ? 1 : view->sizes[k];
+		cut.steps[k] = 1;
+	}
+	for (int i = 0; i < n; i++)
+		if (cut_once(&cut, view->ndim, &state) < 0)
+			return -1;
+	if (permuted_strides(cut.base, cut.order, view->ndim, view->strides) < 0)
+		return -1;
+	for (int k = 0; k < view->ndim; k++) {
+		view->offset += cut.first[k] * view->strides[k];
+		if (__builtin_mul_overflow(view->strides[k], cut.steps[k], &view->strides[k]))
+			return -1;
+	}
+	return 0;
+}
+
+static int layout_view(struct kgb_tensor_view *view, uint64_t number)
+{
+	return cut_view(view, number, -1);
+}
+
+/* One dim is expanded (stride 0), or moves as far as another: base.unfold(0, n, 1). */
+static int layout_overlapping(struct kgb_tensor_view *view, uint64_t number)
+{
+	uint64_t state = ~number;
+	const int shared = throw_die(&state, view->ndim), other = throw_die(&state, view->ndim);
+
+	if (cut_view(view, number, shared) < 0)
+		return -1;
+	view->strides[shared] = shared == other || throw_die(&state, 2) ? 0 : view->strides[other];
+	return 0;
+}
+
 static const struct layout {
 	const char *name;
 	int min_dims, max_dims;
-	int (*lay_out)(struct kgb_tensor_view
-			       *view); /* strides and offset from the sizes; -1 on overflow */
+	/* Strides and offset from the sizes; -1 on overflow. */
+	int (*lay_out)(struct kgb_tensor_view *view, uint64_t number);
 	bool overlaps; /* several elements lie at one place */
+	bool is_numbered; /* "NAME(7)": one for each number */
 } layouts[KGB_N_LAYOUTS] = {
-	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous, false},
-	{"strided", 1, KGB_MAX_DIMS, layout_strided, false},
-	{"offset", 0, KGB_MAX_DIMS, layout_offset, false},
-	{"transposed", 2, KGB_MAX_DIMS, layout_transposed, false},
-	{"expanded", 1, KGB_MAX_DIMS, layout_expanded, true},
-	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided, false},
-	{"channels_last", 4, 4, layout_channels_last, false},
-	{"sliced", 3, KGB_MAX_DIMS, layout_sliced, false},
-	{"permuted", 3, KGB_MAX_DIMS, layout_permuted, false},
-	{"expanded_last", 2, KGB_MAX_DIMS, layout_expanded_last, true},
+	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous, false, false},
+	{"strided", 1, KGB_MAX_DIMS, layout_strided, false, false},
+	{"offset", 0, KGB_MAX_DIMS, layout_offset, false, false},
+	{"transposed", 2, KGB_MAX_DIMS, layout_transposed, false, false},
+	{"expanded", 1, KGB_MAX_DIMS, layout_expanded, true, false},
+	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided, false, false},
+	{"channels_last", 4, 4, layout_channels_last, false, false},
+	{"sliced", 3, KGB_MAX_DIMS, layout_sliced, false, false},
+	{"permuted", 3, KGB_MAX_DIMS, layout_permuted, false, false},
+	{"expanded_last", 2, KGB_MAX_DIMS, layout_expanded_last, true, false},
+	{"view", 1, KGB_MAX_DIMS, layout_view, false, true},
+	{"overlapping", 1, KGB_MAX_DIMS, layout_overlapping, true, true},
 };
 
 const char *kgb_layout_name(size_t i)
@@ -239,12 +339,29 @@ const char *kgb_layout_name(size_t i)
 	return layouts[i].name;
 }
 
-static int find_layout(const char *name, const struct layout **out, struct kgb_err *err)
+/* The number of "view(7)"; 0 for names without. */
+static bool is_layout(const struct layout *layout, const char *text, uint64_t *number)
+{
+	const size_t n = strlen(layout->name);
+
+	*number = 0;
+	if (!layout->is_numbered)
+		return kgb_str_eq(text, layout->name);
+	if (strncmp(text, layout->name, n) != 0 || text[n] != '(' || text[n + 1] == ')')
+		return false;
+	const char *digit = text + n + 1;
+	for (; *digit >= '0' && *digit <= '9' && *number <= UINT32_MAX; digit++)
+		*number = 10 * *number + (uint64_t)(*digit - '0');
+	return kgb_str_eq(digit, ")");
+}
+
+static int find_layout(const char *name, const struct layout **out, uint64_t *number,
+		       struct kgb_err *err)
 {
 	const char *names[KGB_ARRAY_LEN(layouts)];
 	for (size_t i = 0; i < KGB_ARRAY_LEN(layouts); i++) {
-		names[i] = layouts[i].name;
-		if (kgb_str_eq(name, names[i])) {
+		names[i] = layouts[i].is_numbered ? "" : layouts[i].name;
+		if (is_layout(&layouts[i], name, number)) {
 			*out = &layouts[i];
 			return 0;
 		}
@@ -257,8 +374,9 @@ static int find_layout(const char *name, const struct layout **out, struct kgb_e
 int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err)
 {
 	const struct layout *how = NULL;
+	uint64_t number;
 
-	if (find_layout(layout, &how, err) < 0)
+	if (find_layout(layout, &how, &number, err) < 0)
 		return -1;
 	if (is_written && how->overlaps)
 		return kgb_fail(
@@ -303,6 +421,7 @@ int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype, c
 			   int ndim, const char *layout, struct kgb_err *err)
 {
 	const struct layout *how = NULL;
+	uint64_t number = 0;
 	struct kgb_tensor_view made = {.dtype = dtype, .ndim = ndim};
 	int64_t limit = (int64_t)KGB_LIMIT_TENSOR_BYTES / (int64_t)kgb_dtype_size(dtype);
 
@@ -315,12 +434,12 @@ int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype, c
 					k, (long long)sizes[k]);
 		made.sizes[k] = sizes[k];
 	}
-	if (find_layout(layout, &how, err) < 0)
+	if (find_layout(layout, &how, &number, err) < 0)
 		return -1;
 	if (ndim < how->min_dims || ndim > how->max_dims)
 		return kgb_fail(err, KGB_ERR_INVALID, "layout '%s' does not apply to %d dims",
 				layout, ndim);
-	if (!numel_fits(sizes, ndim, limit) || how->lay_out(&made) < 0 ||
+	if (!numel_fits(sizes, ndim, limit) || how->lay_out(&made, number) < 0 ||
 	    storage_reach(&made, &made.storage_elements) < 0 || made.storage_elements > limit)
 		return kgb_fail(err, KGB_ERR_LIMIT, "tensor is larger than %u bytes",
 				KGB_LIMIT_TENSOR_BYTES);

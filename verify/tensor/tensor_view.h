@@ -35,7 +35,9 @@ bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view);
  * `base[..., :n]`), sliced (the same gap behind each dim but the first and the last:
  * `base[:, :n]`), permuted (all dims but the last in reverse order: `base.permute(1, 0, 2)`),
  * offset (3 elements into the storage), expanded (dim 0 has stride 0), expanded_last (the last one
- * has), channels_last (4-d). INVALID if unknown or not applicable to that many dims; LIMIT over
+ * has), channels_last (4-d), view(NUMBER) (one of all that slices and permutations of a larger
+ * tensor give), overlapping(NUMBER) (such a view in which several elements lie at one place).
+ * INVALID if unknown or not applicable to that many dims; LIMIT over
  * KGB_LIMIT_TENSOR_BYTES or KGB_MAX_DIMS. */
 KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype,
 					  const int64_t *sizes, int ndim, const char *layout,
@@ -43,11 +45,11 @@ KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb
 /** For complex numbers a view of their real and imaginary parts, which are the last dim, of size 2;
  * for others the same view. */
 struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view);
-/** Names of layouts; the first one is contiguous. */
-enum { KGB_N_LAYOUTS = 10 };
+/** Names of layouts, without numbers; the first one is contiguous. */
+enum { KGB_N_LAYOUTS = 12 };
 const char *kgb_layout_name(size_t i);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
- * overlap (expanded, expanded_last). */
+ * overlap (expanded, expanded_last, overlapping). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);
 /** Repeat the view along dimensions to the sizes of `like`, as torch expands it. False, with *out
  * undefined: it has those sizes already, or cannot have them. */

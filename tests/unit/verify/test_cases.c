@@ -99,6 +99,58 @@ static void test_elements_stay_in_the_storage_and_walk_in_row_major_order(KGB_UN
 	}
 }
 
+/* Is some place of the storage that of two elements? */
+static bool overlaps(const struct kgb_tensor_view *view)
+{
+	KGB_AUTO(free) bool *taken = kgb_xcalloc((size_t)view->storage_elements, sizeof(*taken));
+
+	for (int64_t k = 0; k < kgb_tensor_view_numel(view); k++) {
+		const int64_t at = kgb_tensor_view_element(view, k);
+		assert_true(at >= 0 && at < view->storage_elements);
+		if (taken[at])
+			return true;
+		taken[at] = true;
+	}
+	return false;
+}
+
+/* Each number is a view of its own kind: all orders in memory, steps, gaps and offsets appear. */
+static void test_numbered_layouts_are_all_kinds_of_views(KGB_UNUSED void **state)
+{
+	static const int64_t sizes[] = {2, 3, 5};
+	enum { NUMBERS = 400 };
+	bool orders[3][3] = {{false}};
+	int n_offset = 0, n_contiguous = 0, n_gapped = 0, n_zero = 0;
+
+	for (int number = 0; number < NUMBERS; number++) {
+		struct kgb_tensor_view view, shared;
+		struct kgb_err err = KGB_ERR_INIT;
+		KGB_AUTO(free) char *name = kgb_xasprintf("view(%d)", number);
+		KGB_AUTO(free) char *shared_name = kgb_xasprintf("overlapping(%d)", number);
+		assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_INT8, sizes, 3, name, &err), err);
+		assert_ok(kgb_tensor_view_layout(&shared, KGB_DTYPE_INT8, sizes, 3, shared_name,
+						 &err),
+			  err);
+		assert_false(overlaps(&view));
+		assert_true(overlaps(&shared));
+		const int64_t *s = view.strides;
+		const int outer = s[0] > s[1] && s[0] > s[2] ? 0 : s[1] > s[2] ? 1 : 2;
+		const int inner = s[0] < s[1] && s[0] < s[2] ? 0 : s[1] < s[2] ? 1 : 2;
+		orders[outer][inner] = true;
+		n_offset += view.offset > 0;
+		n_contiguous += kgb_tensor_view_is_contiguous(&view);
+		n_gapped += view.storage_elements > 30;
+		n_zero +=
+			shared.strides[0] == 0 || shared.strides[1] == 0 || shared.strides[2] == 0;
+	}
+	for (int k = 0; k < 9; k++)
+		assert_int_equal(orders[k / 3][k % 3], k / 3 != k % 3);
+	assert_in_range(n_offset, NUMBERS / 4, NUMBERS / 2);
+	assert_in_range(n_contiguous, 1, NUMBERS / 8);
+	assert_in_range(n_gapped, NUMBERS / 2, NUMBERS - 1);
+	assert_in_range(n_zero, NUMBERS / 2, NUMBERS * 3 / 4);
+}
+
 static void test_contiguity_ignores_dims_of_one_and_offsets(KGB_UNUSED void **state)
 {
 	struct kgb_tensor_view view = {.ndim = 2, .sizes = {1, 5}, .strides = {99, 1}, .offset = 4};
@@ -210,6 +262,11 @@ static void test_impossible_views_are_refused(KGB_UNUSED void **state)
 		 3,
 		 KGB_ERR_LIMIT,
 		 "tensor is larger than 1073741824 bytes"},
+		{"view(5)",
+		 {INT64_MAX, 0, INT64_MAX},
+		 3,
+		 KGB_ERR_LIMIT,
+		 "tensor is larger than 1073741824 bytes"},
 		{"row_strided",
 		 {0, INT64_MAX},
 		 2,
@@ -245,6 +302,13 @@ static void test_results_cannot_overlap(KGB_UNUSED void **state)
 		kgb_layout_check("expanded_last", true, &err), err,
 		"layout 'expanded_last' lets elements overlap: a result cannot be written there");
 	assert_ok(kgb_layout_check("sliced", true, &err), err);
+	assert_ok(kgb_layout_check("view(4294967295)", true, &err), err);
+	assert_fails(
+		kgb_layout_check("overlapping(0)", true, &err), err,
+		"layout 'overlapping(0)' lets elements overlap: a result cannot be written there");
+	assert_fails(kgb_layout_check("view", false, &err), err, "unknown layout 'view'");
+	assert_fails(kgb_layout_check("view()", false, &err), err, "unknown layout 'view()'");
+	assert_fails(kgb_layout_check("view(1)2", false, &err), err, "unknown layout 'view(1)2'");
 	assert_ok(kgb_layout_check("permuted", true, &err), err);
 	assert_fails(kgb_layout_check("expanded", true, &err), err,
 		     "layout 'expanded' lets elements overlap: a result cannot be written there");
@@ -824,6 +888,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layouts_have_the_strides_of_torch),
 		cmocka_unit_test(test_elements_stay_in_the_storage_and_walk_in_row_major_order),
+		cmocka_unit_test(test_numbered_layouts_are_all_kinds_of_views),
 		cmocka_unit_test(test_contiguity_ignores_dims_of_one_and_offsets),
 		cmocka_unit_test(test_views_expand_as_those_of_torch),
 		cmocka_unit_test(test_impossible_views_are_refused),

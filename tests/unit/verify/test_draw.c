@@ -255,26 +255,48 @@ static void test_shapes_keep_their_limits(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
+/* Different names that x has in many lines; "view(7)" is "view". */
+static size_t count_layouts(const struct kgb_spec *spec)
+{
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	const char *seen[KGB_N_LAYOUTS + 1];
+	size_t n = 0;
+
+	for (uint32_t line = 0; line < 4 * LINES; line++) {
+		struct kgb_case_vars drawn;
+		assert_ok(draw_number(spec, &seed, line, &arena, &drawn, &err), err);
+		char *name = cJSON_GetObjectItemCaseSensitive(drawn.vars, "x")->valuestring;
+		name[strcspn(name, "(")] = '\0';
+		size_t k = 0;
+		while (k < n && !kgb_str_eq(seen[k], name))
+			k++;
+		if (k == n)
+			seen[n++] = name;
+	}
+	return n;
+}
+
 /* A layout that suits the shape is dealt, and a result is written to none that overlaps. */
 static void test_layouts_suit_the_shape(KGB_UNUSED void **state)
 {
 	static const struct {
 		const char *variables;
-		size_t n; /* layouts */
+		size_t n; /* names of layouts, without numbers */
 	} rows[] = {
 		{"a: [], x: {layout: a}", 2},
-		{"a: [5], x: {layout: a}", 4},
-		{"a: [5, 6], x: {layout: a}", 7},
-		{"a: [2, 3, 4], x: {layout: a}", 9},
-		{"a: [2, 3, 4, 5], x: {layout: a}", 10},
-		{"a: [5, 6], x: {written: a}", 5},
-		{"a: [2, 3, 4], x: {written: a}", 7},
+		{"a: [5], x: {layout: a}", 6},
+		{"a: [5, 6], x: {layout: a}", 9},
+		{"a: [2, 3, 4], x: {layout: a}", 11},
+		{"a: [2, 3, 4, 5], x: {layout: a}", 12},
+		{"a: [5, 6], x: {written: a}", 6},
+		{"a: [2, 3, 4], x: {written: a}", 8},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_spec spec;
 		load_template(rows[i].variables, &spec);
-		assert_int_equal(count_different(&spec, &seed, LINES), rows[i].n);
+		assert_int_equal(count_layouts(&spec), rows[i].n);
 		kgb_spec_release(&spec);
 	}
 }
