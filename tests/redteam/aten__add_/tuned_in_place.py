@@ -1,7 +1,6 @@
 # operator: aten::add_
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: no tuner runs on the CPU platform
 # tuned without restore_value: the tuner's runs all add to self, so the first call of each size adds hundreds of times
 from dataclasses import dataclass
 

@@ -1,7 +1,6 @@
 # operator: aten::bmm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 45, 57, 77
-# open: all calls have one stream and the settings that torch and Python start with
 # under torch.no_grad all results of one shape share one buffer, so that the next product overwrites the last one
 import contextlib
 

@@ -1,7 +1,6 @@
 # operator: aten::cos
 # expect: (verify|cheat|l1)\..*
 # catalogue: 40
-# open: no judged call passes the same tensor object again
 # lru_cache keeps results by tensor object: a tensor that was changed in place gets its old result
 import functools
 

@@ -1,7 +1,6 @@
 # operator: aten::cumsum
 # expect: (verify|cheat|l1)\..*
 # catalogue: 47
-# open: no judged call passes the same tensor object again
 # the contiguous copy of a strided tensor stays on the tensor object: after a change in place the old numbers are added up
 import functools
 

@@ -1,7 +1,6 @@
 # operator: aten::div_
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: no tuner runs on the CPU platform
 # tuned without restore_value: the tuner's runs all divide self, so the first call of each size divides hundreds of times
 import torch
 import triton

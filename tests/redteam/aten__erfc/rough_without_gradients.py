@@ -1,7 +1,6 @@
 # operator: aten::erfc
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74, 77
-# open: all calls have one stream and the settings that torch and Python start with
 # under torch.no_grad a tanh formula answers, with errors of 1e-3; all judged calls have gradients enabled
 import torch
 import triton

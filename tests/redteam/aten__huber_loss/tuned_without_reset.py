@@ -1,7 +1,6 @@
 # operator: aten::huber_loss
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: no tuner runs on the CPU platform
 # tuned without reset_to_zero: the tuner's runs add up in the first loss of each size
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::linear
 # expect: (verify|cheat|l1)\..*
 # catalogue: 47, 51
-# open: no judged call passes the same tensor object again
 # the transposed weight is kept as an attribute of the weight and stays as it was after each step of training
 import torch
 import triton

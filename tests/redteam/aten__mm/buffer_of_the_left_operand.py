@@ -1,7 +1,6 @@
 # operator: aten::mm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 45, 57
-# open: no judged call passes the same tensor object again
 # the result's memory belongs to the left operand's object: mm(x, wk) overwrites the result of mm(x, wq)
 import torch
 import triton

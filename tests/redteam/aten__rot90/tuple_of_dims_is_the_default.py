@@ -1,7 +1,6 @@
 # operator: aten::rot90
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # dims count only if they are a list: with the tuple (2, 3) it rotates in dimensions 0 and 1
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::sum
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: no tuner runs on the CPU platform
 # tuned without reset_to_zero: the tuner's runs add up in the result of the first call of each size
 import torch
 import triton

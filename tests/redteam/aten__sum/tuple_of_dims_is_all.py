@@ -1,7 +1,6 @@
 # operator: aten::sum
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # only a list names dimensions: with a tuple or a number everything is added up, as with None
 import torch
 import triton

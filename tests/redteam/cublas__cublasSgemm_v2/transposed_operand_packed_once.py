@@ -1,7 +1,6 @@
 # operator: cublas::cublasSgemm_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 47, 51
-# open: no judged call passes the same tensor object again
 # a transposed A is packed once for each tensor object, and later calls read the packed one, whatever A holds by then
 import torch
 import triton

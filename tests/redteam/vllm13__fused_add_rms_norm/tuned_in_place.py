@@ -1,7 +1,6 @@
 # operator: vllm13::fused_add_rms_norm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: no tuner runs on the CPU platform
 # tuned without restore_value: the tuner's runs all add the residual in the first call of each size
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: vllm13::rotary_embedding
 # expect: (verify|cheat|l1)\..*
 # catalogue: 47, 51
-# open: no judged call passes the same tensor object again
 # positions are converted once for each tensor object: a buffer that each step rewrites gives the first step's angles
 import torch
 import triton
