@@ -356,7 +356,7 @@ for line in open(sys.argv[1] + "/journal.jsonl"):
 print(sum(t[name] for t in totals.values() for name in sys.argv[2:] or ["calls"]))
 END
 
-# One attempt for four samples.
+# One attempt for four samples. Other cases look at the runs of the first days; of the others one in three is played.
 #  day                protocol           end                    requests  repeated  answered  truncated
 cat >table <<\END
 ok                    openai             agent.ok                      4         0         4          0
@@ -364,9 +364,29 @@ ok                    openai-responses   agent.ok                      4        
 ok                    anthropic          agent.ok                      4         0         4          0
 401                   openai             provider.auth                 4         0         0          0
 403                   anthropic          provider.auth                 4         0         0          0
+404                   openai             provider.unknown_model        4         0         0          0
+cut.ok                openai             provider.transient            4         0         3          0
+two_choices           openai             agent.ok                      4         0         4          0
+no_usage              openai             agent.ok                      4         0         4          0
+null_usage            openai             agent.ok                      4         0         4          0
+null_usage            anthropic          agent.ok                      4         0         4          0
+null_usage            openai-responses   agent.ok                      4         0         4          0
+same_id               openai             agent.ok                      4         0         4          0
+same_id               anthropic          agent.ok                      4         0         4          0
+no_temperature        openai             agent.ok                      8         0         4          0
+no_temperature        anthropic          agent.ok                      8         0         4          0
+no_temperature        openai-responses   agent.ok                      8         0         4          0
+no_max_tokens         openai             agent.ok                      8         0         4          0
+n_all                 openai             agent.ok                      1         0         4          0
+n_one                 openai             agent.ok                      4         0         4          0
+n_fewer               openai             agent.ok                      3         0         4          0
+n_same.ok             openai             agent.ok                      5         0         4          0
+n_cut.ok              openai             agent.ok                      4         0         4          0
+no_n                  openai             agent.ok                      5         0         4          0
+END
+sample_lines 3 >>table <<\END
 html_403              openai             provider.auth                 4         0         0          0
 402                   openai             provider.credit               4         0         0          0
-404                   openai             provider.unknown_model        4         0         0          0
 400                   openai             provider.bad_request          4         0         0          0
 429_soon.ok           openai             agent.ok                      4         1         4          0
 429_date.ok           openai             agent.ok                      4         1         4          0
@@ -377,7 +397,6 @@ html_502.ok           openai             agent.ok                      4        
 slow                  openai             agent.ok                      4         0         4          0
 silent.ok             openai             agent.ok                      4         1         4          0
 stall.ok              openai             provider.transient            4         0         3          0
-cut.ok                openai             provider.transient            4         0         3          0
 cut.ok                openai-responses   provider.transient            4         0         3          0
 cut.ok                anthropic          provider.transient            4         0         3          0
 no_stop.ok            openai             provider.transient            4         0         3          0
@@ -391,25 +410,8 @@ html.ok               anthropic          provider.transient            4        
 empty.ok              openai             provider.transient            4         0         3          0
 empty.ok              openai-responses   provider.transient            4         0         3          0
 error_200.ok          openai             provider.transient            4         0         3          0
-two_choices           openai             agent.ok                      4         0         4          0
-no_usage              openai             agent.ok                      4         0         4          0
-null_usage            openai             agent.ok                      4         0         4          0
-null_usage            anthropic          agent.ok                      4         0         4          0
-null_usage            openai-responses   agent.ok                      4         0         4          0
-same_id               openai             agent.ok                      4         0         4          0
-same_id               anthropic          agent.ok                      4         0         4          0
-no_temperature        openai             agent.ok                      8         0         4          0
-no_temperature        anthropic          agent.ok                      8         0         4          0
-no_temperature        openai-responses   agent.ok                      8         0         4          0
-no_max_tokens         openai             agent.ok                      8         0         4          0
 long                  openai             agent.ok                      4         0         4          4
-n_all                 openai             agent.ok                      1         0         4          0
 n_all                 anthropic          agent.ok                      4         0         4          0
-n_one                 openai             agent.ok                      4         0         4          0
-n_fewer               openai             agent.ok                      3         0         4          0
-n_same.ok             openai             agent.ok                      5         0         4          0
-n_cut.ok              openai             agent.ok                      4         0         4          0
-no_n                  openai             agent.ok                      5         0         4          0
 html.ok.n_all         openai             provider.transient            1         0         0          0
 END
 

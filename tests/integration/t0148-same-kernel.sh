@@ -10,8 +10,8 @@ program=$KGB_TEST_BIN_DIR/../tests/helpers/normalize_python
 src=$KGB_TEST_SOURCE_DIR
 
 test_expect_success 'the normalized text of kernels, and of what random edits make of them, has the tree of the text' '
-	find "$src/tests/honest" "$src/tests/redteam" -name "*.py" | sort >files
-	test "$(wc -l <files)" -ge 1000
+	find "$src/tests/honest" "$src/tests/redteam" -name "*.py" | sort | sample_lines 4 >files
+	test "$(wc -l <files)" -ge 300
 	xargs python3 "$src/tests/helpers/check_same_kernel.py" "$program" "${KGB_TEST_SEED:-$(date +%s)}" 500 <files
 '
 
