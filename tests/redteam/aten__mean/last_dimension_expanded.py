@@ -1,7 +1,7 @@
 # operator: aten::mean
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
+# open: few verdicts have no case of this layout
 # the last dimension never has stride 0: wrong for x[:, :1].expand(-1, n), which no layout of the templates gives
 import torch
 import triton

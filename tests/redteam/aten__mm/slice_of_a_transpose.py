@@ -1,7 +1,7 @@
 # operator: aten::mm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
+# open: few verdicts have no case of this layout
 # a matrix with contiguous columns is taken for a whole transposed one: wrong for a slice of one, w.t()[:256]
 import torch
 import triton
