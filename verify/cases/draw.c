@@ -418,7 +418,7 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 }
 
 /* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are,
- * one in four by a name, half of them any view; {written: a}: one that a result may have. */
+ * half of the others by a name, half any view; {written: a}: one that a result may have. */
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
 	int64_t sizes[KGB_MAX_DIMS], ndim;
@@ -436,15 +436,15 @@ static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJS
 					   &ignored) == 0)
 			fit[n++] = name;
 	}
-	const size_t card = deal(d, 4);
+	const size_t card = deal(d, 8);
 	KGB_AUTO(buf) struct kgb_buf name = KGB_BUF_INIT(0);
 	struct kgb_rng rng;
 
 	kgb_buf_adds(&d->path, ".name");
 	open_throw(d, &rng);
-	if (card == 0)
+	if (card < 2)
 		kgb_buf_adds(&name, kgb_layout_name(0));
-	else if (card == 1 || ndim == 0)
+	else if (card < 5 || ndim == 0)
 		kgb_buf_adds(&name, fit[deal(d, n)]);
 	else
 		kgb_buf_addf(&name, "%s(%u)",

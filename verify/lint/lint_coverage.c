@@ -12,7 +12,7 @@
 #include "verify/cases/fill.h"
 #include "verify/lint/lint_parts.h"
 
-enum { VERDICTS = 32 }; /* that are drawn, without running them */
+enum { VERDICTS = 64 }; /* that are drawn, without running them */
 
 struct property {
 	const char *text; /* "self layout strided"; arena */

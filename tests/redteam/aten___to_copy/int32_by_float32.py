@@ -1,7 +1,6 @@
 # operator: aten::_to_copy
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # int32 is converted by way of float32, which loses its lowest bits above 2^24; no case converts from int32
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::amin
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # uint8 is compared as int8: numbers of 128 and more count as negative; no case has uint8
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::masked_fill_
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # numbers for integers narrower than int64 are taken for truths: int32 gets 1 instead of -100; cases fill 0 and 1
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::sum
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74, 79
-# open: no case has these numbers or types
 # sum(dtype=torch.float64) adds up in float32; no case asks for float64
 import torch
 import triton
