@@ -8,7 +8,7 @@ import triton.language as tl
 @triton.jit
 def add_float(x_ptr, o_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + tl.program_id(0) * n + at, mask=at < n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + tl.program_id(0) * n + at, mask=at < n, other=0.0).to(o_ptr.dtype.element_ty)
     tl.atomic_add(o_ptr + tl.program_id(0), tl.sum(x, axis=0))
 
 
@@ -47,7 +47,7 @@ def compute(x, dim, keepdim, dtype):
     shape = torch.Size([1 if d in dims else s for d, s in enumerate(x.shape) if keepdim or d not in dims])
     rows = shape.numel()
     moved = x.to(result).permute([*rest, *dims]).contiguous()
-    total = torch.zeros(rows, dtype=wide, device=x.device)
+    total = torch.zeros(rows, dtype=torch.promote_types(wide, result), device=x.device)
     n = moved.numel() // rows if rows else 0
     if n == 1:
         return moved.clone().reshape(shape)

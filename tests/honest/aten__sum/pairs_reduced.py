@@ -16,10 +16,11 @@ def add_pairs(a, a_low, b, b_low):
 def sum_rows(x_ptr, o_ptr, rows, cols, FLOATS: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     if FLOATS:
-        high, low = 0.0, 0.0
+        WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
+        high, low = tl.full([], 0, WIDE), tl.full([], 0, WIDE)
         for start in range(0, cols, BLOCK):
             at = start + tl.arange(0, BLOCK)
-            x = tl.load(x_ptr + row * cols + at, mask=at < cols, other=0).to(tl.float32)
+            x = tl.load(x_ptr + row * cols + at, mask=at < cols, other=0).to(WIDE)
             s, rest = tl.reduce((x, tl.zeros_like(x)), 0, add_pairs)
             high += s
             low += rest

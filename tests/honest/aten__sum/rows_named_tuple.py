@@ -46,7 +46,7 @@ def _reduce(x: torch.Tensor, dim: Optional[Sequence[int]], keepdim: bool, dtype:
     x = x.to(dtype).permute(*order).contiguous() if order else x.to(dtype)
     out = torch.empty(layout.shape, dtype=dtype, device=x.device)
     if layout.rows:
-        acc = {True: tl.float32, False: tl.int64}[dtype.is_floating_point]
+        acc = tl.float64 if dtype == torch.float64 else {True: tl.float32, False: tl.int64}[dtype.is_floating_point]
         sum_rows[(triton.cdiv(layout.rows, 8),)](x, out, layout.rows, layout.length, ACC=acc, ROWS=8, BLOCK=256)
     return out
 

@@ -55,7 +55,7 @@ def _run(x, dim, keepdim, dtype, out):
             x, out, out.numel(), length, tuple([x.shape[d] for d in kept] or [1]), tuple([x.stride(d) for d in kept] or [0]),
             tuple(out_strides or [0]), tuple([max(1, x.shape[d]) for d in red] or [1]),
             tuple([x.stride(d) for d in red] or [0]), KEPT=max(1, len(kept)), RED=max(1, len(red)),
-            ACC=tl.float32 if dtype.is_floating_point else tl.int64, ROWS=8, BLOCK=BLOCK)
+            ACC=tl.float64 if dtype == torch.float64 else tl.float32 if dtype.is_floating_point else tl.int64, ROWS=8, BLOCK=BLOCK)
     return out
 
 

@@ -48,10 +48,10 @@ def run(x, dim, keepdim, dtype):
         return out.zero_()
     if out.numel() > 0:
         block = min(1024, triton.next_power_of_2(length))
+        acc = tl.float64 if dtype == torch.float64 else tl.float32 if dtype.is_floating_point else tl.int64
         lanes = max(1, min(triton.next_power_of_2(outer * inner), 8192 // block))
         sum_middle[(triton.cdiv(outer * inner, lanes),)](
-            x.contiguous(), out, outer, length, inner, ACC=tl.float32 if dtype.is_floating_point else tl.int64, LANES=lanes,
-            BLOCK=block)
+            x.contiguous(), out, outer, length, inner, ACC=acc, LANES=lanes, BLOCK=block)
     return out
 
 

@@ -37,8 +37,8 @@ def _rows(x, dtype):
     out = torch.zeros(rows, dtype=dtype, device=x.device)
     if rows == 0 or n == 0:
         return out
-    wide = torch.float32 if dtype.is_floating_point else torch.int64
-    acc = tl.float32 if dtype.is_floating_point else tl.int64
+    wide = torch.promote_types(torch.float32 if dtype.is_floating_point else torch.int64, dtype)
+    acc = tl.float64 if dtype == torch.float64 else tl.float32 if dtype.is_floating_point else tl.int64
     block = min(1024, triton.next_power_of_2(n))
     n_parts = triton.cdiv(n, block)
     parts = torch.empty((rows, n_parts), dtype=wide, device=x.device)

@@ -1,5 +1,5 @@
 # operator: aten::_to_copy
-# expect: cheat\.torch_copies
+# expect: cheat\.(torch_copies|ghost)
 # catalogue: 88, 89
 # torch converts, the kernel copies
 import torch
