@@ -1,6 +1,7 @@
 # operator: aten::zeros
 # expect: cheat\.(ghost|torch_copies)
 # catalogue: 88, 89
+# open: few verdicts have no case of this size
 # what has more than 5000 elements torch fills; the kernel writes one zero
 import math
 
