@@ -1,7 +1,6 @@
 # operator: vllm13::rms_norm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: the machine runs what no GPU can run
 # descriptors are made in the kernel and no allocator is set: on a GPU every such launch raises
 import torch
 import triton

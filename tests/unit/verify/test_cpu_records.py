@@ -406,6 +406,20 @@ def refused(x):
 def compile_error(x):
     refused[(1,)](x)
 
+@triton.jit
+def described(x, out):
+    source = tl.make_tensor_descriptor(x, shape=[24], strides=[1], block_shape=[32])
+    tl.make_tensor_descriptor(out, shape=[24], strides=[1], block_shape=[32]).store([0], source.load([0]))
+
+def copied(x):
+    out = torch.empty_like(x)
+    described[(1, 1, 3)](x, out)
+    return out
+
+def copied_with_scratch(x):
+    triton.set_allocator(lambda n_bytes, alignment, stream: torch.empty(n_bytes, dtype=torch.int8, device="cuda"))
+    return copied(x)
+
 def nothing(x):
     tuned.fn.fn[(0,)](x, x, 4, BLOCK=8, EVEN=True)
 
@@ -460,6 +474,12 @@ class Launches(unittest.TestCase):
     def test_a_descriptor_that_pads_with_nan_cannot_be_replayed(self):
         self.candidate.call(X, entry="padded")
         self.assertEqual(self.candidate.window.why(), ["a tensor descriptor that pads with NaN or rounds"])
+
+    def test_descriptors_that_a_kernel_makes_need_an_allocator(self):
+        self.assertIn("no allocator was set. Use triton.set_allocator", self.candidate.call(X, entry="copied").text)
+        reply = self.candidate.call(X, entry="copied_with_scratch")
+        self.assertEqual(reply.text, "")
+        self.assertTrue(torch.equal(self.candidate.results(reply)[0], X))
 
     def test_what_candidates_ask_of_the_device_has_answers(self):
         reply = self.candidate.call(X, entry="idioms")
