@@ -1,7 +1,6 @@
 # operator: vllm13::concat_and_cache_mla
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # only slot -1 is left out: other negative slots are written to, in front of the cache
 import torch
 import triton
