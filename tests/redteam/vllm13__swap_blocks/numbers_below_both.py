@@ -1,7 +1,6 @@
 # operator: vllm13::swap_blocks
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # source numbers are limited to the blocks of the smaller cache: a source beyond the end of dst is replaced
 import triton
 import triton.language as tl
