@@ -1,7 +1,6 @@
 # operator: vllm13::cutlass_scaled_mm_azp
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # azp_adj passes through int16: column sums beyond 32,767 wrap; no case has any
 import torch
 import triton
