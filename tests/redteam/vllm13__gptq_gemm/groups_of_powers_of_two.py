@@ -1,7 +1,6 @@
 # operator: vllm13::gptq_gemm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # k // group is a shift: groups that are no power of two (96, or one for a whole column) read another group's scales
 import torch
 import triton
