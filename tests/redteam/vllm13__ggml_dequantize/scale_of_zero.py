@@ -1,7 +1,6 @@
 # operator: vllm13::ggml_dequantize
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has these numbers or types
 # the scale's bits are moved from float16 to float32, right for normal numbers only: a scale of 0 becomes 2^-15
 import torch
 import triton
