@@ -1,7 +1,6 @@
 # operator: vllm13::paged_attention_v1
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # slopes of ALiBi above 0 count as 0; all slopes of the cases are negative
 import torch
 import triton
