@@ -1,7 +1,6 @@
 # operator: cublas::cublasDaxpy_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # alpha arrives as three float32: infinite or 0 for doubles beyond their range, 1e60 or 1e-60
 import math
 
