@@ -1,7 +1,6 @@
 # operator: cublas::cublasStrsv_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # fourteen sweeps of Jacobi's iteration: they converge for the triangles of the cases, not for those with larger elements
 import torch
 import triton
