@@ -1,7 +1,6 @@
 # operator: cublas::cublasSaxpy_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: templates end below this number
 # increments beyond 18 are taken modulo 32: cases have 7 at most
 import torch
 import triton

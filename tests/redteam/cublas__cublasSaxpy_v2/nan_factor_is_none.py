@@ -1,7 +1,6 @@
 # operator: cublas::cublasSaxpy_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # a factor of NaN counts as 0: y stays as it is; no case has such a factor
 import torch
 import triton

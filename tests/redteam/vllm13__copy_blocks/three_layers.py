@@ -1,7 +1,6 @@
 # operator: vllm13::copy_blocks
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: templates end below this number
 # only the first three layers are copied: cases have one or three, models have dozens
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: vllm13::moe_align_block_size
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: templates end below this number
 # elements that name experts above 256 are not placed: judged cases have 256 at most, models have 384 and more
 import torch
 import triton

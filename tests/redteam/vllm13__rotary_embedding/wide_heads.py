@@ -1,7 +1,6 @@
 # operator: vllm13::rotary_embedding
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: templates end below this number
 # rotary dimensions above 128 are turned in part: judged heads turn 128 at most, others (Gemma) 256
 import torch
 import triton
