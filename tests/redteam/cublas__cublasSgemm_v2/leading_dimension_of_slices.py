@@ -1,7 +1,6 @@
 # operator: cublas::cublasSgemm_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: templates end below this number
 # a leading dimension of twice the rows and more (a slice of a large matrix) is taken for an error and the rows are used: paddings are 9 at most in cases
 import torch
 import triton
