@@ -1,7 +1,6 @@
 # operator: cublas::cublasSgemmStridedBatched
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # strides of A below the size of a matrix count as 0 (shared): matrices that overlap are not drawn
 import torch
 import triton
