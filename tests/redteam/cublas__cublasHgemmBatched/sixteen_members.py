@@ -1,7 +1,6 @@
 # operator: cublas::cublasHgemmBatched
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: templates end below this number
 # members from the seventeenth on are not computed: cases have 8 at most
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: cublas::cublasSgemvBatched
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
 # members are taken in the order of their matrices' addresses: where two share a matrix, results are missing
 import torch
 import triton

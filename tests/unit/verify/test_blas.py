@@ -344,7 +344,8 @@ class Operator:
         """The arguments as the reference gets them: numbers, and memory as nested lists."""
         result = []
         for param in self.params:
-            given = lambda key: line.get(str(param[key]).lstrip("$"), param[key])
+            # "$read_slots|$slots": the first of these that the line has.
+            given = lambda key: next((line[name] for name in str(param[key]).replace("$", "").split("|") if name in line), param[key])
             if "value" in param:
                 value = given("value")
                 result.append(complex(*value) if isinstance(value, list) else value)
