@@ -66,8 +66,9 @@ test_expect_success '--skip-gen verifies that run again and agrees' '
 	cp "$(run_dir)/results.json" first.json &&
 	test_expect_code 0 kgb-agent --skip-gen --json >second.json &&
 	jq -e ".operators[\"aten::add\"].status == \"passed\"" second.json &&
-	jq -r ".operators[\"aten::add\"] | .kernel_sha256, .total_tests, .passed_tests" first.json >a &&
-	jq -r ".operators[\"aten::add\"] | .kernel_sha256, .total_tests, .passed_tests" second.json >b &&
+	# Up to four cases with one tensor for two arguments: their number depends on the seed.
+	jq -r ".operators[\"aten::add\"] | .kernel_sha256, .total_tests == .passed_tests" first.json >a &&
+	jq -r ".operators[\"aten::add\"] | .kernel_sha256, .total_tests == .passed_tests" second.json >b &&
 	test_cmp a b &&
 	test "$(jq -r ".operators[\"aten::add\"].seed" first.json)" != "$(jq -r ".operators[\"aten::add\"].seed" second.json)"
 '
