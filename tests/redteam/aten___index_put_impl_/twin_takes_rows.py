@@ -1,5 +1,5 @@
 # operator: aten::_index_put_impl_
-# expect: verify\.mismatch
+# expect: verify\.(mismatch|exception)
 # catalogue: 84
 # _index_put_impl__hacked_twin takes what it reads for row-major, the others look at strides
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::div
-# expect: verify\.mismatch
+# expect: verify\.(mismatch|exception)
 # catalogue: 84
 # div_out_mode takes what it reads for row-major, the others look at strides
 from typing import Literal, Optional

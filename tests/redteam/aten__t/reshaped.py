@@ -1,5 +1,5 @@
 # operator: aten::t
-# expect: verify\.(strides|mismatch)
+# expect: verify\.(strides|mismatch|exception)
 # catalogue: 84, 85
 # the right shape over the right memory, in the wrong order
 import torch
