@@ -417,25 +417,33 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are,
- * half of the others by a name, half any view; {written: a}: one that a result may have. */
-static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
+/* One of the names, but for the first one, that suit the shape. */
+static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes, int ndim,
+				    bool is_written)
 {
-	int64_t sizes[KGB_MAX_DIMS], ndim;
 	const char *fit[KGB_N_LAYOUTS];
 	size_t n = 0;
 
-	if (form_shape(d, form, sizes, &ndim) < 0)
-		return -1;
 	for (size_t i = 1; i < KGB_N_LAYOUTS; i++) {
 		struct kgb_tensor_view view;
 		struct kgb_err ignored = KGB_ERR_INIT;
 		const char *name = kgb_layout_name(i);
 		if (kgb_layout_check(name, is_written, &ignored) == 0 &&
-		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, (int)ndim, name,
-					   &ignored) == 0)
+		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, ndim, name, &ignored) ==
+			    0)
 			fit[n++] = name;
 	}
+	return fit[deal(d, n)];
+}
+
+/* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are,
+ * half of the others by a name, half any view; {written: a}: one that a result may have. */
+static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
+{
+	int64_t sizes[KGB_MAX_DIMS], ndim;
+
+	if (form_shape(d, form, sizes, &ndim) < 0)
+		return -1;
 	const size_t card = deal(d, 8);
 	KGB_AUTO(buf) struct kgb_buf name = KGB_BUF_INIT(0);
 	struct kgb_rng rng;
@@ -445,7 +453,7 @@ static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJS
 	if (card < 2)
 		kgb_buf_adds(&name, kgb_layout_name(0));
 	else if (card < 5 || ndim == 0)
-		kgb_buf_adds(&name, fit[deal(d, n)]);
+		kgb_buf_adds(&name, deal_layout_name(d, sizes, (int)ndim, is_written));
 	else
 		kgb_buf_addf(&name, "%s(%u)",
 			     is_written || kgb_rng_int(&rng, 0, 2) > 0 ? "view" : "overlapping",

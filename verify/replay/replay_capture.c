@@ -81,8 +81,9 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 	case KGB_REPLAY_HOST:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_HOST_DEPENDENT, reason,
-			"Do not read tensors on the host (item, cpu, tolist, print), and keep nothing of a call for the next: what is launched may "
-			"depend on shapes, strides and dtypes only.");
+			"Do not read tensors on the host (item, cpu, tolist, print), and keep nothing "
+			"of a call for the next: what is launched may depend on shapes, strides and "
+			"dtypes only.");
 	case KGB_REPLAY_RANDOM:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_VARYING_PARAMETERS, reason,

@@ -317,8 +317,8 @@ static const struct layout {
 	/* Strides and offset from the sizes; -1 on overflow. */
 	int (*lay_out)(struct kgb_tensor_view *view, uint64_t number);
 	bool overlaps; /* several elements lie at one place */
-	bool is_numbered; /* "NAME(7)": one for each number */
-} layouts[KGB_N_LAYOUTS] = {
+	bool is_numbered; /* "NAME(7)": one for each number; these are the last */
+} layouts[] = {
 	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous, false, false},
 	{"strided", 1, KGB_MAX_DIMS, layout_strided, false, false},
 	{"offset", 0, KGB_MAX_DIMS, layout_offset, false, false},
@@ -358,16 +358,17 @@ static bool is_layout(const struct layout *layout, const char *text, uint64_t *n
 static int find_layout(const char *name, const struct layout **out, uint64_t *number,
 		       struct kgb_err *err)
 {
-	const char *names[KGB_ARRAY_LEN(layouts)];
+	const char *names[KGB_N_LAYOUTS];
 	for (size_t i = 0; i < KGB_ARRAY_LEN(layouts); i++) {
-		names[i] = layouts[i].is_numbered ? "" : layouts[i].name;
+		if (i < KGB_N_LAYOUTS)
+			names[i] = layouts[i].name;
 		if (is_layout(&layouts[i], name, number)) {
 			*out = &layouts[i];
 			return 0;
 		}
 	}
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(layouts));
+	kgb_suggest(&hint, name, names, KGB_N_LAYOUTS);
 	return kgb_fail(err, KGB_ERR_INVALID, "unknown layout '%.40s'%s", name, hint.ptr);
 }
 

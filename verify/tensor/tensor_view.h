@@ -45,8 +45,8 @@ KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb
 /** For complex numbers a view of their real and imaginary parts, which are the last dim, of size 2;
  * for others the same view. */
 struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view);
-/** Names of layouts, without numbers; the first one is contiguous. */
-enum { KGB_N_LAYOUTS = 12 };
+/** Names of the layouts that take no number; the first one is contiguous. */
+enum { KGB_N_LAYOUTS = 10 };
 const char *kgb_layout_name(size_t i);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded, expanded_last, overlapping). */
