@@ -417,11 +417,11 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* One of the names, but for the first one, that suit the shape. */
+/* One of the names that suit the shape; the first one only where no other does. */
 static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes, int ndim,
 				    bool is_written)
 {
-	const char *fit[KGB_N_LAYOUTS];
+	const char *fit[KGB_N_LAYOUTS] = {kgb_layout_name(0)};
 	size_t n = 0;
 
 	for (size_t i = 1; i < KGB_N_LAYOUTS; i++) {
@@ -433,7 +433,7 @@ static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes
 			    0)
 			fit[n++] = name;
 	}
-	return fit[deal(d, n)];
+	return fit[n > 0 ? deal(d, n) : 0];
 }
 
 /* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are,
