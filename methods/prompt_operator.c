@@ -144,16 +144,16 @@ static void note_view(struct kgb_prompt_operator *op, const struct kgb_arg *arg)
 
 static void note_arg(struct kgb_prompt_operator *op, const struct kgb_arg *arg)
 {
-	const enum kgb_value_kind kind = arg->value.kind;
+	const enum kgb_case_value_kind kind = arg->value.kind;
 
 	if (arg->param->kind == KGB_PARAM_TENSOR) {
 		if (!arg->is_absent)
 			note_view(op, arg);
 	} else if (arg->param->kind == KGB_PARAM_OUT) {
 		op->has_views |= !kgb_str_eq(arg->layout, "contiguous");
-	} else if (kind == KGB_VALUE_DTYPE) {
+	} else if (kind == KGB_CASE_VALUE_DTYPE) {
 		op->dtypes_seen[arg->value.dtype] = true;
-	} else if (kind == KGB_VALUE_FLOAT || kind == KGB_VALUE_COMPLEX) {
+	} else if (kind == KGB_CASE_VALUE_FLOAT || kind == KGB_CASE_VALUE_COMPLEX) {
 		op->has_float_values = true;
 	}
 }

@@ -27,7 +27,7 @@ static int open_run(struct kgb_cli *cli, const char *word, struct kgb_show *show
 	if (paths.n != 1)
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' names %zu runs: name one", word,
 				paths.n);
-	return kgb_record_open(&show->record, paths.items[0], err);
+	return kgb_run_record_open(&show->record, paths.items[0], err);
 }
 
 /** Whether a word is an operator's name, with or without its source. */

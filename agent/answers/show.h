@@ -10,7 +10,7 @@
 #include "agent/report/tabular.h"
 
 struct kgb_show {
-	struct kgb_record record;
+	struct kgb_run_record record;
 	const struct kgb_op_state *op; /* of the state, as the rest */
 	const struct kgb_attempt_state *attempt; /* NULL: no attempt began */
 	int sample; /* of a bare model: the one whose drafts these are; 0: of an attempt */

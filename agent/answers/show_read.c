@@ -97,8 +97,8 @@ static int read_prompt(struct kgb_show *show, struct kgb_err *err)
 	     i++) {
 		kgb_free(show->prompt_path);
 		show->prompt_path = kgb_path_join(show->attempt->dir, names[i]);
-		if (kgb_record_read(show->record.dir.fd, show->prompt_path, KGB_LIMIT_PROMPT,
-				    &show->prompt, err) < 0)
+		if (kgb_run_record_read(show->record.dir.fd, show->prompt_path, KGB_LIMIT_PROMPT,
+					&show->prompt, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -111,8 +111,8 @@ int kgb_show_read(struct kgb_show *show, struct kgb_err *err)
 	show->prompt = (struct kgb_buf)KGB_BUF_INIT(0);
 	show->kernel = (struct kgb_buf)KGB_BUF_INIT(0);
 	show->kernel_path = kgb_xasprintf("kernels/%s.py", op->safe_name);
-	if (kgb_record_read(show->record.dir.fd, show->kernel_path, KGB_LIMIT_KERNEL, &show->kernel,
-			    err) < 0 ||
+	if (kgb_run_record_read(show->record.dir.fd, show->kernel_path, KGB_LIMIT_KERNEL,
+				&show->kernel, err) < 0 ||
 	    read_prompt(show, err) < 0)
 		return -1;
 	if (show->sample > 0) {
@@ -139,7 +139,7 @@ void kgb_show_release(struct kgb_show *show)
 	}
 	kgb_free(show->prompt_path);
 	kgb_free(show->kernel_path);
-	kgb_record_release(&show->record);
+	kgb_run_record_release(&show->record);
 }
 
 int kgb_show_diff(const struct kgb_show *show, size_t draft, struct kgb_buf *out,

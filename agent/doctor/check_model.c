@@ -39,7 +39,7 @@ static bool is_live(const struct kgb_cli *cli)
 		(key_of(cli, KGB_PROVIDER_ANTHROPIC) || key_of(cli, KGB_PROVIDER_OPENAI)));
 }
 
-void kgb_check_model(struct kgb_finding *f)
+void kgb_check_model(struct kgb_check_result *f)
 {
 	static const char fix[] = "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...";
 	const struct kgb_settings_gateway *gateway = &f->cli->config.settings.gateway;
@@ -126,7 +126,7 @@ static bool is_unknown_model(const struct answer *answer, const char *model)
 }
 
 /** Whether the API can be used; else *f says what is wrong. */
-static bool try_api(struct kgb_finding *f, const struct api *api, const char *model)
+static bool try_api(struct kgb_check_result *f, const struct api *api, const char *model)
 {
 	struct answer answer = {.body = KGB_BUF_INIT(ANSWER_BYTES)};
 	KGB_AUTO(free) char *fix = NULL;
@@ -170,7 +170,7 @@ static char *model_of(const struct kgb_cli *cli, unsigned *protocols)
 	return model;
 }
 
-void kgb_check_api(struct kgb_finding *f)
+void kgb_check_api(struct kgb_check_result *f)
 {
 	const struct kgb_cli *cli = f->cli;
 	const struct kgb_settings_gateway *gateway = &cli->config.settings.gateway;
@@ -204,7 +204,7 @@ void kgb_check_api(struct kgb_finding *f)
 		  reached.len ? reached.ptr : "not tried without a key");
 }
 
-void kgb_check_prices(struct kgb_finding *f)
+void kgb_check_prices(struct kgb_check_result *f)
 {
 	const struct kgb_cli *cli = f->cli;
 	KGB_AUTO(free) char *path = kgb_config_prices(&cli->config);

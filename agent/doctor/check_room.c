@@ -157,7 +157,7 @@ void kgb_room_find(const struct kgb_cli *cli, int64_t wanted, struct kgb_room *o
 	}
 }
 
-void kgb_check_limits(struct kgb_finding *f)
+void kgb_check_limits(struct kgb_check_result *f)
 {
 	const int64_t wanted = f->cli->config.settings.run.device_count;
 	struct kgb_room room;

@@ -36,7 +36,7 @@ const struct kgb_ladder *kgb_checks_ladder(const struct kgb_cli *cli)
 	return &ladder;
 }
 
-bool kgb_check_needs_sandbox(struct kgb_finding *f)
+bool kgb_check_needs_sandbox(struct kgb_check_result *f)
 {
 	if (kgb_checks_ladder(f->cli)->level >= KGB_ISOLATION_L3)
 		return false;
@@ -44,7 +44,7 @@ bool kgb_check_needs_sandbox(struct kgb_finding *f)
 	return true;
 }
 
-void kgb_check_namespaces(struct kgb_finding *f)
+void kgb_check_namespaces(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	struct kgb_room room;
@@ -58,7 +58,7 @@ void kgb_check_namespaces(struct kgb_finding *f)
 			  ladder->info.bwrap_version, (long long)ladder->info.start_ms);
 }
 
-void kgb_check_network(struct kgb_finding *f)
+void kgb_check_network(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	if (kgb_check_needs_sandbox(f))
@@ -69,7 +69,7 @@ void kgb_check_network(struct kgb_finding *f)
 		kgb_found(f, KGB_FAIL, "no socket can be made in an empty network namespace");
 }
 
-void kgb_check_nested(struct kgb_finding *f)
+void kgb_check_nested(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	if (kgb_check_needs_sandbox(f))
@@ -80,7 +80,7 @@ void kgb_check_nested(struct kgb_finding *f)
 		kgb_found(f, KGB_FAIL, "no namespaces can be made inside of namespaces");
 }
 
-void kgb_check_landlock(struct kgb_finding *f)
+void kgb_check_landlock(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	if (kgb_check_needs_sandbox(f))
@@ -92,7 +92,7 @@ void kgb_check_landlock(struct kgb_finding *f)
 		kgb_found(f, KGB_WARN, "%s", ladder->no_landlock);
 }
 
-void kgb_check_calls(struct kgb_finding *f)
+void kgb_check_calls(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	if (kgb_check_needs_sandbox(f))
@@ -103,7 +103,7 @@ void kgb_check_calls(struct kgb_finding *f)
 		kgb_found(f, KGB_WARN, "%s", ladder->no_calls);
 }
 
-void kgb_check_cgroup(struct kgb_finding *f)
+void kgb_check_cgroup(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	if (kgb_check_needs_sandbox(f))
@@ -117,7 +117,7 @@ void kgb_check_cgroup(struct kgb_finding *f)
 			  ladder->no_cgroup);
 }
 
-void kgb_check_isolation(struct kgb_finding *f)
+void kgb_check_isolation(struct kgb_check_result *f)
 {
 	const struct kgb_ladder *ladder = kgb_checks_ladder(f->cli);
 	enum kgb_isolation_level minimum =
@@ -135,7 +135,7 @@ void kgb_check_isolation(struct kgb_finding *f)
 			  kgb_isolation_level_name(minimum));
 }
 
-void kgb_check_kill(struct kgb_finding *f)
+void kgb_check_kill(struct kgb_check_result *f)
 {
 	KGB_AUTO(fd) int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (fd < 0 || syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) < 0)
@@ -163,7 +163,7 @@ char *kgb_checks_existing_parent(const struct kgb_cli *cli)
 	return dir;
 }
 
-void kgb_check_runs(struct kgb_finding *f)
+void kgb_check_runs(struct kgb_check_result *f)
 {
 	KGB_AUTO(free) char *runs = kgb_config_runs(&f->cli->config);
 	KGB_AUTO(free) char *dir = kgb_checks_existing_parent(f->cli);
@@ -197,7 +197,7 @@ static const char *bad_file_system(long type)
 	}
 }
 
-void kgb_check_disk(struct kgb_finding *f)
+void kgb_check_disk(struct kgb_check_result *f)
 {
 	const struct kgb_settings *settings = &f->cli->config.settings;
 	KGB_AUTO(free) char *dir = kgb_checks_existing_parent(f->cli);
@@ -220,7 +220,7 @@ void kgb_check_disk(struct kgb_finding *f)
 			  (long long)settings->run.device_count, needed_gib);
 }
 
-void kgb_check_memory(struct kgb_finding *f)
+void kgb_check_memory(struct kgb_check_result *f)
 {
 	const struct kgb_settings *settings = &f->cli->config.settings;
 	double total_gib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / GIB;
@@ -231,7 +231,7 @@ void kgb_check_memory(struct kgb_finding *f)
 		  (long long)settings->run.device_count, needed_gib);
 }
 
-void kgb_check_gpu_policy(struct kgb_finding *f)
+void kgb_check_gpu_policy(struct kgb_check_result *f)
 {
 	if (f->cli->config.settings.sandbox.gpu == KGB_SANDBOX_GPU_NONE)
 		kgb_found(f, KGB_PASS, "agents see no GPU (sandbox.gpu is none)");

@@ -14,7 +14,7 @@
 #define PROBE_LIMIT ((size_t)64 << 10)
 #define PROBE_TIMEOUT_MS 120000 /* a cold import of torch from a slow disk */
 
-void kgb_found(struct kgb_finding *f, enum kgb_outcome outcome, const char *fmt, ...)
+void kgb_found(struct kgb_check_result *f, enum kgb_check_outcome outcome, const char *fmt, ...)
 {
 	va_list ap;
 	f->outcome = outcome;
@@ -23,7 +23,7 @@ void kgb_found(struct kgb_finding *f, enum kgb_outcome outcome, const char *fmt,
 	va_end(ap);
 }
 
-void kgb_found_fix(struct kgb_finding *f, enum kgb_outcome outcome, const char *fix,
+void kgb_found_fix(struct kgb_check_result *f, enum kgb_check_outcome outcome, const char *fix,
 		   const char *fmt, ...)
 {
 	va_list ap;
@@ -35,7 +35,7 @@ void kgb_found_fix(struct kgb_finding *f, enum kgb_outcome outcome, const char *
 }
 
 /** Run a program for its output; on failure *f says why. */
-static int probe_program(struct kgb_finding *f, const char *const *argv, struct kgb_buf *out)
+static int probe_program(struct kgb_check_result *f, const char *const *argv, struct kgb_buf *out)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_proc_end end;
@@ -66,7 +66,8 @@ static int probe_program(struct kgb_finding *f, const char *const *argv, struct 
 }
 
 /** The answer of the run's Python to a script, or NULL: *f says why. */
-static cJSON *ask_python(struct kgb_finding *f, const char *script, const struct kgb_strv *args)
+static cJSON *ask_python(struct kgb_check_result *f, const char *script,
+			 const struct kgb_strv *args)
 {
 	KGB_AUTO(free) char *python = kgb_config_python(&f->cli->config);
 	KGB_AUTO(strv) struct kgb_strv argv = KGB_STRV_INIT;
@@ -92,7 +93,7 @@ static cJSON *ask_python(struct kgb_finding *f, const char *script, const struct
 	return answer;
 }
 
-static void check_programs(struct kgb_finding *f)
+static void check_programs(struct kgb_check_result *f)
 {
 	static const char *const programs[] = {"kgb-launch", "kgb-confine", "kgb-verify",
 					       "kgb-judge"};
@@ -111,7 +112,7 @@ static void check_programs(struct kgb_finding *f)
 		kgb_found(f, KGB_PASS, "%s", f->cli->bin_dir);
 }
 
-static void check_data(struct kgb_finding *f)
+static void check_data(struct kgb_check_result *f)
 {
 	const char *dataset = f->cli->config.settings.run.dataset;
 	struct kgb_err err = KGB_ERR_INIT;
@@ -126,7 +127,7 @@ static void check_data(struct kgb_finding *f)
 }
 
 /** Finding the packages takes some 50 ms, importing them seconds. */
-static void check_python(struct kgb_finding *f)
+static void check_python(struct kgb_check_result *f)
 {
 	static const char script[] =
 		"import importlib.util, json, os, platform, sys\n"
@@ -170,7 +171,7 @@ static void check_python(struct kgb_finding *f)
 			  kgb_json_str(found, "triton", "?"));
 }
 
-void kgb_check_find_gpus(struct kgb_finding *f, struct kgb_devices *devices, bool *found)
+void kgb_check_find_gpus(struct kgb_check_result *f, struct kgb_devices *devices, bool *found)
 {
 	const char *text = f->cli->config.settings.run.device;
 	const bool is_auto = kgb_str_eq(text, "auto"), is_cpu = kgb_str_eq(text, "cpu");
@@ -189,7 +190,7 @@ void kgb_check_find_gpus(struct kgb_finding *f, struct kgb_devices *devices, boo
 			      "%s", err.msg);
 }
 
-void kgb_check_gpu(struct kgb_finding *f, const struct kgb_device *device)
+void kgb_check_gpu(struct kgb_check_result *f, const struct kgb_device *device)
 {
 	const double gib = 1024.0 * 1024 * 1024;
 	struct kgb_exec_machine m;
@@ -211,7 +212,7 @@ void kgb_check_gpu(struct kgb_finding *f, const struct kgb_device *device)
 		(double)m.free_bytes / gib, m.cc_major, m.cc_minor);
 }
 
-void kgb_check_torch_gpu(struct kgb_finding *f, const struct kgb_devices *devices)
+void kgb_check_torch_gpu(struct kgb_check_result *f, const struct kgb_devices *devices)
 {
 	static const char script[] =
 		"import ctypes, json, os, sys\n"
@@ -269,7 +270,7 @@ static bool is_default(const struct kgb_cli *cli, const char *name)
 }
 
 /** One of the coding CLIs; a machine need not have them all. */
-static void check_program(struct kgb_finding *f, const char *name)
+static void check_program(struct kgb_check_result *f, const char *name)
 {
 	const struct kgb_cli *cli = f->cli;
 	KGB_AUTO(buf) struct kgb_buf untested = KGB_BUF_INIT(0);
@@ -294,17 +295,17 @@ static void check_program(struct kgb_finding *f, const char *name)
 		kgb_found(f, KGB_PASS, "%s %s", program.title, version);
 }
 
-static void check_claude(struct kgb_finding *f)
+static void check_claude(struct kgb_check_result *f)
 {
 	check_program(f, "claude");
 }
 
-static void check_opencode(struct kgb_finding *f)
+static void check_opencode(struct kgb_check_result *f)
 {
 	check_program(f, "opencode");
 }
 
-static void check_codex(struct kgb_finding *f)
+static void check_codex(struct kgb_check_result *f)
 {
 	check_program(f, "codex");
 }
@@ -371,7 +372,7 @@ const struct kgb_check kgb_checks[] = {
 int kgb_checks_require(struct kgb_cli *cli, unsigned needs, bool gpu, struct kgb_err *err)
 {
 	for (const struct kgb_check *row = kgb_checks; row->name; row++) {
-		struct kgb_finding f = {.cli = cli, .quick = true, .gpu = gpu};
+		struct kgb_check_result f = {.cli = cli, .quick = true, .gpu = gpu};
 		if (!((unsigned)row->need & needs))
 			continue;
 		row->check(&f);

@@ -10,14 +10,14 @@
 #include "agent/devices/devices.h"
 #include "sandbox/isolation/ladder.h"
 
-enum kgb_outcome { KGB_PASS, KGB_WARN, KGB_FAIL };
+enum kgb_check_outcome { KGB_PASS, KGB_WARN, KGB_FAIL };
 
 /** What one check found. */
-struct kgb_finding {
+struct kgb_check_result {
 	struct kgb_cli *cli; /* borrowed */
 	bool quick; /* in: a run is about to start, so import nothing */
 	bool gpu; /* in: kernels are judged on a GPU */
-	enum kgb_outcome outcome;
+	enum kgb_check_outcome outcome;
 	char detail[512];
 	char fix[512]; /* a command or an instruction; "": that of the check's row */
 };
@@ -33,16 +33,16 @@ enum kgb_need {
 
 struct kgb_check {
 	const char *name, *why, *fix;
-	void (*check)(struct kgb_finding *f);
+	void (*check)(struct kgb_check_result *f);
 	enum kgb_need need; /* 0: of no run */
 };
 extern const struct kgb_check kgb_checks[]; /* ends with a row without a name */
 
 /** Record the outcome of a check. */
-void kgb_found(struct kgb_finding *f, enum kgb_outcome outcome, const char *fmt, ...)
+void kgb_found(struct kgb_check_result *f, enum kgb_check_outcome outcome, const char *fmt, ...)
 	KGB_PRINTF(3, 4);
 /** Record it with a remedy of its own. */
-void kgb_found_fix(struct kgb_finding *f, enum kgb_outcome outcome, const char *fix,
+void kgb_found_fix(struct kgb_check_result *f, enum kgb_check_outcome outcome, const char *fix,
 		   const char *fmt, ...) KGB_PRINTF(4, 5);
 /** Make the checks of these needs (enum kgb_need). UNAVAILABLE with the remedy when one fails. */
 KGB_MUST_CHECK int kgb_checks_require(struct kgb_cli *cli, unsigned needs, bool gpu,
@@ -51,10 +51,10 @@ KGB_MUST_CHECK int kgb_checks_require(struct kgb_cli *cli, unsigned needs, bool 
 const struct kgb_ladder *kgb_checks_ladder(const struct kgb_cli *cli);
 
 /** GPUs that a run could use: *found is false when there is none, and *f says why. */
-void kgb_check_find_gpus(struct kgb_finding *f, struct kgb_devices *devices, bool *found);
-void kgb_check_gpu(struct kgb_finding *f, const struct kgb_device *device);
+void kgb_check_find_gpus(struct kgb_check_result *f, struct kgb_devices *devices, bool *found);
+void kgb_check_gpu(struct kgb_check_result *f, const struct kgb_device *device);
 /** torch uses each GPU and has loaded CUPTI, which records the work on a GPU. */
-void kgb_check_torch_gpu(struct kgb_finding *f, const struct kgb_devices *devices);
+void kgb_check_torch_gpu(struct kgb_check_result *f, const struct kgb_devices *devices);
 
 /** The nearest directory that exists: where a run would be created; malloc'ed. */
 char *kgb_checks_existing_parent(const struct kgb_cli *cli);
@@ -68,27 +68,27 @@ struct kgb_room {
 void kgb_room_find(const struct kgb_cli *cli, int64_t wanted, struct kgb_room *out);
 
 /* check_room.c */
-void kgb_check_limits(struct kgb_finding *f);
+void kgb_check_limits(struct kgb_check_result *f);
 
 /* check_model.c */
-void kgb_check_model(struct kgb_finding *f);
-void kgb_check_api(struct kgb_finding *f);
-void kgb_check_prices(struct kgb_finding *f);
+void kgb_check_model(struct kgb_check_result *f);
+void kgb_check_api(struct kgb_check_result *f);
+void kgb_check_prices(struct kgb_check_result *f);
 
 /* check_sandbox.c */
 /** Whether there is no sandbox at all, so that what is tried in one cannot be: *f says so then. */
-bool kgb_check_needs_sandbox(struct kgb_finding *f);
-void kgb_check_namespaces(struct kgb_finding *f);
-void kgb_check_network(struct kgb_finding *f);
-void kgb_check_nested(struct kgb_finding *f);
-void kgb_check_landlock(struct kgb_finding *f);
-void kgb_check_calls(struct kgb_finding *f);
-void kgb_check_cgroup(struct kgb_finding *f);
-void kgb_check_isolation(struct kgb_finding *f);
-void kgb_check_kill(struct kgb_finding *f);
-void kgb_check_runs(struct kgb_finding *f);
-void kgb_check_disk(struct kgb_finding *f);
-void kgb_check_memory(struct kgb_finding *f);
-void kgb_check_gpu_policy(struct kgb_finding *f);
+bool kgb_check_needs_sandbox(struct kgb_check_result *f);
+void kgb_check_namespaces(struct kgb_check_result *f);
+void kgb_check_network(struct kgb_check_result *f);
+void kgb_check_nested(struct kgb_check_result *f);
+void kgb_check_landlock(struct kgb_check_result *f);
+void kgb_check_calls(struct kgb_check_result *f);
+void kgb_check_cgroup(struct kgb_check_result *f);
+void kgb_check_isolation(struct kgb_check_result *f);
+void kgb_check_kill(struct kgb_check_result *f);
+void kgb_check_runs(struct kgb_check_result *f);
+void kgb_check_disk(struct kgb_check_result *f);
+void kgb_check_memory(struct kgb_check_result *f);
+void kgb_check_gpu_policy(struct kgb_check_result *f);
 
 #endif

@@ -15,7 +15,7 @@ struct report {
 };
 
 static void add_finding(struct report *report, const struct kgb_check *row,
-			const struct kgb_finding *f)
+			const struct kgb_check_result *f)
 {
 	static const char *const names[] = {"PASS", "WARN", "FAIL"};
 	const bool passed = f->outcome == KGB_PASS;
@@ -43,7 +43,7 @@ static void add_gpus(struct kgb_cli *cli, struct report *report)
 		.why = "candidates run on torch tensors there, and CUPTI records what they do",
 		.fix = ""};
 	struct kgb_devices devices;
-	struct kgb_finding f = {.cli = cli};
+	struct kgb_check_result f = {.cli = cli};
 	bool found = false;
 	kgb_check_find_gpus(&f, &devices, &found);
 	if (!found) {
@@ -64,7 +64,7 @@ static int examine(struct kgb_cli *cli)
 	kgb_jsonw_init(&report.w, &report.json, 2);
 	kgb_jsonw_put(&report.w, "{schema: 'kgb.doctor/1', checks: [");
 	for (const struct kgb_check *row = kgb_checks; row->name; row++) {
-		struct kgb_finding f = {.cli = cli};
+		struct kgb_check_result f = {.cli = cli};
 		row->check(&f);
 		add_finding(&report, row, &f);
 	}

@@ -11,7 +11,7 @@
 
 static int read_kernel(struct kgb_draft *draft, int run_fd, struct kgb_err *err)
 {
-	if (kgb_record_read(run_fd, draft->path, KGB_LIMIT_KERNEL, &draft->kernel, err) < 0)
+	if (kgb_run_record_read(run_fd, draft->path, KGB_LIMIT_KERNEL, &draft->kernel, err) < 0)
 		return -1;
 	if (draft->kernel.len > 0)
 		kgb_sha256_hex(draft->kernel.ptr, draft->kernel.len, draft->sha256);
@@ -22,7 +22,7 @@ static int read_verdict(struct kgb_draft *draft, int run_fd, const char *path, s
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	KGB_AUTO(buf) struct kgb_buf report = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
-	if (kgb_record_read(run_fd, path, KGB_LIMIT_VERDICT, &text, err) < 0)
+	if (kgb_run_record_read(run_fd, path, KGB_LIMIT_VERDICT, &text, err) < 0)
 		return -1;
 	if (text.len == 0)
 		return 0;

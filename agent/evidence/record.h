@@ -10,7 +10,7 @@
 #include "agent/store/state.h"
 #include "base/buf.h"
 
-struct kgb_record {
+struct kgb_run_record {
 	struct kgb_rundir dir; /* not locked */
 	struct kgb_run_state state;
 	bool is_pruned;
@@ -21,11 +21,12 @@ struct kgb_record {
 	}
 
 /** NOT_FOUND when the folder has no journal; errors name it. */
-KGB_MUST_CHECK int kgb_record_open(struct kgb_record *out, const char *path, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_run_record_open(struct kgb_run_record *out, const char *path,
+				       struct kgb_err *err);
 /** Read a file of it as an adversary's; one that is not there leaves `out` as it is. */
-KGB_MUST_CHECK int kgb_record_read(int run_fd, const char *path, size_t limit, struct kgb_buf *out,
-				   struct kgb_err *err);
-void kgb_record_release(struct kgb_record *record);
-void kgb_auto_record(struct kgb_record *record);
+KGB_MUST_CHECK int kgb_run_record_read(int run_fd, const char *path, size_t limit,
+				       struct kgb_buf *out, struct kgb_err *err);
+void kgb_run_record_release(struct kgb_run_record *record);
+void kgb_auto_record(struct kgb_run_record *record);
 
 #endif

@@ -109,7 +109,7 @@ static void write_step(struct kgb_jsonw *w, const struct kgb_step *step, size_t 
 
 /** What makes a document besides its steps. */
 struct document {
-	const struct kgb_record *record;
+	const struct kgb_run_record *record;
 	const struct kgb_op_state *op;
 	const struct kgb_attempt_state *attempt;
 	int sample; /* 0: an attempt of a CLI */
@@ -206,7 +206,7 @@ static void write_document(const struct document *d, const struct kgb_steps *ste
 	kgb_buf_addc(out, '\n');
 }
 
-int kgb_atif_of_attempt(const struct kgb_record *record, const struct kgb_op_state *op,
+int kgb_atif_of_attempt(const struct kgb_run_record *record, const struct kgb_op_state *op,
 			const struct kgb_attempt_state *attempt, struct kgb_buf *out,
 			struct kgb_err *err)
 {
@@ -225,8 +225,8 @@ int kgb_atif_of_attempt(const struct kgb_record *record, const struct kgb_op_sta
 	return 0;
 }
 
-int kgb_atif_of_sample(const struct kgb_record *record, const struct kgb_op_state *op, int number,
-		       struct kgb_buf *out, struct kgb_err *err)
+int kgb_atif_of_sample(const struct kgb_run_record *record, const struct kgb_op_state *op,
+		       int number, struct kgb_buf *out, struct kgb_err *err)
 {
 	KGB_AUTO(steps) struct kgb_steps steps = {0};
 	const struct kgb_sample *first = kgb_op_sample(op, number, 1), *sample = NULL;

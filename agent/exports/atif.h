@@ -9,12 +9,12 @@
 #include "agent/evidence/record.h"
 
 /** Append the document of an attempt, on one line. */
-KGB_MUST_CHECK int kgb_atif_of_attempt(const struct kgb_record *record,
+KGB_MUST_CHECK int kgb_atif_of_attempt(const struct kgb_run_record *record,
 				       const struct kgb_op_state *op,
 				       const struct kgb_attempt_state *attempt, struct kgb_buf *out,
 				       struct kgb_err *err);
 /** Append the document of a sample with its rounds, on one line. */
-KGB_MUST_CHECK int kgb_atif_of_sample(const struct kgb_record *record,
+KGB_MUST_CHECK int kgb_atif_of_sample(const struct kgb_run_record *record,
 				      const struct kgb_op_state *op, int number,
 				      struct kgb_buf *out, struct kgb_err *err);
 

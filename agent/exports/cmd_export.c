@@ -27,7 +27,7 @@ struct export
 
 /* ---- one form a function ---- */
 
-static int export_pairs(struct export *e, const struct kgb_record *record, struct kgb_err *err)
+static int export_pairs(struct export *e, const struct kgb_run_record *record, struct kgb_err *err)
 {
 	for (size_t i = 0; i < record->state.n_ops; i++) {
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -40,7 +40,7 @@ static int export_pairs(struct export *e, const struct kgb_record *record, struc
 }
 
 /** A document goes on a line of the file, or to a file of its own, whose name is unique. */
-static int put_document(struct export *e, const struct kgb_record *record,
+static int put_document(struct export *e, const struct kgb_run_record *record,
 			const struct kgb_op_state *op, const char *number, struct kgb_buf *text,
 			struct kgb_err *err)
 {
@@ -53,7 +53,7 @@ static int put_document(struct export *e, const struct kgb_record *record,
 	return kgb_fs_write_atomic(AT_FDCWD, path, text->ptr, text->len, 0644, true, err);
 }
 
-static int export_attempts(struct export *e, const struct kgb_record *record,
+static int export_attempts(struct export *e, const struct kgb_run_record *record,
 			   const struct kgb_op_state *op, struct kgb_err *err)
 {
 	for (size_t i = 0; i < op->n_attempts; i++) {
@@ -67,7 +67,7 @@ static int export_attempts(struct export *e, const struct kgb_record *record,
 	return 0;
 }
 
-static int export_samples(struct export *e, const struct kgb_record *record,
+static int export_samples(struct export *e, const struct kgb_run_record *record,
 			  const struct kgb_op_state *op, struct kgb_err *err)
 {
 	for (size_t i = 0; i < op->n_samples; i++) {
@@ -83,7 +83,7 @@ static int export_samples(struct export *e, const struct kgb_record *record,
 	return 0;
 }
 
-static int export_atif(struct export *e, const struct kgb_record *record, struct kgb_err *err)
+static int export_atif(struct export *e, const struct kgb_run_record *record, struct kgb_err *err)
 {
 	for (size_t i = 0; i < record->state.n_ops; i++) {
 		const struct kgb_op_state *op = &record->state.ops[i];
@@ -95,7 +95,7 @@ static int export_atif(struct export *e, const struct kgb_record *record, struct
 	return 0;
 }
 
-static int export_junit(struct export *e, const struct kgb_record *record,
+static int export_junit(struct export *e, const struct kgb_run_record *record,
 			KGB_UNUSED struct kgb_err *err)
 {
 	kgb_junit_suite(record, &e->suites, &e->totals);
@@ -106,7 +106,7 @@ static int export_junit(struct export *e, const struct kgb_record *record,
 static const struct form {
 	const char *name, *noun;
 	bool may_be_folder;
-	int (*add)(struct export *e, const struct kgb_record *record, struct kgb_err *err);
+	int (*add)(struct export *e, const struct kgb_run_record *record, struct kgb_err *err);
 } forms[] = {
 	{"pairs", "pairs", false, export_pairs},
 	{"atif", "trajectories", true, export_atif},
@@ -150,8 +150,8 @@ static int export_all(struct export *e, const struct form *form, const struct kg
 		      struct kgb_err *err)
 {
 	for (size_t i = 0; i < paths->n; i++) {
-		KGB_AUTO(record) struct kgb_record record = KGB_RECORD_INIT;
-		if (kgb_record_open(&record, paths->items[i], err) < 0 ||
+		KGB_AUTO(record) struct kgb_run_record record = KGB_RECORD_INIT;
+		if (kgb_run_record_open(&record, paths->items[i], err) < 0 ||
 		    form->add(e, &record, err) < 0)
 			return -1;
 	}

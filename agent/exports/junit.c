@@ -115,14 +115,15 @@ static const char *element_of(const struct kgb_op_state *op)
 }
 
 /** The report on the final verdict, where it is on record. */
-static void add_report(const struct kgb_record *record, const struct kgb_op_state *op,
+static void add_report(const struct kgb_run_record *record, const struct kgb_op_state *op,
 		       struct kgb_buf *out)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	KGB_AUTO(buf) struct kgb_buf report = KGB_BUF_INIT(KGB_LIMIT_VERDICT);
 	KGB_AUTO(json) cJSON *verdict = NULL;
 	if (!op->verdict_path ||
-	    kgb_record_read(record->dir.fd, op->verdict_path, KGB_LIMIT_VERDICT, &text, NULL) < 0 ||
+	    kgb_run_record_read(record->dir.fd, op->verdict_path, KGB_LIMIT_VERDICT, &text, NULL) <
+		    0 ||
 	    kgb_json_parse(text.ptr, text.len, &verdict, NULL) < 0)
 		return;
 	kgb_verdict_report(verdict, &report);
@@ -135,7 +136,7 @@ static double seconds_of(const struct kgb_run_state *state, const struct kgb_op_
 	return (double)(kgb_report__agent_ms(state, op) + (verify_ms > 0 ? verify_ms : 0)) / 1000;
 }
 
-static void add_outcome(const struct kgb_record *record, const struct kgb_op_state *op,
+static void add_outcome(const struct kgb_run_record *record, const struct kgb_op_state *op,
 			const char *element, struct kgb_buf *out)
 {
 	const char *status = kgb_op_status_name(op->status);
@@ -157,7 +158,7 @@ static void add_outcome(const struct kgb_record *record, const struct kgb_op_sta
 	kgb_buf_addf(out, "</%s>\n", element);
 }
 
-static void add_case(const struct kgb_record *record, const struct kgb_op_state *op,
+static void add_case(const struct kgb_run_record *record, const struct kgb_op_state *op,
 		     struct kgb_buf *out, struct kgb_junit_totals *totals)
 {
 	const char *element = element_of(op);
@@ -187,7 +188,7 @@ static void add_counts(struct kgb_buf *out, const struct kgb_junit_totals *total
 	kgb_buf_addf(out, " time=\"%.3f\"", totals->seconds);
 }
 
-void kgb_junit_suite(const struct kgb_record *record, struct kgb_buf *out,
+void kgb_junit_suite(const struct kgb_run_record *record, struct kgb_buf *out,
 		     struct kgb_junit_totals *totals)
 {
 	enum { SECONDS_LEN = 19 }; /* the schema wants no fraction and no zone */

@@ -15,7 +15,7 @@ struct kgb_junit_totals {
 
 /** Append the suite of a run. A kernel that does not pass is a failure, a fault of the machine or
  * the provider an error, an operator that has not ended is skipped. */
-void kgb_junit_suite(const struct kgb_record *record, struct kgb_buf *out,
+void kgb_junit_suite(const struct kgb_run_record *record, struct kgb_buf *out,
 		     struct kgb_junit_totals *totals);
 /** Append the document with these suites. */
 void kgb_junit_document(const struct kgb_buf *suites, const struct kgb_junit_totals *totals,

@@ -11,7 +11,7 @@
 
 /** Where the drafts of a list come from. */
 struct source {
-	const struct kgb_record *record;
+	const struct kgb_run_record *record;
 	const struct kgb_op_state *op;
 	const struct kgb_attempt_state *attempt;
 	int sample; /* 0: of an attempt */
@@ -180,7 +180,7 @@ static int add_pairs(const struct source *source, const struct kgb_drafts *draft
 	return 0;
 }
 
-static int pairs_of_samples(const struct kgb_record *record, const struct kgb_op_state *op,
+static int pairs_of_samples(const struct kgb_run_record *record, const struct kgb_op_state *op,
 			    struct kgb_buf *out, size_t *n, struct kgb_err *err)
 {
 	for (size_t i = 0; i < op->n_samples; i++) {
@@ -199,7 +199,7 @@ static int pairs_of_samples(const struct kgb_record *record, const struct kgb_op
 	return 0;
 }
 
-int kgb_pairs_of(const struct kgb_record *record, const struct kgb_op_state *op,
+int kgb_pairs_of(const struct kgb_run_record *record, const struct kgb_op_state *op,
 		 struct kgb_buf *out, size_t *n, struct kgb_err *err)
 {
 	if (op->n_samples > 0)

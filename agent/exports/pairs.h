@@ -17,7 +17,7 @@
 struct kgb_verdict_summary;
 
 /** Append the pairs of an operator. */
-KGB_MUST_CHECK int kgb_pairs_of(const struct kgb_record *record, const struct kgb_op_state *op,
+KGB_MUST_CHECK int kgb_pairs_of(const struct kgb_run_record *record, const struct kgb_op_state *op,
 				struct kgb_buf *out, size_t *n, struct kgb_err *err);
 
 struct kgb_gain {

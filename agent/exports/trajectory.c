@@ -18,11 +18,11 @@
 #define OUTPUT_BYTES ((size_t)256 << 10)
 #define NOT_ON_RECORD "(not on record)"
 
-static int add_file(struct kgb_steps *steps, const struct kgb_record *record, const char *path,
+static int add_file(struct kgb_steps *steps, const struct kgb_run_record *record, const char *path,
 		    enum kgb_step_source source, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_ANSWER_BYTES);
-	if (kgb_record_read(record->dir.fd, path, KGB_ANSWER_BYTES, &text, err) < 0)
+	if (kgb_run_record_read(record->dir.fd, path, KGB_ANSWER_BYTES, &text, err) < 0)
 		return -1;
 	kgb_steps_add(steps, source, text.len > 0 ? text.ptr : NOT_ON_RECORD);
 	return 0;
@@ -50,8 +50,8 @@ static int add_output(struct kgb_steps *steps, int run_fd, const char *path, str
 	return 0;
 }
 
-static int add_stream(struct kgb_steps *steps, const struct kgb_record *record, const char *path,
-		      struct kgb_err *err)
+static int add_stream(struct kgb_steps *steps, const struct kgb_run_record *record,
+		      const char *path, struct kgb_err *err)
 {
 	struct kgb_err failure = KGB_ERR_INIT;
 	KGB_AUTO(fd) int fd = -1;
@@ -72,8 +72,8 @@ static int add_stream(struct kgb_steps *steps, const struct kgb_record *record, 
 }
 
 /** A session of a CLI: what it was told and what it did. */
-static int add_session(struct kgb_steps *steps, const struct kgb_record *record, const char *folder,
-		       int64_t started_ms, struct kgb_err *err)
+static int add_session(struct kgb_steps *steps, const struct kgb_run_record *record,
+		       const char *folder, int64_t started_ms, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *prompt = kgb_path_join(folder, "prompt.md");
 	KGB_AUTO(free) char *stream = kgb_path_join(folder, "stdout.jsonl");
@@ -101,7 +101,7 @@ static void take_exchange(struct kgb_steps *steps, const cJSON *meta)
 }
 
 /** Where the recorded requests are still there, they have the tokens of each answer. */
-static void take_exchanges(struct kgb_steps *steps, const struct kgb_record *record,
+static void take_exchanges(struct kgb_steps *steps, const struct kgb_run_record *record,
 			   const struct kgb_attempt_state *attempt, const char *folder)
 {
 	const int64_t n = attempt->gateway.n_exchanges + attempt->gateway.n_open;
@@ -110,13 +110,13 @@ static void take_exchanges(struct kgb_steps *steps, const struct kgb_record *rec
 		char *path = kgb_xasprintf("%s/traffic/%04lld.meta.json", folder, (long long)i);
 		KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_EVENT);
 		KGB_AUTO(json) cJSON *meta = NULL;
-		if (kgb_record_read(record->dir.fd, path, KGB_LIMIT_EVENT, &text, NULL) == 0 &&
+		if (kgb_run_record_read(record->dir.fd, path, KGB_LIMIT_EVENT, &text, NULL) == 0 &&
 		    kgb_json_parse(text.ptr, text.len, &meta, NULL) == 0)
 			take_exchange(steps, meta);
 	}
 }
 
-static int add_sessions(struct kgb_steps *out, const struct kgb_record *record,
+static int add_sessions(struct kgb_steps *out, const struct kgb_run_record *record,
 			const struct kgb_attempt_state *attempt, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *rounds = kgb_path_join(attempt->dir, "rounds");
@@ -138,7 +138,7 @@ static int add_sessions(struct kgb_steps *out, const struct kgb_record *record,
 	}
 }
 
-int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_record *record,
+int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_run_record *record,
 			      const struct kgb_attempt_state *attempt, struct kgb_err *err)
 {
 	if (add_sessions(out, record, attempt, err) < 0)
@@ -152,15 +152,15 @@ int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_record *re
 
 /* ---- a bare model ---- */
 
-static int read_texts(const struct kgb_record *record, struct kgb_chat_texts *out,
+static int read_texts(const struct kgb_run_record *record, struct kgb_chat_texts *out,
 		      struct kgb_err *err)
 {
 	for (int i = 0; i < KGB_N_CHAT_TEXTS; i++) {
 		KGB_AUTO(free)
 		char *path =
 			kgb_xasprintf("prompts/%s.md", kgb_chat_text_name((enum kgb_chat_text)i));
-		if (kgb_record_read(record->dir.fd, path, KGB_LIMIT_PROMPT, &out->texts[i], err) <
-		    0)
+		if (kgb_run_record_read(record->dir.fd, path, KGB_LIMIT_PROMPT, &out->texts[i],
+					err) < 0)
 			return -1;
 	}
 	return 0;
@@ -175,7 +175,7 @@ static void add_system(struct kgb_steps *steps, const struct kgb_chat_texts *tex
 }
 
 /** What a round says about the answer before it, as it was sent. */
-static void add_feedback(struct kgb_steps *steps, const struct kgb_record *record,
+static void add_feedback(struct kgb_steps *steps, const struct kgb_run_record *record,
 			 const struct kgb_op_state *op, const struct kgb_sample *sample,
 			 const struct kgb_chat_texts *texts, const char *stem)
 {
@@ -191,14 +191,14 @@ static void add_feedback(struct kgb_steps *steps, const struct kgb_record *recor
 	kgb_steps_add(steps, KGB_STEP_USER, rc < 0 ? NOT_ON_RECORD : text.ptr);
 }
 
-static int add_answer(struct kgb_steps *steps, const struct kgb_record *record,
+static int add_answer(struct kgb_steps *steps, const struct kgb_run_record *record,
 		      const struct kgb_sample *sample, const char *stem, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *reply = kgb_xasprintf("%s.md", stem);
 	KGB_AUTO(free) char *thinking = kgb_xasprintf("%s.thinking.md", stem);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_ANSWER_BYTES);
 	if (add_file(steps, record, reply, KGB_STEP_AGENT, err) < 0 ||
-	    kgb_record_read(record->dir.fd, thinking, KGB_ANSWER_BYTES, &text, err) < 0)
+	    kgb_run_record_read(record->dir.fd, thinking, KGB_ANSWER_BYTES, &text, err) < 0)
 		return -1;
 	struct kgb_step *step = &steps->list.items[steps->list.n - 1];
 	kgb_steps_text(steps, &step->reasoning, text.ptr);
@@ -208,7 +208,7 @@ static int add_answer(struct kgb_steps *steps, const struct kgb_record *record,
 	return 0;
 }
 
-static int add_rounds(struct kgb_steps *steps, const struct kgb_record *record,
+static int add_rounds(struct kgb_steps *steps, const struct kgb_run_record *record,
 		      const struct kgb_op_state *op, int number, const struct kgb_chat_texts *texts,
 		      struct kgb_err *err)
 {
@@ -225,7 +225,7 @@ static int add_rounds(struct kgb_steps *steps, const struct kgb_record *record,
 	return 0;
 }
 
-int kgb_trajectory_of_sample(struct kgb_steps *out, const struct kgb_record *record,
+int kgb_trajectory_of_sample(struct kgb_steps *out, const struct kgb_run_record *record,
 			     const struct kgb_op_state *op, int number, struct kgb_err *err)
 {
 	const struct kgb_sample *first = kgb_op_sample(op, number, 1);

@@ -43,8 +43,9 @@ static void write_steps(struct kgb_jsonw *w, const struct kgb_history *history, 
 	const size_t n = history->steps.n;
 	kgb_jsonw_put(w, "n_steps: %zu, steps: [", n);
 	for (size_t i = n > max ? n - max : 0; i < n; i++) {
-		const struct kgb_step *step = &history->steps.items[i];
-		kgb_jsonw_put(w, "[%s, %+d, %s, %s, %s, %g, %g, %g, %g]", kgb_step_name(step->kind),
+		const struct kgb_history_step *step = &history->steps.items[i];
+		kgb_jsonw_put(w, "[%s, %+d, %s, %s, %s, %g, %g, %g, %g]",
+			      kgb_history_step_name(step->kind),
 			      step->number > 0 ? step->number : -1, step->status, step->code,
 			      step->reached, kgb_shortened(step->speedup),
 			      step->cost[KGB_COST_TOKENS], kgb_shortened(step->cost[KGB_COST_USD]),

@@ -7,13 +7,13 @@
 
 #include "base/time.h"
 
-const char *kgb_cost_name(enum kgb_cost cost)
+const char *kgb_history_cost_name(enum kgb_history_cost cost)
 {
 	static const char *const names[KGB_N_COSTS] = {"tokens", "usd", "seconds"};
 	return names[cost];
 }
 
-const char *kgb_step_name(enum kgb_step_kind kind)
+const char *kgb_history_step_name(enum kgb_step_kind kind)
 {
 	static const char *const names[] = {"check", "round", "sample", "final"};
 	return names[kind];
@@ -46,9 +46,9 @@ static double or_zero(double value)
 }
 
 /** A verdict on a kernel of an attempt, or of a sample. */
-static struct kgb_step step_of(const cJSON *node, enum kgb_step_kind kind, int step_number)
+static struct kgb_history_step step_of(const cJSON *node, enum kgb_step_kind kind, int step_number)
 {
-	return (struct kgb_step){
+	return (struct kgb_history_step){
 		.kind = kind,
 		.number = step_number,
 		.time = kgb_json_str(node, "time", NULL),
@@ -59,7 +59,7 @@ static struct kgb_step step_of(const cJSON *node, enum kgb_step_kind kind, int s
 	};
 }
 
-static void add_step(struct kgb_history *out, struct kgb_step step, const double before[])
+static void add_step(struct kgb_history *out, struct kgb_history_step step, const double before[])
 {
 	step.place = out->steps.n;
 	for (size_t i = 0; i < KGB_N_COSTS; i++)
@@ -78,14 +78,14 @@ static void read_attempt(const cJSON *attempt, const cJSON *calls, const double 
 	cJSON_ArrayForEach(call, calls) {
 		if (kgb_json_i64(call, "attempt", 0) != attempt_number)
 			continue;
-		struct kgb_step step = step_of(call, KGB_STEP_CHECK, attempt_number);
+		struct kgb_history_step step = step_of(call, KGB_STEP_CHECK, attempt_number);
 		step.cost[KGB_COST_TOKENS] = number(call, "spent.tokens.total_tokens");
 		step.cost[KGB_COST_USD] = number(call, "spent.cost_usd");
 		step.cost[KGB_COST_SECONDS] = seconds_between(start, step.time);
 		add_step(out, step, before);
 	}
 	cJSON_ArrayForEach(round, kgb_json_get(attempt, "rounds")) {
-		struct kgb_step step = step_of(round, KGB_STEP_ROUND, attempt_number);
+		struct kgb_history_step step = step_of(round, KGB_STEP_ROUND, attempt_number);
 		tokens += tokens_of(round);
 		step.cost[KGB_COST_TOKENS] = tokens;
 		step.cost[KGB_COST_USD] = (double)NAN;
@@ -107,20 +107,21 @@ void kgb_history_read(const cJSON *node, const struct kgb_op_row *op, struct kgb
 	}
 	if (!kgb_json_str(node, "verdict", NULL))
 		return;
-	struct kgb_step final = {.kind = KGB_STEP_FINAL,
-				 .time = kgb_json_str(node, "time.end_time", NULL),
-				 .status = op->status,
-				 .code = op->code,
-				 .reached = op->reached,
-				 .speedup = number(node, "speedup"),
-				 .cost = {op->tokens, op->dollars, op->agent_seconds}};
+	struct kgb_history_step final = {.kind = KGB_STEP_FINAL,
+					 .time = kgb_json_str(node, "time.end_time", NULL),
+					 .status = op->status,
+					 .code = op->code,
+					 .reached = op->reached,
+					 .speedup = number(node, "speedup"),
+					 .cost = {op->tokens, op->dollars, op->agent_seconds}};
 	add_step(out, final, nothing);
 }
 
 void kgb_history_add_sample(const cJSON *node, struct kgb_history *out)
 {
 	static const double nothing[KGB_N_COSTS];
-	struct kgb_step step = step_of(node, KGB_STEP_SAMPLE, (int)kgb_json_i64(node, "sample", 0));
+	struct kgb_history_step step =
+		step_of(node, KGB_STEP_SAMPLE, (int)kgb_json_i64(node, "sample", 0));
 	step.cost[KGB_COST_TOKENS] = number(node, "tokens.total_tokens");
 	step.cost[KGB_COST_USD] = number(node, "cost_usd");
 	step.cost[KGB_COST_SECONDS] = number(node, "seconds");
@@ -129,7 +130,7 @@ void kgb_history_add_sample(const cJSON *node, struct kgb_history *out)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct kgb_step *x = a, *y = b;
+	const struct kgb_history_step *x = a, *y = b;
 	if ((x->kind == KGB_STEP_FINAL) != (y->kind == KGB_STEP_FINAL))
 		return x->kind == KGB_STEP_FINAL ? 1 : -1;
 	const int order = strcmp(x->time ? x->time : "", y->time ? y->time : "");
@@ -158,7 +159,7 @@ void kgb_auto_history(struct kgb_history *history)
 }
 
 double kgb_history_cost(const struct kgb_history *history, const struct kgb_op_row *op,
-			double target, enum kgb_cost cost)
+			double target, enum kgb_history_cost cost)
 {
 	const double whole[KGB_N_COSTS] = {op->tokens, op->dollars, op->agent_seconds};
 	const double solved[KGB_N_COSTS] = {op->solved.tokens, op->solved.dollars,

@@ -10,9 +10,9 @@
 #include "base/formats/json.h"
 
 /** What work is paid with. */
-enum kgb_cost { KGB_COST_TOKENS, KGB_COST_USD, KGB_COST_SECONDS, KGB_N_COSTS };
+enum kgb_history_cost { KGB_COST_TOKENS, KGB_COST_USD, KGB_COST_SECONDS, KGB_N_COSTS };
 /** "tokens", "usd", "seconds" (of agents). */
-const char *kgb_cost_name(enum kgb_cost cost);
+const char *kgb_history_cost_name(enum kgb_history_cost cost);
 
 enum kgb_step_kind {
 	KGB_STEP_CHECK, /* that the agent asked for */
@@ -21,10 +21,10 @@ enum kgb_step_kind {
 	KGB_STEP_FINAL, /* the verdict that counts */
 };
 /** "check", "round", "sample", "final". */
-const char *kgb_step_name(enum kgb_step_kind kind);
+const char *kgb_history_step_name(enum kgb_step_kind kind);
 
 /** One verdict. Words are borrowed, NULL where unknown. */
-struct kgb_step {
+struct kgb_history_step {
 	enum kgb_step_kind kind;
 	int number; /* of the attempt or of the sample; 0: unknown */
 	size_t place; /* among the steps that came at the same time */
@@ -35,7 +35,7 @@ struct kgb_step {
 };
 
 struct kgb_history {
-	KGB_VEC(struct kgb_step) steps; /* in order of time; the final verdict last */
+	KGB_VEC(struct kgb_history_step) steps; /* in order of time; the final verdict last */
 };
 
 /** Read an operator of a results.json, from which the words are borrowed. */
@@ -53,6 +53,6 @@ void kgb_auto_history(struct kgb_history *history);
  * verdict shows no such kernel, or the cost is unknown. So as many operators have a cost as
  * kgb_fast_p counts. */
 double kgb_history_cost(const struct kgb_history *history, const struct kgb_op_row *op,
-			double target, enum kgb_cost cost);
+			double target, enum kgb_history_cost cost);
 
 #endif

@@ -51,7 +51,7 @@ int kgb_kernels_add(struct kgb_kernels *kernels, int run_fd, const char *path, s
 		    struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf raw = KGB_BUF_INIT(0), text = KGB_BUF_INIT(0);
-	struct kgb_kernel kernel;
+	struct kgb_page_kernel kernel;
 	if (kgb_fs_read_untrusted(run_fd, path, KGB_LIMIT_KERNEL, &raw, err) < 0)
 		return -1;
 	kgb_sha256_hex(raw.ptr, raw.len, kernel.sha256);
@@ -87,7 +87,7 @@ static size_t fair_size(const struct kgb_kernels *kernels, size_t limit)
 }
 
 /** Bytes of a part of it that takes at most `size` bytes of a page: whole lines, if it has any. */
-static size_t cut_length(const struct kgb_kernel *kernel, size_t size)
+static size_t cut_length(const struct kgb_page_kernel *kernel, size_t size)
 {
 	if (kernel->n_embedded <= size)
 		return kernel->len;

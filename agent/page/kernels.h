@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-struct kgb_kernel {
+struct kgb_page_kernel {
 	char sha256[KGB_SHA256_HEX_LEN];
 	char *text; /* owned */
 	size_t len;
@@ -18,7 +18,7 @@ struct kgb_kernel {
 };
 
 struct kgb_kernels {
-	KGB_VEC(struct kgb_kernel) list;
+	KGB_VEC(struct kgb_page_kernel) list;
 };
 
 /** Add the kernel in a file of a run, which may be hostile. Returns its place in the list. -1: it

@@ -192,7 +192,7 @@ static void write_failures(struct kgb_jsonw *w, const struct kgb_collected *c)
 static const double targets[] = {0, 1, 1.5, 2};
 
 static void write_anytime(struct kgb_jsonw *w, size_t r, const struct kgb_collected_run *run,
-			  double target, enum kgb_cost cost)
+			  double target, enum kgb_history_cost cost)
 {
 	KGB_AUTO(free) double *at = kgb_xcalloc(run->row->ops.n + 1, sizeof(*at));
 	size_t n = 0, n_there = 0, n_known = 0;
@@ -206,7 +206,7 @@ static void write_anytime(struct kgb_jsonw *w, size_t r, const struct kgb_collec
 	}
 	sort(at, n_known);
 	kgb_jsonw_put(w, "{run: %zu, target: %g, cost: %s, operators: %zu, reached: %zu, at: [", r,
-		      target, kgb_cost_name(cost), n, n_there);
+		      target, kgb_history_cost_name(cost), n, n_there);
 	for (size_t i = 0; i < n_known; i++)
 		kgb_jsonw_num(w, kgb_shortened(at[i]));
 	kgb_jsonw_put(w, "]}");
@@ -228,7 +228,7 @@ void kgb_series_write(struct kgb_jsonw *w, const struct kgb_collected *c)
 	kgb_jsonw_put(w, "], anytime: [");
 	for (size_t r = 0; r < c->runs.n; r++)
 		for (size_t t = 0; t < KGB_ARRAY_LEN(targets); t++)
-			for (enum kgb_cost cost = 0; cost < KGB_N_COSTS; cost++)
+			for (enum kgb_history_cost cost = 0; cost < KGB_N_COSTS; cost++)
 				write_anytime(w, r, &c->runs.items[r], targets[t], cost);
 	kgb_jsonw_array_end(w);
 }

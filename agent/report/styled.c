@@ -71,8 +71,9 @@ static size_t add_cut(struct kgb_styled *styled, enum kgb_style style, const cha
 	const size_t taken = kgb_report__cut(&styled->text, text, columns < room ? columns : room);
 	*used_columns(styled) += taken;
 	if (styled->text.len > start)
-		KGB_VEC_ADD(&styled->spans, (struct kgb_span){styled->columns.n - 1, start,
-							      styled->text.len - start, style});
+		KGB_VEC_ADD(&styled->spans,
+			    (struct kgb_styled_span){styled->columns.n - 1, start,
+						     styled->text.len - start, style});
 	return taken;
 }
 

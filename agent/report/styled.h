@@ -28,7 +28,7 @@ enum kgb_style kgb_style_of_status(enum kgb_op_status status);
 /** The escape sequence that begins it; "" for plain. "\033[0m" ends it. */
 const char *kgb_style_ansi(enum kgb_style style);
 
-struct kgb_span {
+struct kgb_styled_span {
 	size_t line;
 	size_t start, len; /* in the text */
 	enum kgb_style style;
@@ -37,7 +37,7 @@ struct kgb_span {
 struct kgb_styled {
 	size_t width; /* columns of a line at most */
 	struct kgb_buf text;
-	KGB_VEC(struct kgb_span) spans;
+	KGB_VEC(struct kgb_styled_span) spans;
 	KGB_VEC(size_t) columns; /* that each line takes */
 };
 #define KGB_STYLED(columns_of_a_line)                                 \

@@ -10,7 +10,7 @@
 /** Operators of a method, in all its runs: they take alike. */
 struct kind {
 	const struct kgb_run_state *first; /* of its runs */
-	struct kgb_piece *pieces; /* owned; room for all its operators */
+	struct kgb_work_piece *pieces; /* owned; room for all its operators */
 	size_t n, n_live, n_waiting;
 	size_t n_slots; /* of a bare model: its runs have places of their own */
 	int64_t timeout_ms, verify_ms; /* the longest of its attempts and verifications; 0: none */
@@ -68,7 +68,7 @@ static void close_kinds(struct kinds *kinds)
 
 static void add_piece(struct kind *kind, double amount, bool ended)
 {
-	kind->pieces[kind->n++] = (struct kgb_piece){fmax(0, amount), ended};
+	kind->pieces[kind->n++] = (struct kgb_work_piece){fmax(0, amount), ended};
 	kind->n_live += !ended;
 }
 

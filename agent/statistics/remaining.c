@@ -28,7 +28,7 @@
 /** How much a piece of a kind takes, as one resample shows it. */
 struct estimate {
 	const struct kgb_work *work;
-	struct kgb_piece *pieces; /* owned; in ascending order of their amounts */
+	struct kgb_work_piece *pieces; /* owned; in ascending order of their amounts */
 	double *logs; /* owned; of the amounts, the largest being 1 */
 	size_t *weights; /* owned; of each piece in the resample */
 	double *survival; /* owned; share of pieces that take more than that amount */
@@ -48,7 +48,7 @@ static double draw_unit(uint64_t *stream)
 /** Pieces that ended stand before those of the same amount that go on. */
 static int by_amount(const void *a, const void *b)
 {
-	const struct kgb_piece *x = a, *y = b;
+	const struct kgb_work_piece *x = a, *y = b;
 	if (x->amount != y->amount)
 		return x->amount < y->amount ? -1 : 1;
 	return (int)y->ended - (int)x->ended;

@@ -12,14 +12,14 @@
 #define KGB_REMAINING_LEAST 3
 
 /** What one piece of work has taken so far, in any unit. */
-struct kgb_piece {
+struct kgb_work_piece {
 	double amount;
 	bool ended; /* else it is under way and takes more than that */
 };
 
 /** Pieces that are alike: some of them foretell the others. */
 struct kgb_work {
-	const struct kgb_piece *pieces; /* ended or under way; borrowed */
+	const struct kgb_work_piece *pieces; /* ended or under way; borrowed */
 	size_t n;
 	size_t n_waiting;
 	size_t n_places; /* of its own, for so many pieces at the same time; 0: it shares places */

@@ -87,7 +87,7 @@ static uint64_t rounded(double ns, double step)
 }
 
 /* Is this time of the candidate forged? */
-static bool forges(struct world *world, enum kgb_side side, bool activity)
+static bool forges(struct world *world, enum kgb_timer_side side, bool activity)
 {
 	if (side != KGB_SIDE_B || (world->cheat != WORLD_FORGED_DEVICE &&
 				   (activity || world->cheat != WORLD_FORGED_EVENTS)))
@@ -97,7 +97,7 @@ static bool forges(struct world *world, enum kgb_side side, bool activity)
 
 /* What the rulers say of a call that took `ns`, and of the same again, under CUPTI, that took
  * `active_ns`. */
-static void read_rulers(struct world *world, enum kgb_side side, double ns, double active_ns,
+static void read_rulers(struct world *world, enum kgb_timer_side side, double ns, double active_ns,
 			struct kgb_exec_sample *out)
 {
 	double events = ns + 3000 + 150 * kgb_rng_normal(&world->rng);
@@ -117,7 +117,7 @@ static void read_rulers(struct world *world, enum kgb_side side, double ns, doub
 		out->activity_ns = rounded(active_ns, world->activity_step);
 }
 
-static uint32_t clock_now(const struct world *world, enum kgb_side side)
+static uint32_t clock_now(const struct world *world, enum kgb_timer_side side)
 {
 	double mhz = world->throttled ? 0.6 * 1980 : 1980;
 
@@ -129,7 +129,7 @@ static uint32_t clock_now(const struct world *world, enum kgb_side side)
 }
 
 /* Random numbers that belong to a thing of this session: the same number is the same thing. */
-static struct kgb_rng rng_of(const struct world *world, const char *what, enum kgb_side side,
+static struct kgb_rng rng_of(const struct world *world, const char *what, enum kgb_timer_side side,
 			     uint32_t number)
 {
 	const struct kgb_seed zero = {{0}};
@@ -141,7 +141,7 @@ static struct kgb_rng rng_of(const struct world *world, const char *what, enum k
 }
 
 /* In ns. */
-static double process_effect(const struct world *world, enum kgb_side side, uint32_t process)
+static double process_effect(const struct world *world, enum kgb_timer_side side, uint32_t process)
 {
 	if (world->process_sd_ns <= 0)
 		return 0;
@@ -150,7 +150,8 @@ static double process_effect(const struct world *world, enum kgb_side side, uint
 }
 
 /* Where memory lies. */
-static double placement_effect(const struct world *world, enum kgb_side side, uint32_t placement)
+static double placement_effect(const struct world *world, enum kgb_timer_side side,
+			       uint32_t placement)
 {
 	if (world->placement_sd <= 0 && world->placement_share <= 0)
 		return 1;
@@ -163,7 +164,7 @@ static double placement_effect(const struct world *world, enum kgb_side side, ui
 static void sample(struct world *world, const struct kgb_timer_block *block, uint32_t i,
 		   struct kgb_exec_sample *out)
 {
-	enum kgb_side side = block->side;
+	enum kgb_timer_side side = block->side;
 	uint32_t slot = (block->slot + i) % block->n_slots;
 	double ns = world->ns[side] * placement_effect(world, side, block->placement) +
 		    process_effect(world, side, block->process);

@@ -107,6 +107,16 @@ test_expect_success 'includes: circles of files, but within one noun, and rooms 
 	lint_says includes "base:1: a room of 34 files"
 '
 
+test_expect_success 'includes: a name that means two things' '
+	fresh
+	printf "struct kgb_two {\n\tint a;\n};\nint kgb_two(void);\n" >tree/base/two.h && cp tree/base/two.h tree/methods/two.h
+	lint_says includes "methods/two.h:1: struct kgb_two is already defined in base/two.h:1" &&
+	fresh &&
+	printf "int kgb_two(void)\n{\n\treturn kgb_one();\n}\n" >tree/base/two.c && cp tree/base/two.c tree/methods/two.c &&
+	lint_says includes "methods/two.c:1: kgb_two() is already defined in base/two.c:1" &&
+	fresh && printf "int kgb_two(void);\n" >tree/base/two.h && cp tree/base/two.h tree/methods/two.h && lint_silent includes
+'
+
 test_expect_success 'paths: a page or a comment names a file that is not there' '
 	fresh
 	printf "see [this](nowhere.md) and \`base/a.c\`\n" >tree/page.md

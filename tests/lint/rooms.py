@@ -8,6 +8,7 @@
 A room is a folder of C files, listed in tests/lint/rooms.txt with the rooms that it includes. A room includes only rooms
 that stand above it in that list, so there are no circles of rooms. A circle of files is a set of modules (a .c with its
 .h) that include each other; it is allowed only within one noun: modules whose names begin with the same word.
+A tag (struct, union, enum) and a function with external linkage are defined once: a name means one thing.
 """
 
 import collections
@@ -19,6 +20,7 @@ import sys
 FILES_MAX = 25
 LINES_MAX = 5000
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
+DEFINED = re.compile(r"((?:struct|union|enum) kgb_\w+)(?= \{)|(?!static|extern)\w[\w *]*?\b(kgb_\w+)(?=\([^;]*$)")
 HOUSES = ("base", "sandbox", "verify", "methods", "agent", "tests")
 
 
@@ -86,6 +88,7 @@ class Tree:
         self.files = collections.Counter()
         self.lines = collections.Counter()
         modules = collections.defaultdict(set)
+        self.defined = {}  # name -> path:line of its definition
         for path in sources(root):
             room = os.path.dirname(path)
             in_tests = path.startswith("tests/")
@@ -96,6 +99,8 @@ class Tree:
                 self.findings.append(f"{path}:1: the folder {room} is no room: list it in tests/lint/rooms.txt")
                 self.rooms[room] = set()
             for number, line in enumerate(text, 1):
+                if not in_tests:
+                    self.define(path, number, line)
                 found = INCLUDE.match(line)
                 if not found:
                     continue
@@ -119,6 +124,14 @@ class Tree:
                     modules[stem].add(goal)
         self.circles = circles(modules)
         self.check()
+
+    def define(self, path, number, line):
+        found = DEFINED.match(line)
+        if not found or found.group(2) and path.endswith(".h"):
+            return
+        name, at = found.group(1) or found.group(2) + "()", f"{path}:{number}"
+        if self.defined.setdefault(name, at) != at:
+            self.findings.append(f"{at}: {name} is already defined in {self.defined[name]}: a name means one thing")
 
     def check(self):
         for room, below in self.rooms.items():

@@ -215,7 +215,7 @@ struct ended_run {
 /** A run, seen when 10 % to 70 % of its mean time is over: whether the range holds its true end. */
 static bool end_in_range(const struct ended_run *run)
 {
-	struct kgb_piece pieces[N_OPS];
+	struct kgb_work_piece pieces[N_OPS];
 	double free_at[N_OPS] = {0}, end = 0;
 	const double now = run->mean * (double)run->n / (double)run->n_slots *
 			   (0.1 + 0.6 * kgb_rng_uniform(&rng));
@@ -228,8 +228,8 @@ static bool end_in_range(const struct ended_run *run)
 		free_at[slot] += run->limit > 0 ? fmin(takes, run->limit) : takes;
 		end = fmax(end, free_at[slot]);
 		if (begun <= now)
-			pieces[work.n++] = (struct kgb_piece){fmin(free_at[slot], now) - begun,
-							      free_at[slot] <= now};
+			pieces[work.n++] = (struct kgb_work_piece){fmin(free_at[slot], now) - begun,
+								   free_at[slot] <= now};
 	}
 	work.n_waiting = run->n - work.n;
 	const struct kgb_remaining left = kgb_remaining_time(&work, 1, run->n_slots);

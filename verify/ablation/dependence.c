@@ -12,12 +12,12 @@ enum { VARIANT_PROBE = 4, LARGE = 100 }; /* variants that nothing else uses */
 static double number_of(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_value *value = &c->args[i].value;
+		const struct kgb_case_value *value = &c->args[i].value;
 		if (c->args[i].param->kind != KGB_PARAM_VALUE)
 			continue;
-		if (value->kind == KGB_VALUE_FLOAT || value->kind == KGB_VALUE_COMPLEX)
+		if (value->kind == KGB_CASE_VALUE_FLOAT || value->kind == KGB_CASE_VALUE_COMPLEX)
 			return value->number;
-		if (value->kind == KGB_VALUE_INT)
+		if (value->kind == KGB_CASE_VALUE_INT)
 			return (double)value->integer;
 	}
 	return 1;

@@ -12,16 +12,16 @@ static bool is_end(char c)
 }
 
 /* Does text of a default begin with this value? "1." is 1.0, but no integer. */
-static bool is_value(const char *text, const struct kgb_value *value)
+static bool is_value(const char *text, const struct kgb_case_value *value)
 {
 	KGB_AUTO(buf) struct kgb_buf python = KGB_BUF_INIT(0);
 	char *end = NULL;
 
-	kgb_value_describe(value, &python);
+	kgb_case_value_describe(value, &python);
 	if (strncmp(text, python.ptr, python.len) == 0 && is_end(text[python.len]))
 		return true;
 	const double number = strtod(text, &end);
-	return value->kind == KGB_VALUE_FLOAT && end > text && is_end(*end) &&
+	return value->kind == KGB_CASE_VALUE_FLOAT && end > text && is_end(*end) &&
 	       memchr(text, '.', (size_t)(end - text)) && !(number < value->number) &&
 	       !(number > value->number);
 }

@@ -24,32 +24,32 @@ static void describe_float(double number, struct kgb_buf *out)
 		kgb_buf_adds(out, ".0");
 }
 
-void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out)
+void kgb_case_value_describe(const struct kgb_case_value *value, struct kgb_buf *out)
 {
-	const enum kgb_value_kind kind = value->kind;
+	const enum kgb_case_value_kind kind = value->kind;
 
-	if (kind == KGB_VALUE_NONE) {
+	if (kind == KGB_CASE_VALUE_NONE) {
 		kgb_buf_adds(out, "None");
-	} else if (kind == KGB_VALUE_BOOL) {
+	} else if (kind == KGB_CASE_VALUE_BOOL) {
 		kgb_buf_adds(out, value->boolean ? "True" : "False");
-	} else if (kind == KGB_VALUE_INT) {
+	} else if (kind == KGB_CASE_VALUE_INT) {
 		kgb_buf_addf(out, "%lld", (long long)value->integer);
-	} else if (kind == KGB_VALUE_FLOAT) {
+	} else if (kind == KGB_CASE_VALUE_FLOAT) {
 		describe_float(value->number, out);
-	} else if (kind == KGB_VALUE_COMPLEX) {
+	} else if (kind == KGB_CASE_VALUE_COMPLEX) {
 		kgb_buf_adds(out, "complex(");
 		describe_float(value->number, out);
 		kgb_buf_adds(out, ", ");
 		describe_float(value->imaginary, out);
 		kgb_buf_addc(out, ')');
-	} else if (kind == KGB_VALUE_INTS) {
+	} else if (kind == KGB_CASE_VALUE_INTS) {
 		kgb_buf_addc(out, '[');
 		for (size_t i = 0; i < value->n_ints; i++)
 			kgb_buf_addf(out, "%s%lld", i ? ", " : "", (long long)value->ints[i]);
 		kgb_buf_addc(out, ']');
-	} else if (kind == KGB_VALUE_DTYPE) {
+	} else if (kind == KGB_CASE_VALUE_DTYPE) {
 		kgb_buf_addf(out, "torch.%s", kgb_dtype_name(value->dtype));
-	} else if (kind == KGB_VALUE_DEVICE) {
+	} else if (kind == KGB_CASE_VALUE_DEVICE) {
 		kgb_buf_adds(out, "<the device>");
 	} else {
 		kgb_buf_addf(out, "'%s'", value->str);
@@ -101,7 +101,7 @@ static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, st
 	else if (arg->param->kind == KGB_PARAM_OUT)
 		kgb_buf_addf(out, "<%s output buffer>", arg->layout);
 	else
-		kgb_value_describe(&arg->value, out);
+		kgb_case_value_describe(&arg->value, out);
 }
 
 /* Tensors of one list from args[*i] on, without those that are absent; *i becomes the last one's
@@ -161,7 +161,7 @@ void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *o
 static bool has_list(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].param->list || c->args[i].value.kind == KGB_VALUE_INTS)
+		if (c->args[i].param->list || c->args[i].value.kind == KGB_CASE_VALUE_INTS)
 			return true;
 	return false;
 }
@@ -208,7 +208,7 @@ static void identify_arg(const struct kgb_arg *arg, struct kgb_buf *out)
 	else if (arg->param->kind == KGB_PARAM_OUT)
 		kgb_buf_addf(out, " %s", arg->layout);
 	else
-		kgb_value_describe(&arg->value, out);
+		kgb_case_value_describe(&arg->value, out);
 	kgb_buf_addc(out, '\n');
 }
 

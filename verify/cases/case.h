@@ -14,19 +14,19 @@
 #include "verify/spec/spec.h"
 #include "verify/tensor/tensor_view.h"
 
-enum kgb_value_kind {
-	KGB_VALUE_NONE,
-	KGB_VALUE_BOOL,
-	KGB_VALUE_INT,
-	KGB_VALUE_FLOAT,
-	KGB_VALUE_COMPLEX,
-	KGB_VALUE_INTS,
-	KGB_VALUE_DTYPE,
-	KGB_VALUE_DEVICE, /* the device of the verification */
-	KGB_VALUE_STR
+enum kgb_case_value_kind {
+	KGB_CASE_VALUE_NONE,
+	KGB_CASE_VALUE_BOOL,
+	KGB_CASE_VALUE_INT,
+	KGB_CASE_VALUE_FLOAT,
+	KGB_CASE_VALUE_COMPLEX,
+	KGB_CASE_VALUE_INTS,
+	KGB_CASE_VALUE_DTYPE,
+	KGB_CASE_VALUE_DEVICE, /* the device of the verification */
+	KGB_CASE_VALUE_STR
 };
-struct kgb_value {
-	enum kgb_value_kind kind;
+struct kgb_case_value {
+	enum kgb_case_value_kind kind;
 	bool boolean;
 	int64_t integer;
 	double number; /* FLOAT; of COMPLEX the real part */
@@ -39,7 +39,7 @@ struct kgb_value {
 
 /** Append a value as Python reads it: "0.5", "100.0", "complex(0.5, -1.0)", "None", "[0, 1]",
  * "torch.float16". */
-void kgb_value_describe(const struct kgb_value *value, struct kgb_buf *out);
+void kgb_case_value_describe(const struct kgb_case_value *value, struct kgb_buf *out);
 
 enum kgb_fill_kind {
 	KGB_FILL_NORMAL,
@@ -112,7 +112,7 @@ struct kgb_arg {
 	bool has_subnormals; /* TENSOR: the class `smallest` has those of every type */
 	bool bounded; /* no mode leaves the spec's range (indices, probabilities, masks) */
 	struct kgb_read read; /* TENSOR */
-	struct kgb_value value; /* VALUE */
+	struct kgb_case_value value; /* VALUE */
 };
 
 /** What torch does about gradients while a candidate runs. */

@@ -90,7 +90,8 @@ static int resolve_text(const struct kgb_case_expander *x, const char *text, con
 
 /* ---- values ---- */
 
-static int ints_value(const struct kgb_case_expander *x, const cJSON *list, struct kgb_value *out)
+static int ints_value(const struct kgb_case_expander *x, const cJSON *list,
+		      struct kgb_case_value *out)
 {
 	const cJSON *item = NULL;
 	int64_t *ints =
@@ -101,20 +102,21 @@ static int ints_value(const struct kgb_case_expander *x, const cJSON *list, stru
 			return fail_case(x, "a list may hold whole numbers only");
 		out->n_ints++;
 	}
-	out->kind = KGB_VALUE_INTS;
+	out->kind = KGB_CASE_VALUE_INTS;
 	out->ints = ints;
 	return 0;
 }
 
-static int number_value(const struct kgb_case_expander *x, const cJSON *node, struct kgb_value *out)
+static int number_value(const struct kgb_case_expander *x, const cJSON *node,
+			struct kgb_case_value *out)
 {
 	bool whole = kgb_yaml_whole(node, &out->integer);
 
 	if (whole && x->param->as != KGB_AS_FLOAT) {
-		out->kind = KGB_VALUE_INT;
+		out->kind = KGB_CASE_VALUE_INT;
 		return 0;
 	}
-	out->kind = KGB_VALUE_FLOAT;
+	out->kind = KGB_CASE_VALUE_FLOAT;
 	out->integer = 0;
 	out->number = node->valuedouble;
 	return 0;
@@ -139,7 +141,7 @@ static bool is_special_number(const cJSON *node, double *out)
 }
 
 static int complex_value(const struct kgb_case_expander *x, const cJSON *node,
-			 struct kgb_value *out)
+			 struct kgb_case_value *out)
 {
 	const cJSON *re = cJSON_IsArray(node) ? cJSON_GetArrayItem(node, 0) : node;
 	const cJSON *im = cJSON_IsArray(node) ? cJSON_GetArrayItem(node, 1) : NULL;
@@ -147,13 +149,14 @@ static int complex_value(const struct kgb_case_expander *x, const cJSON *node,
 	if (!cJSON_IsNumber(re) ||
 	    (cJSON_IsArray(node) && (!cJSON_IsNumber(im) || cJSON_GetArraySize(node) != 2)))
 		return fail_case(x, "expected a number or [real part, imaginary part]");
-	out->kind = KGB_VALUE_COMPLEX;
+	out->kind = KGB_CASE_VALUE_COMPLEX;
 	out->number = re->valuedouble;
 	out->imaginary = im ? im->valuedouble : 0;
 	return 0;
 }
 
-static int dtype_value(const struct kgb_case_expander *x, const cJSON *node, struct kgb_value *out)
+static int dtype_value(const struct kgb_case_expander *x, const cJSON *node,
+		       struct kgb_case_value *out)
 {
 	struct kgb_err why = KGB_ERR_INIT;
 
@@ -161,16 +164,17 @@ static int dtype_value(const struct kgb_case_expander *x, const cJSON *node, str
 		return fail_case(x, "expected the name of a dtype");
 	if (kgb_dtype_parse(node->valuestring, &out->dtype, &why) < 0)
 		return fail_case(x, "%s", why.msg);
-	out->kind = KGB_VALUE_DTYPE;
+	out->kind = KGB_CASE_VALUE_DTYPE;
 	return 0;
 }
 
 /* A verification has one device; the spec does not name it. */
-static int device_value(const struct kgb_case_expander *x, const cJSON *node, struct kgb_value *out)
+static int device_value(const struct kgb_case_expander *x, const cJSON *node,
+			struct kgb_case_value *out)
 {
 	if (!cJSON_IsString(node) || !kgb_str_eq(node->valuestring, "here"))
 		return fail_case(x, "expected 'here' or null");
-	out->kind = KGB_VALUE_DEVICE;
+	out->kind = KGB_CASE_VALUE_DEVICE;
 	return 0;
 }
 
@@ -178,12 +182,12 @@ static int expand_value(const struct kgb_case_expander *x, struct kgb_arg *arg)
 {
 	KGB_AUTO(yaml) struct kgb_yaml literal = KGB_YAML_INIT;
 	const cJSON *node = NULL;
-	struct kgb_value *out = &arg->value;
+	struct kgb_case_value *out = &arg->value;
 
 	if (resolve(x, arg->param->value, &literal, &node) < 0)
 		return -1;
 	if (cJSON_IsNull(node)) {
-		out->kind = KGB_VALUE_NONE;
+		out->kind = KGB_CASE_VALUE_NONE;
 		return 0;
 	}
 	if (arg->param->as == KGB_AS_DTYPE)
@@ -195,13 +199,13 @@ static int expand_value(const struct kgb_case_expander *x, struct kgb_arg *arg)
 	if (cJSON_IsNumber(node))
 		return number_value(x, node, out);
 	if (is_special_number(node, &out->number)) {
-		out->kind = KGB_VALUE_FLOAT;
+		out->kind = KGB_CASE_VALUE_FLOAT;
 		return 0;
 	}
 	if (arg->param->as == KGB_AS_FLOAT)
 		return fail_case(x, "expected a number");
 	if (cJSON_IsBool(node)) {
-		out->kind = KGB_VALUE_BOOL;
+		out->kind = KGB_CASE_VALUE_BOOL;
 		out->boolean = cJSON_IsTrue(node);
 		return 0;
 	}
@@ -210,7 +214,7 @@ static int expand_value(const struct kgb_case_expander *x, struct kgb_arg *arg)
 	if (!cJSON_IsString(node))
 		return fail_case(
 			x, "expected a number, true, false, null, text or a list of whole numbers");
-	out->kind = KGB_VALUE_STR;
+	out->kind = KGB_CASE_VALUE_STR;
 	out->str = kgb_arena_strdup(x->arena, node->valuestring);
 	return 0;
 }

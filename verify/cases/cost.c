@@ -85,7 +85,7 @@ static int ask_value(const struct asker *asker, const char *name, int64_t *out, 
 {
 	const struct kgb_arg *arg = find_arg(asker->c, name);
 
-	if (!arg || arg->param->kind != KGB_PARAM_VALUE || arg->value.kind != KGB_VALUE_INT)
+	if (!arg || arg->param->kind != KGB_PARAM_VALUE || arg->value.kind != KGB_CASE_VALUE_INT)
 		return kgb_fail(err, KGB_ERR_INVALID, "'%s' is no whole number", name);
 	*out = arg->value.integer;
 	return 0;

@@ -77,23 +77,23 @@ static bool is_odd_tensor(const struct kgb_case *c, const struct kgb_arg *arg)
 	       is_odd_layout(arg) || large || is_promoted(c, arg);
 }
 
-static bool is_odd_value(const struct kgb_case *c, const struct kgb_value *value)
+static bool is_odd_value(const struct kgb_case *c, const struct kgb_case_value *value)
 {
 	const enum kind kind = kind_of(c->dtype);
 
 	switch (value->kind) {
-	case KGB_VALUE_INT:
+	case KGB_CASE_VALUE_INT:
 		return fabs((double)value->integer) > INTEGER_MAX;
-	case KGB_VALUE_FLOAT:
+	case KGB_CASE_VALUE_FLOAT:
 		return !isfinite(value->number) || kind < FLOAT;
-	case KGB_VALUE_COMPLEX:
+	case KGB_CASE_VALUE_COMPLEX:
 		return !isfinite(value->number) || !isfinite(value->imaginary) || kind < COMPLEX;
-	case KGB_VALUE_NONE:
-	case KGB_VALUE_BOOL:
-	case KGB_VALUE_INTS:
-	case KGB_VALUE_DTYPE:
-	case KGB_VALUE_DEVICE:
-	case KGB_VALUE_STR:
+	case KGB_CASE_VALUE_NONE:
+	case KGB_CASE_VALUE_BOOL:
+	case KGB_CASE_VALUE_INTS:
+	case KGB_CASE_VALUE_DTYPE:
+	case KGB_CASE_VALUE_DEVICE:
+	case KGB_CASE_VALUE_STR:
 		break;
 	}
 	return false;

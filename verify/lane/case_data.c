@@ -101,31 +101,31 @@ static void write_tensor(struct kgb_jsonw *w, const struct kgb_tensor_view *view
 	write_numbers(w, "strides", view->strides, (size_t)view->ndim);
 }
 
-static void write_value(struct kgb_jsonw *w, const struct kgb_value *value)
+static void write_value(struct kgb_jsonw *w, const struct kgb_case_value *value)
 {
-	const enum kgb_value_kind kind = value->kind;
+	const enum kgb_case_value_kind kind = value->kind;
 	char number[40], imaginary[40];
 
 	/* As text: JSON has no infinity. */
 	snprintf(number, sizeof(number), "%.17g", value->number);
 	snprintf(imaginary, sizeof(imaginary), "%.17g", value->imaginary);
-	if (kind == KGB_VALUE_FLOAT) {
+	if (kind == KGB_CASE_VALUE_FLOAT) {
 		kgb_jsonw_put(w, "kind: 'float', value: %s", number);
-	} else if (kind == KGB_VALUE_COMPLEX) {
+	} else if (kind == KGB_CASE_VALUE_COMPLEX) {
 		kgb_jsonw_put(w, "kind: 'complex', value: [%s, %s]", number, imaginary);
-	} else if (kind == KGB_VALUE_DTYPE) {
+	} else if (kind == KGB_CASE_VALUE_DTYPE) {
 		kgb_jsonw_put(w, "kind: 'dtype', value: %u", value->dtype);
-	} else if (kind == KGB_VALUE_DEVICE) {
+	} else if (kind == KGB_CASE_VALUE_DEVICE) {
 		kgb_jsonw_put(w, "kind: 'device'");
 	} else {
 		kgb_jsonw_put(w, "kind: 'plain'");
-		if (kind == KGB_VALUE_NONE)
+		if (kind == KGB_CASE_VALUE_NONE)
 			kgb_jsonw_knull(w, "value");
-		else if (kind == KGB_VALUE_BOOL)
+		else if (kind == KGB_CASE_VALUE_BOOL)
 			kgb_jsonw_kbool(w, "value", value->boolean);
-		else if (kind == KGB_VALUE_INT)
+		else if (kind == KGB_CASE_VALUE_INT)
 			kgb_jsonw_ki64(w, "value", value->integer);
-		else if (kind == KGB_VALUE_INTS)
+		else if (kind == KGB_CASE_VALUE_INTS)
 			write_numbers(w, "value", value->ints, value->n_ints);
 		else
 			kgb_jsonw_kstr(w, "value", value->str);

@@ -249,9 +249,9 @@ static struct kgb_tensor_view spread(const struct kgb_tensor_view *view,
 	return out;
 }
 
-static double number_of(const struct kgb_value *value)
+static double number_of(const struct kgb_case_value *value)
 {
-	return value->kind == KGB_VALUE_INT ? (double)value->integer : value->number;
+	return value->kind == KGB_CASE_VALUE_INT ? (double)value->integer : value->number;
 }
 
 static struct reader *open_reader(const struct kgb_case_data *data, void *const *values, size_t i)

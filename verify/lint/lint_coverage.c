@@ -46,31 +46,31 @@ static void note(struct coverage *coverage, const char *fmt, ...)
 }
 
 /* "None", "True", "'mean'", "torch.float16"; of numbers the sign, of lists the length. */
-static void describe_value(const struct kgb_value *value, struct kgb_buf *out)
+static void describe_value(const struct kgb_case_value *value, struct kgb_buf *out)
 {
 	switch (value->kind) {
-	case KGB_VALUE_INT:
+	case KGB_CASE_VALUE_INT:
 		kgb_buf_adds(out, value->integer < 0 ? "negative" : "0 or more");
 		break;
-	case KGB_VALUE_FLOAT:
+	case KGB_CASE_VALUE_FLOAT:
 		kgb_buf_adds(out, isnan(value->number)   ? "nan"
 				  : isinf(value->number) ? "infinite"
 				  : value->number < 0    ? "negative"
 				  : value->number > 0    ? "positive"
 							 : "0.0");
 		break;
-	case KGB_VALUE_COMPLEX:
+	case KGB_CASE_VALUE_COMPLEX:
 		kgb_buf_adds(out, "complex");
 		break;
-	case KGB_VALUE_INTS:
+	case KGB_CASE_VALUE_INTS:
 		kgb_buf_addf(out, "list of %zu", value->n_ints);
 		break;
-	case KGB_VALUE_NONE:
-	case KGB_VALUE_BOOL:
-	case KGB_VALUE_DTYPE:
-	case KGB_VALUE_DEVICE:
-	case KGB_VALUE_STR:
-		kgb_value_describe(value, out);
+	case KGB_CASE_VALUE_NONE:
+	case KGB_CASE_VALUE_BOOL:
+	case KGB_CASE_VALUE_DTYPE:
+	case KGB_CASE_VALUE_DEVICE:
+	case KGB_CASE_VALUE_STR:
+		kgb_case_value_describe(value, out);
 		break;
 	}
 }
@@ -108,7 +108,7 @@ static bool is_flag(const struct kgb_arg *arg)
 	if (arg->param->kind == KGB_PARAM_TENSOR)
 		return arg->is_absent;
 	return arg->param->kind == KGB_PARAM_VALUE &&
-	       (arg->value.kind == KGB_VALUE_BOOL || arg->value.kind == KGB_VALUE_NONE);
+	       (arg->value.kind == KGB_CASE_VALUE_BOOL || arg->value.kind == KGB_CASE_VALUE_NONE);
 }
 
 static void note_pair(struct coverage *coverage, const struct kgb_arg *a, const struct kgb_arg *b)
@@ -116,8 +116,8 @@ static void note_pair(struct coverage *coverage, const struct kgb_arg *a, const 
 	KGB_AUTO(buf) struct kgb_buf text_a = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf text_b = KGB_BUF_INIT(0);
 
-	kgb_value_describe(&a->value, &text_a);
-	kgb_value_describe(&b->value, &text_b);
+	kgb_case_value_describe(&a->value, &text_a);
+	kgb_case_value_describe(&b->value, &text_b);
 	note(coverage, "%s %s with %s %s", a->param->name, text_a.ptr, b->param->name, text_b.ptr);
 }
 

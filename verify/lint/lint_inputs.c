@@ -206,15 +206,15 @@ static void try_tensor(struct kgb_lint *lint, const struct kgb_case_data *data,
 		try_other_cases(lint, data, i);
 }
 
-static bool same_value(const struct kgb_value *a, const struct kgb_value *b)
+static bool same_value(const struct kgb_case_value *a, const struct kgb_case_value *b)
 {
 	KGB_AUTO(buf) struct kgb_buf one = KGB_BUF_INIT(0);
 	KGB_AUTO(buf) struct kgb_buf two = KGB_BUF_INIT(0);
 
 	if (a->kind != b->kind)
 		return false;
-	kgb_value_describe(a, &one);
-	kgb_value_describe(b, &two);
+	kgb_case_value_describe(a, &one);
+	kgb_case_value_describe(b, &two);
 	return one.len == two.len && memcmp(one.ptr, two.ptr, one.len) == 0;
 }
 

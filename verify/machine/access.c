@@ -398,9 +398,9 @@ KGB_RUN(kgb_load_run)
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 	const size_t sizes[3] = {sizeof(uint64_t), 1, size};
 	const size_t n = op->is_wide ? x->width : plan->run;
-	struct kgb_runs runs = {.plan = plan};
+	struct kgb_plan_cursor runs = {.plan = plan};
 
-	for (; runs.i < plan->n_runs; kgb_runs__next(&runs)) {
+	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs)) {
 		const uint8_t *operands[3] = {NULL, NULL, NULL};
 		for (uint32_t k = 0; k < 3 && k < op->n_in; k++)
 			operands[k] = x->at[op->in[k]] + runs.offset[k] * sizes[k];
@@ -436,10 +436,10 @@ KGB_RUN(kgb_store_run)
 {
 	const struct kgb_plan *plan = op->plan;
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
-	struct kgb_runs runs = {.plan = plan};
+	struct kgb_plan_cursor runs = {.plan = plan};
 
 	x->thread.stores++;
-	for (; runs.i < plan->n_runs; kgb_runs__next(&runs)) {
+	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs)) {
 		struct lanes lanes = {.pointers = (const uint64_t *)(const void *)x->at[op->in[0]] +
 						  runs.offset[0],
 				      .values = x->at[op->in[1]] + runs.offset[1] * size,

@@ -45,8 +45,8 @@ static bool check_operands(struct kgb_builder *b, const struct kgb_operation *op
 			return false;
 		}
 	}
-	if ((b->rule->flags & KGB_RULE_INTEGER && kgb_ttir_is_integer(element)) ||
-	    (b->rule->flags & KGB_RULE_FLOAT && kgb_ttir_is_float(element)))
+	if ((b->rule->flags & KGB_BUILD_INTEGER && kgb_ttir_is_integer(element)) ||
+	    (b->rule->flags & KGB_BUILD_FLOAT && kgb_ttir_is_float(element)))
 		return true;
 	kgb_builder__fail(b, "operands of %s", kgb_ttir_type_name(first, name));
 	return false;
@@ -296,14 +296,14 @@ KGB_RUN(kgb_elementwise_run)
 {
 	const struct kgb_plan *plan = op->plan;
 	const size_t n = op->is_wide ? x->width : plan->run, out_size = size_of(x, op->out[0]);
-	struct kgb_runs runs = {.plan = plan};
+	struct kgb_plan_cursor runs = {.plan = plan};
 	const uint8_t *operands[3] = {NULL, NULL, (const uint8_t *)op->number};
 	uint8_t *d = x->at[op->out[0]];
 	size_t sizes[3] = {0};
 
 	for (uint32_t k = 0; k < op->n_in; k++)
 		sizes[k] = plan->n_runs > 1 ? size_of(x, op->in[k]) : 0;
-	for (; runs.i < plan->n_runs; kgb_runs__next(&runs), d += n * out_size) {
+	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs), d += n * out_size) {
 		for (uint32_t k = 0; k < op->n_in; k++)
 			operands[k] = x->at[op->in[k]] + runs.offset[k] * sizes[k];
 		if (op->via)

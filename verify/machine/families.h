@@ -8,7 +8,7 @@
 #include "verify/program/control.h"
 
 /** The row of an operation in the table; NULL: it is not known. */
-const struct kgb_rule *kgb_rule_find(struct kgb_slice name);
+const struct kgb_build_rule *kgb_build_rule_find(struct kgb_slice name);
 
 /* elementwise.c: the same for each lane */
 KGB_BUILD(kgb_elementwise_build);

@@ -53,7 +53,7 @@ static int build(struct kgb_machine_program *program, const struct kgb_ttir_modu
 {
 	struct kgb_builder b = {.program = program,
 				.module = module,
-				.find_rule = kgb_rule_find,
+				.find_rule = kgb_build_rule_find,
 				.note_hints = kgb_hints__note,
 				.err = err};
 	const struct kgb_ttir_type none = {0};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/machine/families.h"
 
-#define INTEGER KGB_RULE_INTEGER
-#define FLOAT KGB_RULE_FLOAT
-#define LANEWISE KGB_RULE_LANEWISE
-#define END KGB_RULE_END
-#define BRANCH KGB_RULE_BRANCH
-#define PURE (KGB_RULE_LANEWISE | KGB_RULE_PURE)
-#define MOVES KGB_RULE_MOVES
-#define BARRIER KGB_RULE_BARRIER
+#define INTEGER KGB_BUILD_INTEGER
+#define FLOAT KGB_BUILD_FLOAT
+#define LANEWISE KGB_BUILD_LANEWISE
+#define END KGB_BUILD_END
+#define BRANCH KGB_BUILD_BRANCH
+#define PURE (KGB_BUILD_LANEWISE | KGB_BUILD_PURE)
+#define MOVES KGB_BUILD_MOVES
+#define BARRIER KGB_BUILD_BARRIER
 #define MANY KGB_TTIR_LIST_MAX
 
 /* One loop over lanes: arith.addi and its relatives. */
@@ -30,7 +30,7 @@
 	}
 
 /* All operations that the machine executes. A row adds one. */
-static const struct kgb_rule rules[] = {
+static const struct kgb_build_rule rules[] = {
 	INTEGERS("arith.addi", 2, ADDI, KGB_VIA_LOW),
 	INTEGERS("arith.subi", 2, SUBI, KGB_VIA_LOW),
 	INTEGERS("arith.muli", 2, MULI, KGB_VIA_LOW),
@@ -188,7 +188,7 @@ static const struct kgb_rule rules[] = {
 	{"ttg.barrier", kgb_nothing_build, NULL, 0, 0, 0, 0, LANEWISE | BARRIER},
 };
 
-const struct kgb_rule *kgb_rule_find(struct kgb_slice name)
+const struct kgb_build_rule *kgb_build_rule_find(struct kgb_slice name)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rules); i++)
 		if (kgb_slice_is(name, rules[i].name))

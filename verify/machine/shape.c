@@ -189,10 +189,10 @@ KGB_RUN(kgb_transpose_run)
 {
 	const struct kgb_plan *plan = op->plan;
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
-	struct kgb_runs runs = {.plan = plan};
+	struct kgb_plan_cursor runs = {.plan = plan};
 	uint8_t *d = x->at[op->out[0]];
 
-	for (; runs.i < plan->n_runs; kgb_runs__next(&runs), d += plan->run * size)
+	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs), d += plan->run * size)
 		x->lanes->stride(d, x->at[op->in[0]] + runs.offset[0] * size, size,
 				 (size_t)op->number[0], plan->run);
 	return 0;

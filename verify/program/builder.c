@@ -311,7 +311,7 @@ void kgb_builder__place(struct kgb_builder *b, struct kgb_operation *op)
 	region->operations[region->n_operations++] = op;
 	op->region = region;
 	op->position = op->end = ++b->position;
-	if (b->rule && !(b->rule->flags & KGB_RULE_LANEWISE))
+	if (b->rule && !(b->rule->flags & KGB_BUILD_LANEWISE))
 		for (; region; region = region->outer)
 			region->is_narrow = true;
 }
@@ -373,7 +373,7 @@ static void name_results(struct kgb_builder *b, const struct kgb_operation *op,
 
 static void build_statement(struct kgb_builder *b, const struct kgb_ttir_statement *s)
 {
-	const struct kgb_rule *rule = b->find_rule(s->name);
+	const struct kgb_build_rule *rule = b->find_rule(s->name);
 
 	b->at = s;
 	b->rule = rule;
@@ -392,10 +392,10 @@ static void build_statement(struct kgb_builder *b, const struct kgb_ttir_stateme
 	op->in = in;
 	op->n_in = s->n_operands;
 	op->what = rule->what;
-	op->is_pure = rule->flags & KGB_RULE_PURE;
-	op->flow = rule->flags & KGB_RULE_END      ? KGB_FLOW_END
-		   : rule->flags & KGB_RULE_BRANCH ? KGB_FLOW_BRANCH
-						   : KGB_FLOW_NEXT;
+	op->is_pure = rule->flags & KGB_BUILD_PURE;
+	op->flow = rule->flags & KGB_BUILD_END      ? KGB_FLOW_END
+		   : rule->flags & KGB_BUILD_BRANCH ? KGB_FLOW_BRANCH
+						    : KGB_FLOW_NEXT;
 	if (!b->failed)
 		rule->build(b, op, s);
 	if (op->run && !op->region)
@@ -404,9 +404,9 @@ static void build_statement(struct kgb_builder *b, const struct kgb_ttir_stateme
 	b->at = s;
 	b->rule = rule;
 	b->note_hints(b, op, s);
-	if (rule->flags & KGB_RULE_BARRIER)
+	if (rule->flags & KGB_BUILD_BARRIER)
 		kgb_builder__barrier(b);
-	if (rule->flags & KGB_RULE_MOVES)
+	if (rule->flags & KGB_BUILD_MOVES)
 		kgb_builder__place(b, new_operation(b, rule->name, pass_moves));
 	name_results(b, op, s);
 }
@@ -415,7 +415,8 @@ void kgb_builder__statements(struct kgb_builder *b, const struct kgb_ttir_block 
 {
 	for (uint32_t i = 0; i < n && !b->failed; i++) {
 		build_statement(b, block->statements[i]);
-		if (!b->failed && b->rule && (b->rule->flags & (KGB_RULE_END | KGB_RULE_BRANCH)) &&
+		if (!b->failed && b->rule &&
+		    (b->rule->flags & (KGB_BUILD_END | KGB_BUILD_BRANCH)) &&
 		    i + 1 != block->n_statements)
 			kgb_builder__fail(b, "it is not the last of its block");
 	}
@@ -506,7 +507,7 @@ struct kgb_region *kgb_builder__region(struct kgb_builder *b, struct kgb_operati
 			kgb_builder__name(b, block->arguments[k].name,
 					  &region->blocks[i].arguments[k], 1);
 		kgb_builder__statements(b, block, block->n_statements);
-		bool ends = b->rule && b->rule->flags & (KGB_RULE_END | KGB_RULE_BRANCH);
+		bool ends = b->rule && b->rule->flags & (KGB_BUILD_END | KGB_BUILD_BRANCH);
 		if (text->n_blocks > 1 && (block->n_statements == 0 || !ends))
 			kgb_builder__fail(b, "block %u does not end with a branch", i);
 	}

@@ -20,7 +20,7 @@ typedef void (*kgb_build_fn)(struct kgb_builder *b, struct kgb_operation *op,
 			     const struct kgb_ttir_statement *s);
 
 /** A row of the table of operations (verify/machine/operations.c). */
-struct kgb_rule {
+struct kgb_build_rule {
 	const char *name;
 	kgb_build_fn build;
 	kgb_run_fn run;
@@ -29,14 +29,16 @@ struct kgb_rule {
 	uint8_t via; /* elementwise operations on i1 */
 	uint8_t flags;
 };
-#define KGB_RULE_INTEGER 1 /* operands are integers */
-#define KGB_RULE_FLOAT 2
-#define KGB_RULE_LANEWISE 4 /* fits into a combine region that does many combinations at a time */
-#define KGB_RULE_END 8 /* ends a region, and its block */
-#define KGB_RULE_BRANCH 16 /* ends a block */
-#define KGB_RULE_PURE 32 /* does nothing but make its results */
-#define KGB_RULE_MOVES 64 /* values of lanes go to other lanes */
-#define KGB_RULE_BARRIER 128 /* no lane goes on before all lanes came here */
+#define KGB_BUILD_INTEGER 1 /* operands are integers */
+#define KGB_BUILD_FLOAT 2
+#define KGB_BUILD_LANEWISE                                                    \
+	4 /* fits into a combine region that does many combinations at a time \
+	   */
+#define KGB_BUILD_END 8 /* ends a region, and its block */
+#define KGB_BUILD_BRANCH 16 /* ends a block */
+#define KGB_BUILD_PURE 32 /* does nothing but make its results */
+#define KGB_BUILD_MOVES 64 /* values of lanes go to other lanes */
+#define KGB_BUILD_BARRIER 128 /* no lane goes on before all lanes came here */
 
 /** What ends a region. */
 enum kgb_end {
@@ -67,11 +69,11 @@ struct kgb_builder {
 	struct kgb_machine_program *program; /* borrowed */
 	const struct kgb_ttir_module *module;
 	/* The row of an operation; NULL: it is not known. */
-	const struct kgb_rule *(*find_rule)(struct kgb_slice name);
+	const struct kgb_build_rule *(*find_rule)(struct kgb_slice name);
 	kgb_build_fn note_hints; /* of an operation that is placed */
 	const struct kgb_ttir_function *function; /* that the statements belong to */
 	const struct kgb_ttir_statement *at; /* for messages */
-	const struct kgb_rule *rule; /* of `at` */
+	const struct kgb_build_rule *rule; /* of `at` */
 	struct kgb_region *region; /* where operations are added */
 	const struct kgb_ttir_region *text; /* of the region */
 	struct kgb_err *err;

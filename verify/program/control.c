@@ -403,7 +403,7 @@ KGB_BUILD(kgb_call_build)
 {
 	const struct kgb_ttir_function *f = find_function(b, s->symbol);
 	const size_t scope = b->scope, mark = kgb_builder__mark(b);
-	const struct kgb_rule *rule = b->rule;
+	const struct kgb_build_rule *rule = b->rule;
 
 	if (!f)
 		return;

@@ -161,7 +161,7 @@ void kgb_execution__move(struct kgb_execution *x, const uint32_t *to, const uint
 		memcpy(x->at[to[i]], at, bytes_of(&values[to[i]]));
 }
 
-void kgb_runs__next(struct kgb_runs *runs)
+void kgb_plan_cursor__next(struct kgb_plan_cursor *runs)
 {
 	const struct kgb_plan *plan = runs->plan;
 
@@ -184,10 +184,10 @@ int kgb_execution__expand(struct kgb_execution *x, const struct kgb_operation *o
 	const struct kgb_plan *plan = op->plan;
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 	const size_t bytes = plan->run * size;
-	struct kgb_runs runs = {.plan = plan};
+	struct kgb_plan_cursor runs = {.plan = plan};
 	uint8_t *d = x->at[op->out[0]];
 
-	for (; runs.i < plan->n_runs; kgb_runs__next(&runs), d += bytes) {
+	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs), d += bytes) {
 		const uint8_t *from = x->at[op->in[0]] + runs.offset[0] * size;
 		if (plan->moves)
 			memcpy(d, from, bytes);

@@ -69,12 +69,12 @@ KGB_MUST_CHECK int kgb_execution__program(struct kgb_execution *x, uint64_t numb
 					  int64_t fuel);
 
 /** Goes through a plan: offsets of the operands in elements, for each run. */
-struct kgb_runs {
+struct kgb_plan_cursor {
 	const struct kgb_plan *plan;
 	uint32_t at[KGB_TTIR_RANK_MAX];
 	size_t offset[3];
 	uint32_t i; /* runs done */
 };
-void kgb_runs__next(struct kgb_runs *runs);
+void kgb_plan_cursor__next(struct kgb_plan_cursor *runs);
 
 #endif

@@ -36,7 +36,7 @@ uint64_t kgb_word_at(const unsigned char *bytes, size_t offset)
 static void find_regions(struct kgb_canonical *canonical)
 {
 	const struct kgb_window *window = canonical->capture->window;
-	struct kgb_region *last = NULL;
+	struct kgb_canonical_region *last = NULL;
 
 	canonical->regions =
 		kgb_arena_array(&canonical->arena, window->n_blocks, sizeof(*canonical->regions));
@@ -64,8 +64,8 @@ static void find_regions(struct kgb_canonical *canonical)
 }
 
 /* The region with the greatest start that is not above `address`, or NULL. */
-static const struct kgb_region *region_below(const struct kgb_canonical *canonical,
-					     uint64_t address)
+static const struct kgb_canonical_region *region_below(const struct kgb_canonical *canonical,
+						       uint64_t address)
 {
 	size_t low = 0, high = canonical->n_regions;
 
@@ -103,7 +103,7 @@ struct kgb_location kgb_canonical_locate(const struct kgb_canonical *canonical, 
 {
 	if (in_arena(canonical, address))
 		return locate_in_arena(canonical->capture, address - KGB_ARENA_ADDRESS);
-	const struct kgb_region *region = region_below(canonical, address);
+	const struct kgb_canonical_region *region = region_below(canonical, address);
 	if (!region || address > region->end)
 		return (struct kgb_location){.kind = KGB_LOCATION_NONE};
 	return (struct kgb_location){KGB_LOCATION_REGION, (size_t)(region - canonical->regions),
@@ -114,7 +114,7 @@ bool kgb_canonical_holds(const struct kgb_canonical *canonical, uint64_t address
 {
 	if (in_arena(canonical, address))
 		return bytes <= canonical->capture->arena_bytes - (address - KGB_ARENA_ADDRESS);
-	const struct kgb_region *region = region_below(canonical, address);
+	const struct kgb_canonical_region *region = region_below(canonical, address);
 	return region && address < region->end && bytes <= region->end - address &&
 	       (!region->foreign || canonical->capture->foreign_ok);
 }

@@ -13,7 +13,7 @@
 #define KGB_CANONICAL_STREAMS_MAX 32
 
 /** Blocks that overlap (one was freed before the other was allocated) form one region. */
-struct kgb_region {
+struct kgb_canonical_region {
 	uint64_t start, end;
 	bool foreign, before;
 	bool used; /* a word of an op points into it, or just behind it */
@@ -31,7 +31,7 @@ struct kgb_canonical_op {
 struct kgb_canonical {
 	const struct kgb_recorded_call *capture;
 	struct kgb_arena arena;
-	struct kgb_region *regions; /* sorted, disjoint */
+	struct kgb_canonical_region *regions; /* sorted, disjoint */
 	size_t n_regions, n_used;
 	struct kgb_canonical_op *ops; /* without SYNC, empty ops and events without a wait */
 	size_t n_ops;

@@ -52,7 +52,7 @@ static void put_blocks(const struct kgb_canonical *canonical, struct kgb_replay_
 {
 	plan->blocks = kgb_arena_array(&plan->arena, canonical->n_regions, sizeof(*plan->blocks));
 	for (size_t i = 0; i < canonical->n_regions; i++) {
-		const struct kgb_region *region = &canonical->regions[i];
+		const struct kgb_canonical_region *region = &canonical->regions[i];
 		const struct kgb_block block = {
 			.address = region->start,
 			.bytes = region->end - region->start,

@@ -101,7 +101,7 @@ static void bind_handle(struct kgb_images *images, uint64_t flag, uint64_t handl
 	/* A handle that the driver gives out again belongs to the new image. This may move the
 	 * entries. */
 	kgb_images_unload(images, handle);
-	kgb_table_put(&images->handles, handle, value);
+	kgb_address_table_put(&images->handles, handle, value);
 }
 
 static void refuse(struct kgb_images *images, uint64_t flag, uint64_t handle, const char *why)
@@ -225,7 +225,7 @@ uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle)
 
 	if (!entry)
 		return 0;
-	kgb_table_drop(&images->handles, handle);
+	kgb_address_table_drop(&images->handles, handle);
 	entry->n_handles--;
 	if (entry->n_handles == 0 && !entry->used)
 		forget(images, entry);
@@ -234,7 +234,7 @@ uint32_t kgb_images_unload(struct kgb_images *images, uint64_t handle)
 
 uint32_t kgb_images_of(const struct kgb_images *images, uint64_t handle)
 {
-	const struct kgb_entry *known = kgb_table_find(&images->handles, handle);
+	const struct kgb_entry *known = kgb_address_table_find(&images->handles, handle);
 
 	return known ? (uint32_t)known->value : 0;
 }
@@ -276,6 +276,6 @@ void kgb_images_release(struct kgb_images *images)
 	for (size_t i = 0; i < images->n; i++)
 		kgb_free(images->items[i].owned);
 	kgb_free(images->items);
-	kgb_table_release(&images->handles);
+	kgb_address_table_release(&images->handles);
 	*images = (struct kgb_images){0};
 }

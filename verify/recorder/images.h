@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "verify/recorder/table.h"
+#include "verify/recorder/address_table.h"
 
 #define KGB_IMAGES_OWNED_MAX (UINT64_C(1) << 30) /* bytes of copies in all */
 #define KGB_IMAGE_IS_LIBRARY (UINT64_C(1) << 32) /* the handle is a CUlibrary, else a CUmodule */
@@ -31,7 +31,7 @@ struct kgb_images {
 	struct kgb_image_entry *items; /* owned, sorted by id */
 	size_t n, cap;
 	uint32_t last_id;
-	struct kgb_table handles; /* handle -> id, with KGB_IMAGE_IS_LIBRARY */
+	struct kgb_address_table handles; /* handle -> id, with KGB_IMAGE_IS_LIBRARY */
 	uint64_t owned_bytes;
 };
 

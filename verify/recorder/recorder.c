@@ -142,7 +142,7 @@ static void add_block(struct kgb_recorder *rec, const struct kgb_block *block)
 	KGB_VEC_ADD(&rec->blocks, *block);
 }
 
-void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_table *live, bool foreign)
+void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_address_table *live, bool foreign)
 {
 	for (size_t i = 0; i < live->n; i++) {
 		const struct kgb_block block = {

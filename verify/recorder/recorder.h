@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "verify/protocol/record.h"
+#include "verify/recorder/address_table.h"
 #include "verify/recorder/images.h"
-#include "verify/recorder/table.h"
 
 struct kgb_recorder {
 	struct kgb_images *images; /* borrowed */
@@ -39,7 +39,8 @@ void kgb_recorder_close(struct kgb_recorder *rec);
 KGB_MUST_CHECK int kgb_recorder_begin(struct kgb_recorder *rec, uint32_t number,
 				      struct kgb_err *err);
 /** All live blocks of one kind (address -> bytes), at the begin of a window. */
-void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_table *live, bool foreign);
+void kgb_recorder_live(struct kgb_recorder *rec, const struct kgb_address_table *live,
+		       bool foreign);
 /** A block that was made during the window. No effect without a window, as with all that follow. */
 void kgb_recorder_block(struct kgb_recorder *rec, uint64_t address, uint64_t bytes, bool foreign);
 void kgb_recorder_op(struct kgb_recorder *rec, const struct kgb_op *op);

@@ -65,7 +65,7 @@ struct session {
 	struct kgb_failure failure;
 };
 
-static void stop_side(struct session *s, enum kgb_side side)
+static void stop_side(struct session *s, enum kgb_timer_side side)
 {
 	struct player *player = &s->sides[side];
 
@@ -78,7 +78,7 @@ static void release(struct session *s)
 {
 	for (int side = 0; side < KGB_N_SIDES; side++) {
 		struct player *player = &s->sides[side];
-		stop_side(s, (enum kgb_side)side);
+		stop_side(s, (enum kgb_timer_side)side);
 		if (player->output)
 			munmap(player->output, player->output_bytes);
 		kgb_close(player->output_fd);
@@ -186,7 +186,7 @@ static int prepare_inputs(struct session *s, struct kgb_err *err)
 
 /* ---- processes ---- */
 
-static int fail_exec(struct session *s, enum kgb_side side, enum kgb_exec_outcome outcome,
+static int fail_exec(struct session *s, enum kgb_timer_side side, enum kgb_exec_outcome outcome,
 		     struct kgb_err *err)
 {
 	if (outcome >= KGB_EXEC_FAULTED)
@@ -204,7 +204,7 @@ static struct kgb_exec_spec exec_spec(const struct session *s)
 }
 
 /* A context takes longer to make than most kernels to time: it is made while inputs are. */
-static int begin_side(struct session *s, enum kgb_side side, struct kgb_err *err)
+static int begin_side(struct session *s, enum kgb_timer_side side, struct kgb_err *err)
 {
 	struct player *player = &s->sides[side];
 	const struct kgb_exec_spec spec = exec_spec(s);
@@ -222,8 +222,8 @@ static int change_processes(struct session *s, uint32_t number, struct kgb_err *
 
 	s->process = number;
 	for (int side = 0; side < KGB_N_SIDES; side++) {
-		stop_side(s, (enum kgb_side)side);
-		if (begin_side(s, (enum kgb_side)side, err) < 0)
+		stop_side(s, (enum kgb_timer_side)side);
+		if (begin_side(s, (enum kgb_timer_side)side, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -241,7 +241,7 @@ static int open_output(struct session *s, struct player *player, struct kgb_err 
 				&player->output_fd, err);
 }
 
-static int open_process(struct session *s, enum kgb_side side, struct kgb_err *err)
+static int open_process(struct session *s, enum kgb_timer_side side, struct kgb_err *err)
 {
 	struct player *player = &s->sides[side];
 	const struct kgb_exec_spec spec = exec_spec(s);
@@ -255,7 +255,8 @@ static int open_process(struct session *s, enum kgb_side side, struct kgb_err *e
 	return player->runs ? 0 : -1;
 }
 
-static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, struct kgb_err *err)
+static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_timer_side side,
+					struct kgb_err *err)
 {
 	struct player *player = &s->sides[side];
 	const struct kgb_replay_plan *plan = side == KGB_SIDE_A ? &s->baseline : &s->rcase.plan;
@@ -277,7 +278,7 @@ static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_side side, s
 
 /* A library that the baseline calls allocates memory at addresses that another process may use
  * for other memory. A candidate calls no library. */
-static int start_side(struct session *s, enum kgb_side side, struct kgb_err *err)
+static int start_side(struct session *s, enum kgb_timer_side side, struct kgb_err *err)
 {
 	KGB_MEASURE(s->lane, KGB_PHASE_TIMER_STARTS);
 
@@ -512,7 +513,7 @@ int kgb_time_on_gpu(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_
 		s->sides[side] = (struct player){.exec = KGB_EXEC_CLIENT_INIT, .output_fd = -1};
 	int rc = 0;
 	for (int side = 0; side < KGB_N_SIDES && rc == 0; side++)
-		rc = begin_side(s, (enum kgb_side)side, err);
+		rc = begin_side(s, (enum kgb_timer_side)side, err);
 	if (rc == 0)
 		rc = capture(s, err);
 	if (rc == 0)

@@ -135,7 +135,7 @@ static uint32_t first_slot(struct kgb_timer *timer)
 	return pick(timer, 0, timer->open_slots - 1);
 }
 
-static enum kgb_side side_of_step(const struct kgb_timer *timer)
+static enum kgb_timer_side side_of_step(const struct kgb_timer *timer)
 {
 	const bool outer = timer->step == 0 || timer->step == 3;
 
@@ -185,7 +185,7 @@ static bool is_throttled(const struct kgb_timer *timer, const struct kgb_exec_sa
 }
 
 /* Median clock of a side's samples of the current round; NaN when unknown. */
-static double round_clock(const struct kgb_timer *timer, enum kgb_side side)
+static double round_clock(const struct kgb_timer *timer, enum kgb_timer_side side)
 {
 	double mhz[ROUND_BLOCKS * BLOCK_SAMPLES];
 	size_t n = 0;
@@ -206,8 +206,8 @@ static bool clocks_differ(double a, double b)
 
 /* Values that a ruler has rounded to steps are spread over their step again, with numbers of the
  * judge's own: ties would let a resampling believe in an error of 0. */
-static double round_time(struct kgb_timer *timer, enum kgb_side side, kgb_timer_value_fn value,
-			 double step, size_t *n_kept)
+static double round_time(struct kgb_timer *timer, enum kgb_timer_side side,
+			 kgb_timer_value_fn value, double step, size_t *n_kept)
 {
 	double ns[ROUND_BLOCKS * BLOCK_SAMPLES];
 	size_t n = 0, n_known = 0;
@@ -264,8 +264,8 @@ static void close_round(struct kgb_timer *timer)
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++)
 			round->ns[side][ruler] =
-				round_time(timer, (enum kgb_side)side, kgb_timer__rulers[ruler],
-					   steps[ruler], &n_kept[side]);
+				round_time(timer, (enum kgb_timer_side)side,
+					   kgb_timer__rulers[ruler], steps[ruler], &n_kept[side]);
 	if (n_kept[KGB_SIDE_A] < KEPT_MIN || n_kept[KGB_SIDE_B] < KEPT_MIN)
 		drop_round(timer, KGB_SAMPLE_ROUND);
 	round->process = timer->process;
@@ -293,7 +293,8 @@ static struct widths widths_by_now(const struct kgb_timer *timer)
 	size_t n;
 
 	for (int side = 0; side < KGB_N_SIDES; side++) {
-		n = kgb_timer__round_times(timer, (enum kgb_side)side, KGB_RULER_EVENT, numbers);
+		n = kgb_timer__round_times(timer, (enum kgb_timer_side)side, KGB_RULER_EVENT,
+					   numbers);
 		ns[side] = kgb_median(numbers, n);
 	}
 	struct kgb_grouped seen = kgb_timer__estimate(timer, KGB_RULER_EVENT, numbers, &n);
@@ -355,7 +356,7 @@ static bool is_far(struct kgb_timer *timer, const struct widths *widths)
 
 /* Are there as many calls on new inputs as the rule against reuse needs, or all that there can be?
  */
-static bool had_new_inputs(const struct kgb_timer *timer, enum kgb_side side)
+static bool had_new_inputs(const struct kgb_timer *timer, enum kgb_timer_side side)
 {
 	size_t n_new = 0, n_unseen = 0;
 
@@ -560,13 +561,13 @@ static void keep(struct kgb_timer *timer, const struct kgb_exec_sample *raw, boo
 int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *samples, size_t n,
 		   uint64_t outside_ns, struct kgb_err *err)
 {
-	enum kgb_side side = timer->block.side;
+	enum kgb_timer_side side = timer->block.side;
 	bool throttled = false;
 
 	KGB_ASSERT(timer->waiting);
 	if (check_samples(timer, samples, n, err) < 0)
 		return kgb_ctx(err, "timer of '%s': block of the %s", timer->config.case_name,
-			       kgb_side_name(side));
+			       kgb_timer_side_name(side));
 	for (size_t i = 0; i < n; i++) {
 		throttled = throttled || is_throttled(timer, &samples[i]);
 		keep(timer, &samples[i], i + 1 == n);

@@ -79,7 +79,7 @@ enum kgb_timer_phase {
 
 /** What the controller asks for: one KGB_EXEC_TIME request. */
 struct kgb_timer_block {
-	enum kgb_side side;
+	enum kgb_timer_side side;
 	enum kgb_timer_phase phase;
 	uint32_t round;
 	uint32_t n; /* samples; random, so that the last one, whose output is checked, is not known

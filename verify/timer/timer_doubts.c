@@ -57,7 +57,7 @@ static bool accuse_of(struct kgb_timer_result *out, const bool broken[KGB_N_SIDE
 
 /* Of the samples that have such a value: the share with less than the limit, 0 if there are none.
  */
-static double share_below(const struct kgb_timer *timer, enum kgb_side side,
+static double share_below(const struct kgb_timer *timer, enum kgb_timer_side side,
 			  kgb_timer_value_fn value, double limit, size_t *n_out)
 {
 	size_t n_below = 0;
@@ -78,7 +78,7 @@ static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *
 	bool below[KGB_N_SIDES];
 	size_t n;
 
-	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
+	for (enum kgb_timer_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		share[side] = share_below(timer, side, kgb_timer__event, limit, &n);
 		below[side] = share[side] > SHARE;
 	}
@@ -101,7 +101,7 @@ static double longest_activity(const struct kgb_timer_sample *s)
 
 /* Activity is that of another call, so one sample is no evidence: a disturbance may have delayed
  * either call. But hardly an event is shorter than the shortest activity is. */
-static bool active_for_longer(const struct kgb_timer *timer, enum kgb_side side, double slack)
+static bool active_for_longer(const struct kgb_timer *timer, enum kgb_timer_side side, double slack)
 {
 	size_t n, n_active;
 	KGB_AUTO(free)
@@ -130,7 +130,7 @@ static double missing_activity(const struct kgb_timer_sample *s)
 static void positive(const struct kgb_timer *timer, kgb_timer_value_fn value, double slack,
 		     bool out[KGB_N_SIDES])
 {
-	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
+	for (enum kgb_timer_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
 		double *x = kgb_timer__gather(timer, side, value, &n);
@@ -144,7 +144,7 @@ static bool doubt_order(const struct kgb_timer *timer, struct kgb_timer_result *
 		kgb_timer__event_step(timer) + (double)timer->config.machine.activity_step_ns;
 	bool broken[KGB_N_SIDES];
 
-	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++)
+	for (enum kgb_timer_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++)
 		broken[side] = active_for_longer(timer, side, slack);
 	if (accuse_of(out, broken, KGB_WHY_RULER_ORDER,
 		      "the device was active for longer than between the events"))
@@ -202,7 +202,7 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 {
 	double added[KGB_N_SIDES], error = 0;
 
-	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
+	for (enum kgb_timer_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
 		double *x = kgb_timer__gather(timer, side, overhead->value, &n);
@@ -251,7 +251,7 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 	double limit = allowed_overhead(timer, overhead, out), n_all = 0, n_more = 0, error = 0;
 	double share[KGB_N_SIDES];
 
-	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
+	for (enum kgb_timer_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		KGB_AUTO(free)
 		double *x = kgb_timer__gather(timer, side, overhead->value, &n);
@@ -353,7 +353,7 @@ static double low_median(const double *x, size_t n)
 }
 
 /* How much longer calls of a group take than the others of the same side and round. */
-static struct effect effect_of(const struct kgb_timer *timer, enum kgb_side side,
+static struct effect effect_of(const struct kgb_timer *timer, enum kgb_timer_side side,
 			       in_group_fn in_group)
 {
 	KGB_AUTO(free) double *in = kgb_xcalloc(timer->n_samples + 1, sizeof(*in));
@@ -476,7 +476,7 @@ static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *
 /* ---- the baseline's surroundings ---- */
 
 /* Logarithms of one side's times in the usable rounds. */
-static size_t log_round_times(const struct kgb_timer *timer, enum kgb_side side, double *out)
+static size_t log_round_times(const struct kgb_timer *timer, enum kgb_timer_side side, double *out)
 {
 	size_t n = kgb_timer__round_times(timer, side, KGB_RULER_EVENT, out);
 

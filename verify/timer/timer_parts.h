@@ -47,7 +47,7 @@ struct kgb_timer_choice kgb_timer__choice(const struct kgb_timer_config *config,
 					  const double ns[KGB_N_SIDES],
 					  const struct kgb_grouped *seen);
 /** Times of the usable rounds of one side, in order. */
-size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
+size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_timer_side side,
 			      enum kgb_ruler ruler, double *out);
 /** Speedups within 1 / (1 + margin) and 1 + margin are the same, for times of `ns`. */
 double kgb_timer__margin(const struct kgb_timer_config *config, double ns, double step_ns);
@@ -63,7 +63,7 @@ double kgb_timer__clock(const struct kgb_timer_sample *sample); /* MHz; 0 unknow
 /** The first three, by ruler. */
 extern const kgb_timer_value_fn kgb_timer__rulers[KGB_N_RULERS];
 /** That number of all kept samples of a side that have it, in order; a new array, *n long. */
-double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
+double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_timer_side side,
 			  kgb_timer_value_fn value, size_t *n);
 
 /** Sort values, ascending. */

@@ -46,7 +46,7 @@ double kgb_timer__clock(const struct kgb_timer_sample *sample)
 const kgb_timer_value_fn kgb_timer__rulers[KGB_N_RULERS] = {kgb_timer__event, kgb_timer__activity,
 							    kgb_timer__host};
 
-double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_side side,
+double *kgb_timer__gather(const struct kgb_timer *timer, enum kgb_timer_side side,
 			  kgb_timer_value_fn value, size_t *n)
 {
 	double *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
@@ -113,7 +113,7 @@ struct kgb_grouped kgb_timer__estimate(const struct kgb_timer *timer, enum kgb_r
 	return kgb_group_values(ratios, processes, *n_out, kgb_timer__cut(*n_out), centred_out);
 }
 
-size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_side side,
+size_t kgb_timer__round_times(const struct kgb_timer *timer, enum kgb_timer_side side,
 			      enum kgb_ruler ruler, double *out)
 {
 	size_t n = 0;
@@ -183,7 +183,7 @@ double kgb_timer__event_step(const struct kgb_timer *timer)
 }
 
 /* Spread of a side's samples about the middle of their own round, so that drift does not count. */
-static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_side side,
+static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_timer_side side,
 			       enum kgb_ruler ruler)
 {
 	KGB_AUTO(free) double *away = kgb_xcalloc(timer->n_samples + 1, sizeof(*away));
@@ -214,7 +214,8 @@ static double bias_of_ratio(const struct kgb_timer *timer, const struct kgb_time
 	double bias = 0;
 
 	for (int side = 0; side < KGB_N_SIDES; side++)
-		bias += rounding_bias(step, spread_in_rounds(timer, (enum kgb_side)side, ruler)) /
+		bias += rounding_bias(step,
+				      spread_in_rounds(timer, (enum kgb_timer_side)side, ruler)) /
 			result->median_ns[side][ruler];
 	return bias;
 }
@@ -270,7 +271,7 @@ static struct kgb_interval from_log(struct kgb_interval x)
 	return (struct kgb_interval){exp(x.value), exp(x.low), exp(x.high)};
 }
 
-static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum kgb_side side,
+static struct kgb_round_value *kept_events(const struct kgb_timer *timer, enum kgb_timer_side side,
 					   size_t *n)
 {
 	struct kgb_round_value *out = kgb_xcalloc(timer->n_samples + 1, sizeof(*out));
@@ -306,7 +307,7 @@ static struct kgb_interval ratio_of_medians(const struct kgb_timer *timer,
 
 static void describe_samples(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	for (enum kgb_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
+	for (enum kgb_timer_side side = KGB_SIDE_A; side < KGB_N_SIDES; side++) {
 		size_t n;
 		for (int ruler = 0; ruler < KGB_N_RULERS; ruler++) {
 			KGB_AUTO(free)

@@ -13,9 +13,9 @@
 #include "base/formats/jsonw.h"
 #include "verify/tensor/statistics.h"
 
-enum kgb_side { KGB_SIDE_A, KGB_SIDE_B, KGB_N_SIDES }; /* A: baseline, B: candidate */
+enum kgb_timer_side { KGB_SIDE_A, KGB_SIDE_B, KGB_N_SIDES }; /* A: baseline, B: candidate */
 enum kgb_ruler { KGB_RULER_EVENT, KGB_RULER_ACTIVITY, KGB_RULER_HOST, KGB_N_RULERS };
-const char *kgb_side_name(enum kgb_side side); /* "baseline", "candidate" */
+const char *kgb_timer_side_name(enum kgb_timer_side side); /* "baseline", "candidate" */
 
 /** Why a sample does not count. */
 enum kgb_sample_fate {

@@ -7,7 +7,7 @@
 
 /* ---- names ---- */
 
-const char *kgb_side_name(enum kgb_side side)
+const char *kgb_timer_side_name(enum kgb_timer_side side)
 {
 	return side == KGB_SIDE_A ? "baseline" : "candidate";
 }
@@ -44,14 +44,15 @@ void kgb_interval_write(struct kgb_jsonw *w, const char *key, struct kgb_interva
 	kgb_jsonw_put(w, "{value: %g, low: %g, high: %g}", x.value, x.low, x.high);
 }
 
-static void write_side(const struct kgb_timer_result *info, enum kgb_side side, struct kgb_jsonw *w)
+static void write_side(const struct kgb_timer_result *info, enum kgb_timer_side side,
+		       struct kgb_jsonw *w)
 {
 	static const char *const fates[] = {"kept",      "solo",  "warmup",
 					    "throttled", "clock", "round"};
 	_Static_assert(KGB_ARRAY_LEN(fates) == KGB_N_SAMPLE_FATES, "one name each");
 	const double *ns = info->median_ns[side];
 
-	kgb_jsonw_key(w, kgb_side_name(side));
+	kgb_jsonw_key(w, kgb_timer_side_name(side));
 	kgb_jsonw_put(w, "{event_ns: %g, activity_ns: %g, host_ns: %g", ns[KGB_RULER_EVENT],
 		      ns[KGB_RULER_ACTIVITY], ns[KGB_RULER_HOST]);
 	kgb_jsonw_put(w, "event_mad_ns: %g, sm_mhz: %g, samples: {", info->mad_ns[side],
@@ -131,13 +132,13 @@ static double known(double value)
 }
 
 /* The larger of the two shares that are known. */
-static void write_rates(const struct kgb_timer_config *c, enum kgb_side side, double ns,
+static void write_rates(const struct kgb_timer_config *c, enum kgb_timer_side side, double ns,
 			struct kgb_jsonw *w)
 {
 	const double bytes_per_s = known((double)c->bytes) / ns * 1e9;
 	const double flops_per_s = known((double)c->flops) / ns * 1e9;
 
-	kgb_jsonw_key(w, kgb_side_name(side));
+	kgb_jsonw_key(w, kgb_timer_side_name(side));
 	kgb_jsonw_put(w, "{ms: %g, gb_per_s: %g, tflop_per_s: %g, peak_share: %g}", ns / 1e6,
 		      bytes_per_s / 1e9, flops_per_s / 1e12,
 		      fmax(bytes_per_s / known(c->machine.bytes_per_s),
@@ -156,7 +157,7 @@ void kgb_timed_case_write(const struct kgb_timer *timer, const struct kgb_timer_
 		      c->bytes > 0 ? c->bytes : -1, c->flops > 0 ? c->flops : -1,
 		      known(c->machine.bytes_per_s) / 1e9, known(c->machine.flops_per_s) / 1e12);
 	for (int side = 0; side < KGB_N_SIDES; side++)
-		write_rates(c, (enum kgb_side)side,
+		write_rates(c, (enum kgb_timer_side)side,
 			    info->result == KGB_TIMING_UNTRUSTED
 				    ? (double)NAN
 				    : info->median_ns[side][KGB_RULER_EVENT],

@@ -107,7 +107,7 @@ static const char *load(struct kgb_function *fn, const struct kgb_cuda *cu,
 struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const struct kgb_cuda *cu,
 				       const struct kgb_images *images, uint64_t handle)
 {
-	const struct kgb_entry *known = kgb_table_find(&functions->by_handle, handle);
+	const struct kgb_entry *known = kgb_address_table_find(&functions->by_handle, handle);
 	struct kgb_function *fn;
 
 	if (known)
@@ -116,7 +116,7 @@ struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const st
 	fn->handle = handle;
 	fn->cache = CU_FUNC_CACHE_PREFER_NONE;
 	fn->unusable = load(fn, cu, images);
-	kgb_table_put(&functions->by_handle, handle, (uint64_t)(uintptr_t)fn);
+	kgb_address_table_put(&functions->by_handle, handle, (uint64_t)(uintptr_t)fn);
 	return fn;
 }
 
@@ -156,7 +156,7 @@ void kgb_functions_attribute_set(struct kgb_functions *functions)
 
 void kgb_functions_forget(struct kgb_functions *functions, uint32_t image)
 {
-	struct kgb_table *table = &functions->by_handle;
+	struct kgb_address_table *table = &functions->by_handle;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->n; i++) {
@@ -176,7 +176,7 @@ void kgb_functions_forget(struct kgb_functions *functions, uint32_t image)
 void kgb_functions_release(struct kgb_functions *functions)
 {
 	kgb_functions_forget(functions, 0);
-	kgb_table_release(&functions->by_handle);
+	kgb_address_table_release(&functions->by_handle);
 }
 
 /* ---- Parameters ---- */

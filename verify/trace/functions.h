@@ -9,8 +9,8 @@
 
 #include "base/vec.h"
 #include "verify/cuda/driver.h"
+#include "verify/recorder/address_table.h"
 #include "verify/recorder/images.h"
-#include "verify/recorder/table.h"
 
 struct kgb_kernel_param {
 	uint32_t offset, bytes;
@@ -30,7 +30,7 @@ struct kgb_function {
 };
 
 struct kgb_functions {
-	struct kgb_table by_handle; /* handle -> struct kgb_function *, owned */
+	struct kgb_address_table by_handle; /* handle -> struct kgb_function *, owned */
 };
 
 /** Never NULL; valid until the function is forgotten. */

@@ -237,7 +237,8 @@ static const char *build(struct kgb_tracer *tracer, CUgraph from, struct kgb_gra
 
 static struct kgb_graph *find(const struct kgb_tracer *tracer, CUgraphExec exec)
 {
-	const struct kgb_entry *known = kgb_table_find(&tracer->graphs, (uint64_t)(uintptr_t)exec);
+	const struct kgb_entry *known =
+		kgb_address_table_find(&tracer->graphs, (uint64_t)(uintptr_t)exec);
 
 	return known ? (struct kgb_graph *)(uintptr_t)known->value : NULL;
 }
@@ -254,7 +255,8 @@ void kgb_graphs_instantiate(struct kgb_tracer *tracer, CUgraphExec exec, CUgraph
 
 	kgb_graphs_destroy(tracer, exec);
 	fresh->why = build(tracer, graph, fresh);
-	kgb_table_put(&tracer->graphs, (uint64_t)(uintptr_t)exec, (uint64_t)(uintptr_t)fresh);
+	kgb_address_table_put(&tracer->graphs, (uint64_t)(uintptr_t)exec,
+			      (uint64_t)(uintptr_t)fresh);
 }
 
 void kgb_graphs_spoil(struct kgb_tracer *tracer, CUgraphExec exec, const char *why)
@@ -271,7 +273,7 @@ void kgb_graphs_destroy(struct kgb_tracer *tracer, CUgraphExec exec)
 
 	if (!graph)
 		return;
-	kgb_table_drop(&tracer->graphs, (uint64_t)(uintptr_t)exec);
+	kgb_address_table_drop(&tracer->graphs, (uint64_t)(uintptr_t)exec);
 	graph_free(graph);
 }
 
@@ -292,9 +294,9 @@ void kgb_graphs_launch(struct kgb_tracer *tracer, CUgraphExec exec, uint64_t str
 	}
 }
 
-void kgb_graphs_release(struct kgb_table *graphs)
+void kgb_graphs_release(struct kgb_address_table *graphs)
 {
 	for (size_t i = 0; i < graphs->n; i++)
 		graph_free((struct kgb_graph *)(uintptr_t)graphs->items[i].value);
-	kgb_table_release(graphs);
+	kgb_address_table_release(graphs);
 }

@@ -15,6 +15,6 @@ void kgb_graphs_spoil(struct kgb_tracer *tracer, CUgraphExec exec, const char *w
 void kgb_graphs_destroy(struct kgb_tracer *tracer, CUgraphExec exec);
 /** Record what a launch of `exec` puts on a stream. */
 void kgb_graphs_launch(struct kgb_tracer *tracer, CUgraphExec exec, uint64_t stream);
-void kgb_graphs_release(struct kgb_table *graphs);
+void kgb_graphs_release(struct kgb_address_table *graphs);
 
 #endif

@@ -290,7 +290,7 @@ static void on_module_global(const struct kgb_driver_call *call)
 	size_t bytes = 0;
 
 	if (call->tracer->cu->cuModuleGetGlobal(&address, &bytes, p->hmod, p->name) == CUDA_SUCCESS)
-		kgb_table_put(&call->tracer->globals, address, bytes);
+		kgb_address_table_put(&call->tracer->globals, address, bytes);
 }
 
 static void on_library_global(const struct kgb_driver_call *call)
@@ -301,7 +301,7 @@ static void on_library_global(const struct kgb_driver_call *call)
 
 	if (call->tracer->cu->cuLibraryGetGlobal(&address, &bytes, p->library, p->name) ==
 	    CUDA_SUCCESS)
-		kgb_table_put(&call->tracer->globals, address, bytes);
+		kgb_address_table_put(&call->tracer->globals, address, bytes);
 }
 
 /* ---- Memory ---- */
@@ -350,13 +350,13 @@ static void on_unmap(const struct kgb_driver_call *call)
 	PARAMS(cuMemUnmap);
 
 	guard_own_ranges(call, p->ptr, p->size);
-	kgb_table_drop_from(&call->tracer->foreign, p->ptr, p->size);
+	kgb_address_table_drop_from(&call->tracer->foreign, p->ptr, p->size);
 }
 
 /* Numbers that were no host pointers may have become some. */
 static void on_host_memory(const struct kgb_driver_call *call)
 {
-	kgb_table_release(&call->tracer->checked);
+	kgb_address_table_release(&call->tracer->checked);
 }
 
 static void on_managed_memory(const struct kgb_driver_call *call)

@@ -20,10 +20,10 @@ void kgb_tracer_release(struct kgb_tracer *tracer)
 	kgb_functions_release(&tracer->functions);
 	kgb_recorder_release(&tracer->recorder);
 	kgb_images_release(&tracer->images);
-	kgb_table_release(&tracer->pool);
-	kgb_table_release(&tracer->foreign);
-	kgb_table_release(&tracer->globals);
-	kgb_table_release(&tracer->checked);
+	kgb_address_table_release(&tracer->pool);
+	kgb_address_table_release(&tracer->foreign);
+	kgb_address_table_release(&tracer->globals);
+	kgb_address_table_release(&tracer->checked);
 }
 
 int kgb_tracer_begin(struct kgb_tracer *tracer, uint32_t number, struct kgb_err *err)
@@ -89,9 +89,9 @@ static enum kgb_address_space ask_place(struct kgb_tracer *tracer, uint64_t addr
 
 enum kgb_address_space kgb_tracer_place(struct kgb_tracer *tracer, uint64_t address)
 {
-	if (in_own_ranges(address) || kgb_table_holder(&tracer->foreign, address))
+	if (in_own_ranges(address) || kgb_address_table_holder(&tracer->foreign, address))
 		return KGB_SPACE_DEVICE;
-	if (kgb_table_holder(&tracer->globals, address))
+	if (kgb_address_table_holder(&tracer->globals, address))
 		return KGB_SPACE_GLOBAL;
 	if (address < ADDRESS_MIN || address >= ADDRESS_END)
 		return KGB_SPACE_UNKNOWN;
@@ -101,7 +101,8 @@ enum kgb_address_space kgb_tracer_place(struct kgb_tracer *tracer, uint64_t addr
 /* Why a launch with this parameter word cannot be replayed: static text or NULL. */
 static const char *word_trouble(struct kgb_tracer *tracer, uint64_t word)
 {
-	if (word < ADDRESS_MIN || word >= ADDRESS_END || kgb_table_find(&tracer->checked, word))
+	if (word < ADDRESS_MIN || word >= ADDRESS_END ||
+	    kgb_address_table_find(&tracer->checked, word))
 		return NULL;
 	switch (kgb_tracer_place(tracer, word)) {
 	case KGB_SPACE_GLOBAL:
@@ -117,7 +118,7 @@ static const char *word_trouble(struct kgb_tracer *tracer, uint64_t word)
 	}
 	if (tracer->checked.n >= CHECKED_MAX)
 		tracer->checked.n = 0;
-	kgb_table_put(&tracer->checked, word, 0);
+	kgb_address_table_put(&tracer->checked, word, 0);
 	return NULL;
 }
 
@@ -303,11 +304,11 @@ void kgb_tracer_memset(struct kgb_tracer *tracer, const struct kgb_op *op, const
 
 void kgb_tracer_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes, bool foreign)
 {
-	kgb_table_put(foreign ? &tracer->foreign : &tracer->pool, address, bytes);
+	kgb_address_table_put(foreign ? &tracer->foreign : &tracer->pool, address, bytes);
 	kgb_recorder_block(&tracer->recorder, address, bytes, foreign);
 }
 
 void kgb_tracer_block_gone(struct kgb_tracer *tracer, uint64_t address, bool foreign)
 {
-	kgb_table_drop(foreign ? &tracer->foreign : &tracer->pool, address);
+	kgb_address_table_drop(foreign ? &tracer->foreign : &tracer->pool, address);
 }

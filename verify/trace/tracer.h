@@ -10,9 +10,9 @@
 
 #include "verify/cuda/driver.h"
 #include "verify/protocol/record.h"
+#include "verify/recorder/address_table.h"
 #include "verify/recorder/images.h"
 #include "verify/recorder/recorder.h"
-#include "verify/recorder/table.h"
 #include "verify/trace/functions.h"
 
 #define KGB_TRACER_STICKY 16
@@ -21,12 +21,12 @@ struct kgb_tracer {
 	const struct kgb_cuda *cu; /* borrowed */
 	struct kgb_images images;
 	struct kgb_functions functions;
-	struct kgb_table graphs; /* CUgraphExec -> struct kgb_graph *, owned */
+	struct kgb_address_table graphs; /* CUgraphExec -> struct kgb_graph *, owned */
 	/* Address -> bytes: */
-	struct kgb_table pool; /* live blocks of our own pool */
-	struct kgb_table foreign; /* all other live blocks */
-	struct kgb_table globals; /* variables of modules whose address was asked for */
-	struct kgb_table checked; /* parameter words that are no host pointers -> 0 */
+	struct kgb_address_table pool; /* live blocks of our own pool */
+	struct kgb_address_table foreign; /* all other live blocks */
+	struct kgb_address_table globals; /* variables of modules whose address was asked for */
+	struct kgb_address_table checked; /* parameter words that are no host pointers -> 0 */
 	struct kgb_recorder recorder;
 	const char *sticky[KGB_TRACER_STICKY]; /* static texts: why all later windows are spoiled */
 	size_t n_sticky;

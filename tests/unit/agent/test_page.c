@@ -168,7 +168,7 @@ static void test_a_kernel_costs_what_was_spent_when_it_was_seen(void **state)
 		KGB_AUTO(history) struct kgb_history history = {0};
 		kgb_history_read(node, &op, &history);
 		assert_int_equal(history.steps.n, 4);
-		for (enum kgb_cost cost = 0; cost < KGB_N_COSTS; cost++) {
+		for (enum kgb_history_cost cost = 0; cost < KGB_N_COSTS; cost++) {
 			const double got = kgb_history_cost(&history, &op, costs[i].target, cost);
 			const double wanted = costs[i].wanted[cost];
 			assert_true(isnan(wanted) ? isnan(got) : got == wanted);

@@ -286,11 +286,11 @@ static void test_what_is_left_of_pieces_that_are_all_alike(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
-		struct kgb_piece pieces[8] = {{0}};
+		struct kgb_work_piece pieces[8] = {{0}};
 		const size_t n = cases[i].n_ended + cases[i].n_live;
 		for (size_t k = 0; k < n; k++)
-			pieces[k] = (struct kgb_piece){k < cases[i].n_ended ? 10 : 4,
-						       k < cases[i].n_ended};
+			pieces[k] = (struct kgb_work_piece){k < cases[i].n_ended ? 10 : 4,
+							    k < cases[i].n_ended};
 		const struct kgb_work work = {
 			.pieces = pieces, .n = n, .n_waiting = cases[i].n_waiting};
 		const struct kgb_remaining r =
@@ -306,9 +306,9 @@ static void test_what_is_left_of_pieces_that_are_all_alike(void **state)
 static void test_a_long_piece_under_way_counts(void **state)
 {
 	(void)state;
-	struct kgb_piece pieces[10] = {[9] = {100, false}};
+	struct kgb_work_piece pieces[10] = {[9] = {100, false}};
 	for (size_t i = 0; i < 9; i++)
-		pieces[i] = (struct kgb_piece){1, true};
+		pieces[i] = (struct kgb_work_piece){1, true};
 	const struct kgb_work work = {.pieces = pieces, .n = 10, .n_waiting = 40};
 	const struct kgb_remaining r = kgb_remaining_time(&work, 1, 4);
 	assert_true(r.low <= r.median && r.median <= r.high);
@@ -319,9 +319,9 @@ static void test_a_long_piece_under_way_counts(void **state)
 static void test_a_piece_under_way_is_not_a_fresh_one(void **state)
 {
 	(void)state;
-	struct kgb_piece pieces[49] = {[48] = {50, false}};
+	struct kgb_work_piece pieces[49] = {[48] = {50, false}};
 	for (size_t i = 0; i < 48; i++)
-		pieces[i] = (struct kgb_piece){i < 40 ? 1 : i < 42 ? 60 : 100, true};
+		pieces[i] = (struct kgb_work_piece){i < 40 ? 1 : i < 42 ? 60 : 100, true};
 	const struct kgb_work work = {.pieces = pieces, .n = 49};
 	const struct kgb_remaining r = kgb_remaining_time(&work, 1, 1);
 	assert_true(r.low == 10 && r.median == 50 && r.high == 50);
@@ -330,9 +330,9 @@ static void test_a_piece_under_way_is_not_a_fresh_one(void **state)
 /* Pieces of two kinds take 10 and 40: each is foretold by its own. */
 static void test_kinds_take_turns_in_the_places_that_they_share(void **state)
 {
-	static const struct kgb_piece short_ones[] = {
+	static const struct kgb_work_piece short_ones[] = {
 		{10, true}, {10, true}, {10, true}, {4, false}};
-	static const struct kgb_piece long_ones[] = {
+	static const struct kgb_work_piece long_ones[] = {
 		{40, true}, {40, true}, {40, true}, {30, false}};
 	static const struct {
 		size_t n_short, n_long; /* that wait */
@@ -375,9 +375,9 @@ static void test_kinds_take_turns_in_the_places_that_they_share(void **state)
 static void test_a_limit_bounds_what_pieces_under_way_take(void **state)
 {
 	(void)state;
-	struct kgb_piece pieces[40] = {{0}};
+	struct kgb_work_piece pieces[40] = {{0}};
 	for (size_t i = 0; i < 40; i++)
-		pieces[i] = (struct kgb_piece){i < 4 ? 5 + (double)i : 9, i < 4};
+		pieces[i] = (struct kgb_work_piece){i < 4 ? 5 + (double)i : 9, i < 4};
 	struct kgb_work work = {.pieces = pieces, .n = 40};
 	assert_true(kgb_remaining_time(&work, 1, 40).median > 11);
 	work.limit = 20;
@@ -398,7 +398,7 @@ enum { N_PIECES = 60 };
 
 /** Time at which the last of 60 operators ends, and what is known of them at `now`. */
 static double run_to_the_end(uint64_t *seed, double spread, size_t n_slots, double now,
-			     struct kgb_piece *pieces, struct kgb_work *work)
+			     struct kgb_work_piece *pieces, struct kgb_work *work)
 {
 	double free_at[N_PIECES] = {0}, end = 0;
 	*work = (struct kgb_work){.pieces = pieces};
@@ -412,8 +412,8 @@ static double run_to_the_end(uint64_t *seed, double spread, size_t n_slots, doub
 		if (begun > now)
 			work->n_waiting++;
 		else
-			pieces[work->n++] = (struct kgb_piece){fmin(free_at[slot], now) - begun,
-							       free_at[slot] <= now};
+			pieces[work->n++] = (struct kgb_work_piece){
+				fmin(free_at[slot], now) - begun, free_at[slot] <= now};
 	}
 	return end;
 }
@@ -437,7 +437,7 @@ static void test_the_range_holds_the_true_end_as_often_as_it_claims(void **state
 		uint64_t seed = 11;
 		int n_held = 0, n_runs = 0, n_below = 0;
 		while (n_runs < cases[i].n_runs) {
-			struct kgb_piece pieces[N_PIECES];
+			struct kgb_work_piece pieces[N_PIECES];
 			struct kgb_work work;
 			const double now =
 				cases[i].first + (cases[i].last - cases[i].first) * draw(&seed);

@@ -134,7 +134,7 @@ static void see_arg(const struct kgb_arg *arg, struct seen *seen)
 {
 	if (arg->param->kind == KGB_PARAM_OUT)
 		seen->view |= !kgb_str_eq(arg->layout, "contiguous");
-	else if (arg->param->kind == KGB_PARAM_VALUE && arg->value.kind == KGB_VALUE_DTYPE)
+	else if (arg->param->kind == KGB_PARAM_VALUE && arg->value.kind == KGB_CASE_VALUE_DTYPE)
 		seen->dtypes[arg->value.dtype] = true;
 	if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent)
 		return;

@@ -360,44 +360,44 @@ static void test_values_keep_their_kind(KGB_UNUSED void **state)
 {
 	static const struct {
 		const char *param, *described;
-		enum kgb_value_kind kind;
+		enum kgb_case_value_kind kind;
 	} rows[] = {
-		{"value: 1", "1", KGB_VALUE_INT},
-		{"value: 1.0", "1.0", KGB_VALUE_FLOAT},
-		{"value: 1, as: float", "1.0", KGB_VALUE_FLOAT},
-		{"value: 9007199254740993", "9007199254740993", KGB_VALUE_INT},
-		{"value: [0.5, -1], as: complex", "complex(0.5, -1.0)", KGB_VALUE_COMPLEX},
-		{"value: 2, as: complex", "complex(2.0, 0.0)", KGB_VALUE_COMPLEX},
-		{"value: null, as: complex", "None", KGB_VALUE_NONE},
-		{"value: 0.1", "0.1", KGB_VALUE_FLOAT},
-		{"value: -111.999", "-111.999", KGB_VALUE_FLOAT},
-		{"value: 1.0e-6", "1e-06", KGB_VALUE_FLOAT},
-		{"value: 0.30000000000000004", "0.30000000000000004", KGB_VALUE_FLOAT},
-		{"value: .inf", "inf", KGB_VALUE_FLOAT},
-		{"value: -.inf, as: float", "-inf", KGB_VALUE_FLOAT},
-		{"value: .nan", "nan", KGB_VALUE_FLOAT},
-		{"value: '$x|.inf'", "inf", KGB_VALUE_FLOAT},
-		{"value: null", "None", KGB_VALUE_NONE},
-		{"value: true", "True", KGB_VALUE_BOOL},
-		{"value: false", "False", KGB_VALUE_BOOL},
-		{"value: [0, -1]", "[0, -1]", KGB_VALUE_INTS},
-		{"value: []", "[]", KGB_VALUE_INTS},
-		{"value: mean", "'mean'", KGB_VALUE_STR},
-		{"value: float16", "'float16'", KGB_VALUE_STR},
-		{"value: float16, as: dtype", "torch.float16", KGB_VALUE_DTYPE},
-		{"value: null, as: dtype", "None", KGB_VALUE_NONE},
-		{"value: null, as: float", "None", KGB_VALUE_NONE},
-		{"value: $dtype, as: dtype", "torch.float32", KGB_VALUE_DTYPE},
-		{"value: '$acc|$dtype', as: dtype", "torch.float32", KGB_VALUE_DTYPE},
-		{"value: here, as: device", "<the device>", KGB_VALUE_DEVICE},
-		{"value: null, as: device", "None", KGB_VALUE_NONE},
-		{"value: '$alhpa|7'", "7", KGB_VALUE_INT},
-		{"value: '$x|'", "None", KGB_VALUE_NONE},
-		{"value: '$x|[3, 4]'", "[3, 4]", KGB_VALUE_INTS},
-		{"value: '$x|1.5'", "1.5", KGB_VALUE_FLOAT},
-		{"value: '$x|$y|2'", "2", KGB_VALUE_INT},
-		{"value: '$x|$b'", "[1]", KGB_VALUE_INTS},
-		{"value: $a", "[]", KGB_VALUE_INTS},
+		{"value: 1", "1", KGB_CASE_VALUE_INT},
+		{"value: 1.0", "1.0", KGB_CASE_VALUE_FLOAT},
+		{"value: 1, as: float", "1.0", KGB_CASE_VALUE_FLOAT},
+		{"value: 9007199254740993", "9007199254740993", KGB_CASE_VALUE_INT},
+		{"value: [0.5, -1], as: complex", "complex(0.5, -1.0)", KGB_CASE_VALUE_COMPLEX},
+		{"value: 2, as: complex", "complex(2.0, 0.0)", KGB_CASE_VALUE_COMPLEX},
+		{"value: null, as: complex", "None", KGB_CASE_VALUE_NONE},
+		{"value: 0.1", "0.1", KGB_CASE_VALUE_FLOAT},
+		{"value: -111.999", "-111.999", KGB_CASE_VALUE_FLOAT},
+		{"value: 1.0e-6", "1e-06", KGB_CASE_VALUE_FLOAT},
+		{"value: 0.30000000000000004", "0.30000000000000004", KGB_CASE_VALUE_FLOAT},
+		{"value: .inf", "inf", KGB_CASE_VALUE_FLOAT},
+		{"value: -.inf, as: float", "-inf", KGB_CASE_VALUE_FLOAT},
+		{"value: .nan", "nan", KGB_CASE_VALUE_FLOAT},
+		{"value: '$x|.inf'", "inf", KGB_CASE_VALUE_FLOAT},
+		{"value: null", "None", KGB_CASE_VALUE_NONE},
+		{"value: true", "True", KGB_CASE_VALUE_BOOL},
+		{"value: false", "False", KGB_CASE_VALUE_BOOL},
+		{"value: [0, -1]", "[0, -1]", KGB_CASE_VALUE_INTS},
+		{"value: []", "[]", KGB_CASE_VALUE_INTS},
+		{"value: mean", "'mean'", KGB_CASE_VALUE_STR},
+		{"value: float16", "'float16'", KGB_CASE_VALUE_STR},
+		{"value: float16, as: dtype", "torch.float16", KGB_CASE_VALUE_DTYPE},
+		{"value: null, as: dtype", "None", KGB_CASE_VALUE_NONE},
+		{"value: null, as: float", "None", KGB_CASE_VALUE_NONE},
+		{"value: $dtype, as: dtype", "torch.float32", KGB_CASE_VALUE_DTYPE},
+		{"value: '$acc|$dtype', as: dtype", "torch.float32", KGB_CASE_VALUE_DTYPE},
+		{"value: here, as: device", "<the device>", KGB_CASE_VALUE_DEVICE},
+		{"value: null, as: device", "None", KGB_CASE_VALUE_NONE},
+		{"value: '$alhpa|7'", "7", KGB_CASE_VALUE_INT},
+		{"value: '$x|'", "None", KGB_CASE_VALUE_NONE},
+		{"value: '$x|[3, 4]'", "[3, 4]", KGB_CASE_VALUE_INTS},
+		{"value: '$x|1.5'", "1.5", KGB_CASE_VALUE_FLOAT},
+		{"value: '$x|$y|2'", "2", KGB_CASE_VALUE_INT},
+		{"value: '$x|$b'", "[1]", KGB_CASE_VALUE_INTS},
+		{"value: $a", "[]", KGB_CASE_VALUE_INTS},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_spec spec;
@@ -406,7 +406,7 @@ static void test_values_keep_their_kind(KGB_UNUSED void **state)
 		expand_toy((struct spec_change){SPEC_PATH, "value: $alpha|1", rows[i].param}, &spec,
 			   &cases);
 		assert_int_equal(cases.items[0].args[2].value.kind, rows[i].kind);
-		kgb_value_describe(&cases.items[0].args[2].value, &text);
+		kgb_case_value_describe(&cases.items[0].args[2].value, &text);
 		assert_string_equal(text.ptr, rows[i].described);
 		kgb_cases_release(&cases);
 		kgb_spec_release(&spec);
@@ -424,7 +424,7 @@ static void test_a_tensor_of_null_is_none(KGB_UNUSED void **state)
 	const struct kgb_arg *arg = &cases.items[0].args[1];
 	assert_true(arg->is_absent);
 	assert_int_equal(kgb_tensor_view_numel(&arg->view), 0);
-	assert_int_equal(arg->value.kind, KGB_VALUE_NONE);
+	assert_int_equal(arg->value.kind, KGB_CASE_VALUE_NONE);
 	assert_false(cases.items[0].args[0].is_absent);
 	kgb_case_describe(&cases.items[0], &text);
 	assert_string_equal(text.ptr, "self=float32[], other=None, alpha=1");

@@ -107,45 +107,45 @@ static const struct kgb_cuda driver = {
 
 static struct kgb_gpu gpu = {.cu = &driver};
 
-static struct kgb_code start(void)
+static struct kgb_code_cache start(void)
 {
 	memset(&gpu_code, 0, sizeof(gpu_code));
-	return (struct kgb_code){.gpu = &gpu};
+	return (struct kgb_code_cache){.gpu = &gpu};
 }
 
-static struct kgb_loaded *take(struct kgb_code *code, const void *image, size_t len)
+static struct kgb_loaded *take(struct kgb_code_cache *code, const void *image, size_t len)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_loaded *loaded = NULL;
 
-	assert_int_equal(kgb_code_take(code, image, len, &loaded, &err), 0);
+	assert_int_equal(kgb_code_cache_take(code, image, len, &loaded, &err), 0);
 	return loaded;
 }
 
-static struct kgb_kernel *find(struct kgb_code *code, struct kgb_loaded *loaded)
+static struct kgb_kernel *find(struct kgb_code_cache *code, struct kgb_loaded *loaded)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_kernel *kernel = NULL;
 
-	assert_int_equal(kgb_code_kernel(code, loaded, "there", &kernel, &err), 0);
+	assert_int_equal(kgb_code_cache_kernel(code, loaded, "there", &kernel, &err), 0);
 	return kernel;
 }
 
 /* Nothing is taken any more: a move drops all. */
-static void give_all(struct kgb_code *code)
+static void give_all(struct kgb_code_cache *code)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
 	for (size_t i = 0; i < code->n; i++)
 		code->items[i]->n_users = 0;
-	assert_int_equal(kgb_code_move(code, 0, &err), 0);
+	assert_int_equal(kgb_code_cache_move(code, 0, &err), 0);
 	kgb_free(code->items);
 	assert_int_equal(n_loaded(), 0);
 }
 
 static void test_the_same_image_is_loaded_once(void **state)
 {
-	struct kgb_code code = start();
+	struct kgb_code_cache code = start();
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_kernel *none;
 
@@ -160,31 +160,31 @@ static void test_the_same_image_is_loaded_once(void **state)
 	assert_int_equal(kernel->n_params, 2);
 	assert_int_equal(kernel->offsets[1], 8);
 	assert_int_equal(kernel->params_bytes, 12);
-	assert_int_equal(kgb_code_kernel(&code, first, "away", &none, &err), -1);
+	assert_int_equal(kgb_code_cache_kernel(&code, first, "away", &none, &err), -1);
 	assert_int_equal(err.code, KGB_EXEC_BAD_PLAN);
 	give_all(&code);
 }
 
 static void test_what_nobody_uses_stays_loaded_for_a_while(void **state)
 {
-	struct kgb_code code = start();
+	struct kgb_code_cache code = start();
 	char *large = kgb_xcalloc(1, 20 << 20);
 
 	(void)state;
 	struct kgb_loaded *used = take(&code, "used", 4);
 	for (int i = 0; i < 40; i++)
-		kgb_code_give(&code, take(&code, &i, sizeof(i)));
+		kgb_code_cache_give(&code, take(&code, &i, sizeof(i)));
 	assert_int_equal(n_loaded(), 1 + 32);
 	/* The one that was used last is still there, the first is not. */
 	const size_t n_loads = gpu_code.n_loads;
-	kgb_code_give(&code, take(&code, &(int){39}, sizeof(int)));
+	kgb_code_cache_give(&code, take(&code, &(int){39}, sizeof(int)));
 	assert_int_equal(gpu_code.n_loads, n_loads);
-	kgb_code_give(&code, take(&code, &(int){0}, sizeof(int)));
+	kgb_code_cache_give(&code, take(&code, &(int){0}, sizeof(int)));
 	assert_int_equal(gpu_code.n_loads, n_loads + 1);
 	/* Two large ones are too much together. */
-	kgb_code_give(&code, take(&code, large, 20 << 20));
+	kgb_code_cache_give(&code, take(&code, large, 20 << 20));
 	large[0] = 1;
-	kgb_code_give(&code, take(&code, large, 20 << 20));
+	kgb_code_cache_give(&code, take(&code, large, 20 << 20));
 	assert_int_equal(n_loaded(), 1 + 1);
 	assert_true(gpu_code.loaded[(size_t)used->copies[0] - 1]);
 	kgb_free(large);
@@ -195,7 +195,7 @@ static void test_what_nobody_uses_stays_loaded_for_a_while(void **state)
  */
 static void move_100_times(size_t len, size_t n_loads, size_t n_places)
 {
-	struct kgb_code code = start();
+	struct kgb_code_cache code = start();
 	struct kgb_err err = KGB_ERR_INIT;
 	KGB_AUTO(free) char *image = kgb_xcalloc(1, len);
 	bool seen[LOADS_MAX] = {false};
@@ -203,26 +203,27 @@ static void move_100_times(size_t len, size_t n_loads, size_t n_places)
 
 	struct kgb_loaded *loaded = take(&code, image, len);
 	struct kgb_kernel *kernel = find(&code, loaded);
-	kgb_code_give(&code, take(&code, "idle", 4));
-	assert_int_equal(kgb_code_allow_shared(&code, kernel, SHARED, &err), 0);
-	assert_int_equal(kgb_code_set_carveout(&code, kernel, CARVEOUT), CUDA_SUCCESS);
+	kgb_code_cache_give(&code, take(&code, "idle", 4));
+	assert_int_equal(kgb_code_cache_allow_shared(&code, kernel, SHARED, &err), 0);
+	assert_int_equal(kgb_code_cache_set_carveout(&code, kernel, CARVEOUT), CUDA_SUCCESS);
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		const CUfunction old = kernel->function;
 		const int carveout = seed % 3 == 0 ? -1 : CARVEOUT;
-		assert_int_equal(kgb_code_move(&code, seed, &err), 0);
+		assert_int_equal(kgb_code_cache_move(&code, seed, &err), 0);
 		assert_true(kernel->function != old);
 		assert_int_equal(n_loaded(), seed < KGB_CODE_COPIES ? 1 + seed : KGB_CODE_COPIES);
 		const size_t i = (size_t)kernel->function - 1;
 		assert_true(gpu_code.loaded[i]);
 		assert_int_equal(gpu_code.shared[i], SHARED);
-		assert_int_equal(kgb_code_set_carveout(&code, kernel, carveout), CUDA_SUCCESS);
+		assert_int_equal(kgb_code_cache_set_carveout(&code, kernel, carveout),
+				 CUDA_SUCCESS);
 		assert_int_equal(gpu_code.carveout[i], carveout);
 		n_seen += seed >= KGB_CODE_COPIES && !seen[i];
 		seen[i] |= seed >= KGB_CODE_COPIES;
 	}
 	assert_int_equal(n_seen, n_places);
 	assert_int_equal(gpu_code.n_loads, 2 + n_loads);
-	kgb_code_give(&code, loaded);
+	kgb_code_cache_give(&code, loaded);
 	assert_int_equal(n_loaded(), 1); /* idle copies would not be counted */
 	give_all(&code);
 }
@@ -236,7 +237,7 @@ static void test_code_that_moves_lies_elsewhere_and_is_as_before(void **state)
 
 static void test_code_that_cannot_move_stays_where_it_is(void **state)
 {
-	struct kgb_code code = start();
+	struct kgb_code_cache code = start();
 	struct kgb_err err = KGB_ERR_INIT;
 
 	(void)state;
@@ -244,12 +245,12 @@ static void test_code_that_cannot_move_stays_where_it_is(void **state)
 	struct kgb_kernel *kernel = find(&code, loaded);
 	const CUfunction old = kernel->function;
 	gpu_code.fail_at = 2;
-	assert_int_equal(kgb_code_move(&code, 1, &err), -1);
+	assert_int_equal(kgb_code_cache_move(&code, 1, &err), -1);
 	assert_int_equal(err.code, KGB_EXEC_BAD_PLAN);
 	assert_ptr_equal(kernel->function, old);
 	assert_int_equal(n_loaded(), 1);
 	gpu_code.empty = 3; /* it is loaded, but its kernel is not found */
-	assert_int_equal(kgb_code_move(&code, 2, &err), -1);
+	assert_int_equal(kgb_code_cache_move(&code, 2, &err), -1);
 	assert_int_equal(err.code, KGB_EXEC_BAD_PLAN);
 	assert_ptr_equal(kernel->function, old);
 	assert_int_equal(n_loaded(), 1);

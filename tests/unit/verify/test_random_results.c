@@ -36,7 +36,8 @@ static void lay_out(struct kgb_tensor_view *view, enum kgb_dtype dtype, int64_t 
 static void set_number(struct fixture *f, size_t param, double value)
 {
 	f->params[param].kind = KGB_PARAM_VALUE;
-	f->kase.args[param].value = (struct kgb_value){.kind = KGB_VALUE_FLOAT, .number = value};
+	f->kase.args[param].value =
+		(struct kgb_case_value){.kind = KGB_CASE_VALUE_FLOAT, .number = value};
 }
 
 static struct fixture *new_fixture(enum kgb_random_kind kind, enum kgb_dtype dtype, int64_t rows,

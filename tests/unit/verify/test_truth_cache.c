@@ -58,7 +58,7 @@ static struct fixture *new_fixture(void)
 		.name = "toy/float32/one/standard", .interface = &f->interface, .n_args = 2};
 	f->kase.args[0] = (struct kgb_arg){.param = &f->params[0], .layout = "contiguous"};
 	f->kase.args[1] = (struct kgb_arg){.param = &f->params[1],
-					   .value = {.kind = KGB_VALUE_FLOAT, .number = 0.5}};
+					   .value = {.kind = KGB_CASE_VALUE_FLOAT, .number = 0.5}};
 	assert_ok(kgb_tensor_view_layout(&f->kase.args[0].view, KGB_DTYPE_FLOAT32, sizes, 2,
 					 "contiguous", &err),
 		  err);

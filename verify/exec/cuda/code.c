@@ -37,7 +37,7 @@ static void free_kernel(struct kgb_kernel *kernel)
 }
 
 /* Takes it out of the table. */
-static void drop(struct kgb_code *code, size_t i)
+static void drop(struct kgb_code_cache *code, size_t i)
 {
 	struct kgb_loaded *loaded = code->items[i];
 
@@ -51,8 +51,8 @@ static void drop(struct kgb_code *code, size_t i)
 	code->items[i] = code->items[--code->n];
 }
 
-int kgb_code_take(struct kgb_code *code, const void *image, size_t len, struct kgb_loaded **out,
-		  struct kgb_err *err)
+int kgb_code_cache_take(struct kgb_code_cache *code, const void *image, size_t len,
+			struct kgb_loaded **out, struct kgb_err *err)
 {
 	for (size_t i = 0; i < code->n; i++) {
 		struct kgb_loaded *loaded = code->items[i];
@@ -79,7 +79,7 @@ int kgb_code_take(struct kgb_code *code, const void *image, size_t len, struct k
 }
 
 /* Drop what was used longest ago until the rest is little enough. */
-static void limit_idle(struct kgb_code *code)
+static void limit_idle(struct kgb_code_cache *code)
 {
 	for (;;) {
 		size_t oldest = SIZE_MAX;
@@ -99,7 +99,7 @@ static void limit_idle(struct kgb_code *code)
 	}
 }
 
-static void drop_other_copies(struct kgb_code *code, struct kgb_loaded *loaded)
+static void drop_other_copies(struct kgb_code_cache *code, struct kgb_loaded *loaded)
 {
 	for (size_t i = 0; i < loaded->n_copies; i++)
 		if (i != loaded->current)
@@ -109,7 +109,7 @@ static void drop_other_copies(struct kgb_code *code, struct kgb_loaded *loaded)
 	loaded->n_copies = 1;
 }
 
-void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded)
+void kgb_code_cache_give(struct kgb_code_cache *code, struct kgb_loaded *loaded)
 {
 	loaded->n_users--;
 	loaded->used = ++code->n_uses;
@@ -159,8 +159,8 @@ static int find_function(struct kgb_gpu *gpu, CUlibrary library, const char *nam
 			     err, "load kernel '%.200s'", name);
 }
 
-int kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded, const char *name,
-		    struct kgb_kernel **out, struct kgb_err *err)
+int kgb_code_cache_kernel(struct kgb_code_cache *code, struct kgb_loaded *loaded, const char *name,
+			  struct kgb_kernel **out, struct kgb_err *err)
 {
 	CUkernel handle;
 	CUfunction function;
@@ -201,8 +201,8 @@ static int set_shared(struct kgb_gpu *gpu, const struct kgb_kernel *kernel, CUfu
 			     "%u bytes of shared memory for '%.100s'", bytes, kernel->name);
 }
 
-int kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel, uint32_t bytes,
-			  struct kgb_err *err)
+int kgb_code_cache_allow_shared(struct kgb_code_cache *code, struct kgb_kernel *kernel,
+				uint32_t bytes, struct kgb_err *err)
 {
 	if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->shared_bytes)
 		return 0;
@@ -219,13 +219,14 @@ static void set_clusters(struct kgb_gpu *gpu, CUfunction function)
 					  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
 }
 
-void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel)
+void kgb_code_cache_allow_clusters(struct kgb_code_cache *code, struct kgb_kernel *kernel)
 {
 	kernel->clusters = true;
 	set_clusters(code->gpu, kernel->function);
 }
 
-CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout)
+CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_kernel *kernel,
+				     int32_t carveout)
 {
 	if (kernel->carveout == carveout)
 		return CUDA_SUCCESS;
@@ -286,7 +287,7 @@ static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
 	return 0;
 }
 
-int kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err)
+int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed, struct kgb_err *err)
 {
 	for (size_t i = code->n; i > 0; i--)
 		if (code->items[i - 1]->n_users == 0)

@@ -36,33 +36,37 @@ struct kgb_loaded {
 	uint64_t used; /* number of its last use */
 };
 
-struct kgb_code {
+struct kgb_code_cache {
 	struct kgb_gpu *gpu; /* borrowed */
 	struct kgb_loaded **items; /* owned */
 	size_t n, cap;
 	uint64_t n_uses;
 };
 
-/** Load an image, or find it loaded. Give it back with kgb_code_give. */
-KGB_MUST_CHECK int kgb_code_take(struct kgb_code *code, const void *image, size_t len,
-				 struct kgb_loaded **out, struct kgb_err *err);
-void kgb_code_give(struct kgb_code *code, struct kgb_loaded *loaded);
+/** Load an image, or find it loaded. Give it back with kgb_code_cache_give. */
+KGB_MUST_CHECK int kgb_code_cache_take(struct kgb_code_cache *code, const void *image, size_t len,
+				       struct kgb_loaded **out, struct kgb_err *err);
+void kgb_code_cache_give(struct kgb_code_cache *code, struct kgb_loaded *loaded);
 /** A kernel of an image by name; *out lives as long as the image is taken. Its code is on the
  * device afterwards. */
-KGB_MUST_CHECK int kgb_code_kernel(struct kgb_code *code, struct kgb_loaded *loaded,
-				   const char *name, struct kgb_kernel **out, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_code_cache_kernel(struct kgb_code_cache *code, struct kgb_loaded *loaded,
+					 const char *name, struct kgb_kernel **out,
+					 struct kgb_err *err);
 /** Let launches of a kernel have this much dynamic shared memory. */
-KGB_MUST_CHECK int kgb_code_allow_shared(struct kgb_code *code, struct kgb_kernel *kernel,
-					 uint32_t bytes, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_code_cache_allow_shared(struct kgb_code_cache *code,
+					       struct kgb_kernel *kernel, uint32_t bytes,
+					       struct kgb_err *err);
 /** Let launches of a kernel have clusters of more than 8 blocks, where there are clusters. */
-void kgb_code_allow_clusters(struct kgb_code *code, struct kgb_kernel *kernel);
+void kgb_code_cache_allow_clusters(struct kgb_code_cache *code, struct kgb_kernel *kernel);
 /** The driver keeps one carveout for each kernel, launches may ask for different ones. */
-CUresult kgb_code_set_carveout(struct kgb_code *code, struct kgb_kernel *kernel, int32_t carveout);
+CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_kernel *kernel,
+				     int32_t carveout);
 
 /** Move all images to other places on the device. Copies are loaded and stay until there are
  * KGB_CODE_COPIES. Then `seed` chooses one of the others: a new copy takes its place, or, of a
  * large image, that copy is used. Images without a user are dropped. Nothing may run. On failure
  * the kernels of that image are as before. */
-KGB_MUST_CHECK int kgb_code_move(struct kgb_code *code, uint64_t seed, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed,
+				       struct kgb_err *err);
 
 #endif

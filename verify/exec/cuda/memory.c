@@ -21,7 +21,8 @@ static uint64_t round_up(uint64_t value, uint64_t granule)
 	return (value + granule - 1) & ~(granule - 1);
 }
 
-static int reserve(struct kgb_memory *memory, uint64_t address, uint64_t bytes, struct kgb_err *err)
+static int reserve(struct kgb_device_memory *memory, uint64_t address, uint64_t bytes,
+		   struct kgb_err *err)
 {
 	if (kgb_gpu_reserve(memory->gpu, address, bytes, err))
 		return -1;
@@ -32,7 +33,7 @@ static int reserve(struct kgb_memory *memory, uint64_t address, uint64_t bytes, 
 
 /* All of a range, or as much from its start as the driver gives: it is more than plans use, and the
  * rest can still be reserved when it is needed. */
-static int reserve_most(struct kgb_memory *memory, uint64_t address, uint64_t bytes,
+static int reserve_most(struct kgb_device_memory *memory, uint64_t address, uint64_t bytes,
 			struct kgb_err *err)
 {
 	while (reserve(memory, address, bytes, err)) {
@@ -43,7 +44,8 @@ static int reserve_most(struct kgb_memory *memory, uint64_t address, uint64_t by
 	return 0;
 }
 
-int kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu, struct kgb_err *err)
+int kgb_device_memory_open(struct kgb_device_memory *memory, struct kgb_gpu *gpu,
+			   struct kgb_err *err)
 {
 	memory->gpu = memory->blocks.gpu = memory->arena.gpu = gpu;
 	memory->blocks.spares = memory->arena.spares = &memory->spares;
@@ -53,7 +55,7 @@ int kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu, struct kgb_e
 	return kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
 }
 
-static int map_arena(struct kgb_memory *memory, struct kgb_err *err)
+static int map_arena(struct kgb_device_memory *memory, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 
@@ -72,8 +74,9 @@ static int map_arena(struct kgb_memory *memory, struct kgb_err *err)
 	return kgb_mappings_add(&memory->arena, &pages, err);
 }
 
-int kgb_memory_set_arena(struct kgb_memory *memory, const struct kgb_exec_request *request,
-			 const int fds[2], struct kgb_err *err)
+int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
+				const struct kgb_exec_request *request, const int fds[2],
+				struct kgb_err *err)
 {
 	memory->n_images = 0;
 	if (kgb_exec_arena_set(&memory->given, request, fds, err))
@@ -94,7 +97,7 @@ static bool is_in_pool(const struct kgb_span *span)
 
 /* Reserve the addresses of blocks that the candidate's process got from elsewhere. The driver gives
  * places in multiples of RESERVE_GRANULE only. */
-static int reserve_missing(struct kgb_memory *memory, const struct kgb_spans *pages,
+static int reserve_missing(struct kgb_device_memory *memory, const struct kgb_spans *pages,
 			   struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans wanted = KGB_SPANS_INIT;
@@ -115,7 +118,7 @@ static int reserve_missing(struct kgb_memory *memory, const struct kgb_spans *pa
 	return 0;
 }
 
-static void drop_idle(struct kgb_memory *memory)
+static void drop_idle(struct kgb_device_memory *memory)
 {
 	KGB_AUTO(spans) struct kgb_spans kept = KGB_SPANS_INIT;
 
@@ -130,7 +133,7 @@ static void drop_idle(struct kgb_memory *memory)
 }
 
 /* Idle memory is given up before anything else goes without, then the copies of the images. */
-static int make_room(struct kgb_memory *memory, uint64_t bytes, struct kgb_err *err)
+static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kgb_err *err)
 {
 	uint64_t free_bytes = 0;
 
@@ -151,8 +154,8 @@ static int make_room(struct kgb_memory *memory, uint64_t bytes, struct kgb_err *
 	return 0;
 }
 
-int kgb_memory_map_blocks(struct kgb_memory *memory, const struct kgb_spans *blocks,
-			  struct kgb_err *err)
+int kgb_device_memory_map_blocks(struct kgb_device_memory *memory, const struct kgb_spans *blocks,
+				 struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
@@ -171,7 +174,7 @@ int kgb_memory_map_blocks(struct kgb_memory *memory, const struct kgb_spans *blo
 	return kgb_mappings_add(&memory->blocks, &pages, err);
 }
 
-void kgb_memory_forget(struct kgb_memory *memory)
+void kgb_device_memory_forget(struct kgb_device_memory *memory)
 {
 	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
 	uint64_t bytes = 0;
@@ -191,7 +194,8 @@ void kgb_memory_forget(struct kgb_memory *memory)
 	memory->poisoned_valid = false;
 }
 
-int kgb_memory_place(struct kgb_memory *memory, uint32_t placement, struct kgb_err *err)
+int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
+			    struct kgb_err *err)
 {
 	struct kgb_mappings *const sets[] = {&memory->arena, &memory->blocks};
 	const uint64_t bytes =
@@ -204,7 +208,7 @@ int kgb_memory_place(struct kgb_memory *memory, uint32_t placement, struct kgb_e
 	return 0;
 }
 
-void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out)
+void kgb_device_memory_spans(const struct kgb_device_memory *memory, struct kgb_spans *out)
 {
 	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
 
@@ -214,7 +218,7 @@ void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out)
 	kgb_spans_normalize(out);
 }
 
-int kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
+int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = memory->gpu;
 	CUresult result = CUDA_SUCCESS;
@@ -226,14 +230,14 @@ int kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err)
 }
 
 /* Where the copy of an image starts on the device. */
-static CUdeviceptr copy_of(const struct kgb_memory *memory, uint32_t slot)
+static CUdeviceptr copy_of(const struct kgb_device_memory *memory, uint32_t slot)
 {
 	return memory->images.address + slot * memory->packed_bytes;
 }
 
 /* An image from the judge's memory to its place in the arena, or to its copy: the parts in a row.
  */
-static CUresult upload(struct kgb_memory *memory, uint32_t slot, bool to_copy)
+static CUresult upload(struct kgb_device_memory *memory, uint32_t slot, bool to_copy)
 {
 	const char *image = kgb_exec_arena_image(&memory->given, slot);
 	CUdeviceptr at = copy_of(memory, slot);
@@ -249,13 +253,13 @@ static CUresult upload(struct kgb_memory *memory, uint32_t slot, bool to_copy)
 	return result;
 }
 
-int kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err)
+int kgb_device_memory_load(struct kgb_device_memory *memory, uint32_t slot, struct kgb_err *err)
 {
 	return kgb_gpu_check(memory->gpu, upload(memory, slot, false), KGB_EXEC_UNAVAILABLE, err,
 			     "load image %u", slot);
 }
 
-static bool have_room_for_images(struct kgb_memory *memory)
+static bool have_room_for_images(struct kgb_device_memory *memory)
 {
 	const uint64_t bytes = memory->packed_bytes * memory->given.n_slots;
 	struct kgb_err ignored = KGB_ERR_INIT;
@@ -271,7 +275,7 @@ static bool have_room_for_images(struct kgb_memory *memory)
 
 /* Copies of the first n_slots images; false when there is no room, which is no error. A timing asks
  * for one more from time to time. */
-static bool have_images(struct kgb_memory *memory, uint32_t n_slots)
+static bool have_images(struct kgb_device_memory *memory, uint32_t n_slots)
 {
 	if (memory->n_images < n_slots && !have_room_for_images(memory))
 		return false;
@@ -281,13 +285,13 @@ static bool have_images(struct kgb_memory *memory, uint32_t n_slots)
 	return true;
 }
 
-int kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot, uint32_t n_slots,
-			 struct kgb_err *err)
+int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot, uint32_t n_slots,
+				struct kgb_err *err)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	if (!have_images(memory, n_slots))
-		return kgb_memory_load(memory, slot, err);
+		return kgb_device_memory_load(memory, slot, err);
 	CUdeviceptr from = copy_of(memory, slot);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++) {
 		const struct kgb_span *part = &memory->given.parts.items[i];
@@ -299,8 +303,8 @@ int kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot, uint32_t n_sl
 }
 
 /* Copy memory of the GPU to the output, behind what runs. */
-static int bring(struct kgb_memory *memory, uint64_t offset, CUdeviceptr from, uint64_t bytes,
-		 struct kgb_err *err)
+static int bring(struct kgb_device_memory *memory, uint64_t offset, CUdeviceptr from,
+		 uint64_t bytes, struct kgb_err *err)
 {
 	if (bytes == 0)
 		return 0;
@@ -311,8 +315,9 @@ static int bring(struct kgb_memory *memory, uint64_t offset, CUdeviceptr from, u
 		(unsigned long long)bytes, from);
 }
 
-int kgb_memory_bring_back(struct kgb_memory *memory, const struct kgb_exec_request *request,
-			  const uint64_t *offsets, struct kgb_err *err)
+int kgb_device_memory_bring_back(struct kgb_device_memory *memory,
+				 const struct kgb_exec_request *request, const uint64_t *offsets,
+				 struct kgb_err *err)
 {
 	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
 

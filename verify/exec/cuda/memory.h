@@ -16,7 +16,7 @@ struct kgb_span_table {
 	size_t n;
 };
 
-struct kgb_memory {
+struct kgb_device_memory {
 	struct kgb_gpu *gpu; /* borrowed */
 	struct kgb_mappings blocks, arena;
 	struct kgb_spares spares;
@@ -39,62 +39,65 @@ struct kgb_memory {
 };
 
 /** Reserve arena and pool. RESERVATION when a range is taken. */
-KGB_MUST_CHECK int kgb_memory_open(struct kgb_memory *memory, struct kgb_gpu *gpu,
-				   struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_open(struct kgb_device_memory *memory, struct kgb_gpu *gpu,
+					  struct kgb_err *err);
 
 /** Take new memfds (borrowed) and map the parts of the arena that the request names, and no others.
  */
-KGB_MUST_CHECK int kgb_memory_set_arena(struct kgb_memory *memory,
-					const struct kgb_exec_request *request, const int fds[2],
-					struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
+					       const struct kgb_exec_request *request,
+					       const int fds[2], struct kgb_err *err);
 
 /** Map what these blocks need and is not mapped yet. BAD_PLAN names a place outside arena and pool
  * that is taken here. */
-KGB_MUST_CHECK int kgb_memory_map_blocks(struct kgb_memory *memory, const struct kgb_spans *blocks,
-					 struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_map_blocks(struct kgb_device_memory *memory,
+						const struct kgb_spans *blocks,
+						struct kgb_err *err);
 /** No block is wanted any more. Some stay mapped for plans to come, as slack. */
-void kgb_memory_forget(struct kgb_memory *memory);
+void kgb_device_memory_forget(struct kgb_device_memory *memory);
 
 /** Replace the physical memory of arena and blocks; `placement` is then the number in force. */
-KGB_MUST_CHECK int kgb_memory_place(struct kgb_memory *memory, uint32_t placement,
-				    struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
+					   struct kgb_err *err);
 
 /** All addresses that plans may use: their blocks and the parts of the arena, by whole pages. */
-void kgb_memory_spans(const struct kgb_memory *memory, struct kgb_spans *out);
+void kgb_device_memory_spans(const struct kgb_device_memory *memory, struct kgb_spans *out);
 
 /* The following are put on the main stream, in order. */
 
 /** Random bytes to all memory that is mapped, wanted by a plan or not, except the image in the
  * arena, and to all shared memory. */
-KGB_MUST_CHECK int kgb_memory_poison(struct kgb_memory *memory, uint64_t seed, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_poison(struct kgb_device_memory *memory, uint64_t seed,
+					    struct kgb_err *err);
 /** Zeros to where images lie in the arena. */
-KGB_MUST_CHECK int kgb_memory_clear(struct kgb_memory *memory, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *err);
 /** Fill the arena from the judge's memory. */
-KGB_MUST_CHECK int kgb_memory_load(struct kgb_memory *memory, uint32_t slot, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_load(struct kgb_device_memory *memory, uint32_t slot,
+					  struct kgb_err *err);
 /** The same from copies that are already on the device, if they fit there. */
-KGB_MUST_CHECK int kgb_memory_load_fast(struct kgb_memory *memory, uint32_t slot, uint32_t n_slots,
-					struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
+					       uint32_t n_slots, struct kgb_err *err);
 /** Write this many bytes of memory that is used for nothing else, to push other lines out of the
  * caches. Then read them, so that no line waits to be written to memory while the next call runs
  * (docs/timing.md). Words that are not as they were written count as slack that was found. */
-KGB_MUST_CHECK int kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed,
-				    struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_flush(struct kgb_device_memory *memory, uint64_t bytes,
+					   uint64_t seed, struct kgb_err *err);
 /** Set the slack of the checks to come: all bytes mapped, without the arena's image and `blocks`.
  * Forgets what was found. */
-KGB_MUST_CHECK int kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *blocks,
-					struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_set_slack(struct kgb_device_memory *memory,
+					       const struct kgb_spans *blocks, struct kgb_err *err);
 /** Compare slack with the poison of `seed`; findings add up. */
-KGB_MUST_CHECK int kgb_memory_check_slack(struct kgb_memory *memory, uint64_t seed,
-					  struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_check_slack(struct kgb_device_memory *memory, uint64_t seed,
+						 struct kgb_err *err);
 
-/** Wait for the stream; SLACK when anything was found since kgb_memory_set_slack, with the lowest
- * address in *out_address. */
-KGB_MUST_CHECK int kgb_memory_slack_found(struct kgb_memory *memory, uint64_t *out_address,
-					  struct kgb_err *err);
+/** Wait for the stream; SLACK when anything was found since kgb_device_memory_set_slack, with the
+ * lowest address in *out_address. */
+KGB_MUST_CHECK int kgb_device_memory_slack_found(struct kgb_device_memory *memory,
+						 uint64_t *out_address, struct kgb_err *err);
 /** Copy the arena, unless the request does without, and the ranges to the output, which must be
  * idle. */
-KGB_MUST_CHECK int kgb_memory_bring_back(struct kgb_memory *memory,
-					 const struct kgb_exec_request *request,
-					 const uint64_t *offsets, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_device_memory_bring_back(struct kgb_device_memory *memory,
+						const struct kgb_exec_request *request,
+						const uint64_t *offsets, struct kgb_err *err);
 
 #endif

@@ -11,7 +11,8 @@ static int load_images(struct kgb_gpu_plan *plan, struct kgb_err *err)
 	plan->images = kgb_xcalloc(plan->sent.record.n_images + 1, sizeof(struct kgb_loaded *));
 	for (size_t i = 0; i < plan->sent.record.n_images; i++) {
 		const struct kgb_image *image = &plan->sent.record.images[i];
-		if (kgb_code_take(plan->code, image->bytes, image->len, &plan->images[i], err))
+		if (kgb_code_cache_take(plan->code, image->bytes, image->len, &plan->images[i],
+					err))
 			return kgb_ctx(err, "image %u", image->id);
 		plan->n_images++;
 	}
@@ -25,7 +26,7 @@ static int find_kernel(struct kgb_gpu_plan *plan, const struct kgb_launch *launc
 
 	while (plan->sent.record.images[image].id != launch->image)
 		image++;
-	if (kgb_code_kernel(plan->code, plan->images[image], launch->kernel, out, err))
+	if (kgb_code_cache_kernel(plan->code, plan->images[image], launch->kernel, out, err))
 		return kgb_ctx(err, "image %u", launch->image);
 	return 0;
 }
@@ -74,8 +75,8 @@ static int prepare_launch(struct kgb_gpu_plan *plan, const struct kgb_launch *la
 	plan->params_bytes += launch->params_bytes;
 	copy_attrs(made, launch);
 	if (kgb_launch_has(launch, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION))
-		kgb_code_allow_clusters(plan->code, made->kernel);
-	return kgb_code_allow_shared(plan->code, made->kernel, launch->shared_bytes, err);
+		kgb_code_cache_allow_clusters(plan->code, made->kernel);
+	return kgb_code_cache_allow_shared(plan->code, made->kernel, launch->shared_bytes, err);
 }
 
 static int make_event(struct kgb_gpu_plan *plan, CUevent *out, struct kgb_err *err)
@@ -199,13 +200,13 @@ static int prepare_ops(struct kgb_gpu_plan *plan, struct kgb_err *err)
 	return pin_payloads(plan, err);
 }
 
-int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory, struct kgb_code *code,
-		      int record_fd, struct kgb_err *err)
+int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_device_memory *memory,
+		      struct kgb_code_cache *code, int record_fd, struct kgb_err *err)
 {
 	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu, .code = code};
 	if (kgb_exec_plan_read(&plan->sent, record_fd, kgb_exec_check_image, err) == 0) {
 		plan->window = plan->sent.window;
-		if (kgb_memory_map_blocks(memory, &plan->sent.blocks, err) == 0 &&
+		if (kgb_device_memory_map_blocks(memory, &plan->sent.blocks, err) == 0 &&
 		    load_images(plan, err) == 0 && prepare_ops(plan, err) == 0)
 			return 0;
 	}
@@ -233,7 +234,7 @@ void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)
 		(void)cu->cuEventDestroy(plan->events.items[i].event);
 	KGB_VEC_RELEASE(&plan->events);
 	for (size_t i = 0; i < plan->n_images; i++)
-		kgb_code_give(plan->code, plan->images[i]);
+		kgb_code_cache_give(plan->code, plan->images[i]);
 	if (plan->pinned)
 		(void)cu->cuMemFreeHost(plan->pinned);
 	kgb_free(plan->ops);

@@ -36,7 +36,7 @@ struct kgb_gpu_plan {
 	struct kgb_gpu *gpu; /* borrowed; NULL: no such plan */
 	struct kgb_exec_plan sent;
 	const struct kgb_window *window; /* of `sent` */
-	struct kgb_code *code; /* borrowed */
+	struct kgb_code_cache *code; /* borrowed */
 	struct kgb_loaded **images; /* taken; one for each image of the record */
 	size_t n_images;
 	struct kgb_gpu_plan_op *ops; /* owned; one for each op of the window */
@@ -54,8 +54,9 @@ struct kgb_gpu_plan {
 
 /** Make a plan of a memfd with a record. BAD_PLAN names what cannot be replayed. On failure *plan
  * is empty. */
-KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_memory *memory,
-				     struct kgb_code *code, int record_fd, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_device_memory *memory,
+				     struct kgb_code_cache *code, int record_fd,
+				     struct kgb_err *err);
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
 
 /** Whether a launch has an attribute of this kind. */

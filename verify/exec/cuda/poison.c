@@ -10,7 +10,7 @@ enum { GRID_Y_MAX = 65535, BLOCKS_PER_SM = 8 };
 
 /* Copies to the device on the main stream; `from` may change afterwards: it is not pinned memory.
  */
-static int upload(struct kgb_memory *memory, CUdeviceptr to, const void *from, size_t bytes,
+static int upload(struct kgb_device_memory *memory, CUdeviceptr to, const void *from, size_t bytes,
 		  struct kgb_err *err)
 {
 	return kgb_gpu_check(
@@ -19,7 +19,7 @@ static int upload(struct kgb_memory *memory, CUdeviceptr to, const void *from, s
 		KGB_EXEC_UNAVAILABLE, err, "copy %zu bytes to the GPU", bytes);
 }
 
-static int put_table(struct kgb_memory *memory, struct kgb_span_table *table,
+static int put_table(struct kgb_device_memory *memory, struct kgb_span_table *table,
 		     const struct kgb_spans *spans, struct kgb_err *err)
 {
 	const size_t bytes = spans->n * sizeof(spans->items[0]);
@@ -34,7 +34,7 @@ static int put_table(struct kgb_memory *memory, struct kgb_span_table *table,
 
 /* One of our kernels over all spans of a table; few spans share the whole GPU, many get a block or
  * more each. */
-static int over_table(struct kgb_memory *memory, CUfunction function,
+static int over_table(struct kgb_device_memory *memory, CUfunction function,
 		      const struct kgb_span_table *table, uint64_t seed, struct kgb_err *err)
 {
 	const unsigned int all = (unsigned int)memory->gpu->n_sms * BLOCKS_PER_SM;
@@ -53,7 +53,7 @@ static int over_table(struct kgb_memory *memory, CUfunction function,
 
 /* Parts of the arena without the pieces of 16 bytes at both ends that others share: poison goes
  * there too, and images are loaded afterwards. */
-static void inner_parts(const struct kgb_memory *memory, struct kgb_spans *out)
+static void inner_parts(const struct kgb_device_memory *memory, struct kgb_spans *out)
 {
 	for (size_t i = 0; i < memory->given.parts.n; i++) {
 		const struct kgb_span *part = &memory->given.parts.items[i];
@@ -65,7 +65,7 @@ static void inner_parts(const struct kgb_memory *memory, struct kgb_spans *out)
 	kgb_spans_normalize(out);
 }
 
-static int make_poisoned_table(struct kgb_memory *memory, struct kgb_err *err)
+static int make_poisoned_table(struct kgb_device_memory *memory, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans inner = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
@@ -82,7 +82,7 @@ static int make_poisoned_table(struct kgb_memory *memory, struct kgb_err *err)
 	return 0;
 }
 
-int kgb_memory_poison(struct kgb_memory *memory, uint64_t seed, struct kgb_err *err)
+int kgb_device_memory_poison(struct kgb_device_memory *memory, uint64_t seed, struct kgb_err *err)
 {
 	struct kgb_gpu *gpu = memory->gpu;
 	unsigned int shared_bytes = (unsigned int)gpu->shared_bytes_max;
@@ -96,7 +96,8 @@ int kgb_memory_poison(struct kgb_memory *memory, uint64_t seed, struct kgb_err *
 	return over_table(memory, gpu->fill, &memory->poisoned, seed, err);
 }
 
-int kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed, struct kgb_err *err)
+int kgb_device_memory_flush(struct kgb_device_memory *memory, uint64_t bytes, uint64_t seed,
+			    struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans spans = KGB_SPANS_INIT;
 
@@ -117,8 +118,8 @@ int kgb_memory_flush(struct kgb_memory *memory, uint64_t bytes, uint64_t seed, s
 	return over_table(memory, memory->gpu->check, &memory->flush, seed, err);
 }
 
-int kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *blocks,
-			 struct kgb_err *err)
+int kgb_device_memory_set_slack(struct kgb_device_memory *memory, const struct kgb_spans *blocks,
+				struct kgb_err *err)
 {
 	const struct kgb_found nothing = {.lowest = UINT64_MAX};
 	KGB_AUTO(spans) struct kgb_spans all = KGB_SPANS_INIT;
@@ -137,12 +138,14 @@ int kgb_memory_set_slack(struct kgb_memory *memory, const struct kgb_spans *bloc
 	return upload(memory, memory->found.address, &nothing, sizeof(nothing), err);
 }
 
-int kgb_memory_check_slack(struct kgb_memory *memory, uint64_t seed, struct kgb_err *err)
+int kgb_device_memory_check_slack(struct kgb_device_memory *memory, uint64_t seed,
+				  struct kgb_err *err)
 {
 	return over_table(memory, memory->gpu->check, &memory->slack, seed, err);
 }
 
-int kgb_memory_slack_found(struct kgb_memory *memory, uint64_t *out_address, struct kgb_err *err)
+int kgb_device_memory_slack_found(struct kgb_device_memory *memory, uint64_t *out_address,
+				  struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = memory->gpu->cu;
 	struct kgb_found found = {0};

@@ -20,7 +20,7 @@ static bool can_wait_value(struct kgb_run *run)
 	       cu->cuStreamSynchronize(stream) == CUDA_SUCCESS && run->words[0] == 2;
 }
 
-int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_memory *memory,
+int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_device_memory *memory,
 		 const char *cupti, struct kgb_err *err)
 {
 	const struct kgb_cuda *cu = gpu->cu;
@@ -90,7 +90,7 @@ static CUresult issue_launch(struct kgb_gpu_plan *plan, size_t i, CUstream strea
 		.attrs = launch->n_attrs > 0 ? made->attrs : NULL,
 		.numAttrs = launch->n_attrs,
 	};
-	CUresult result = kgb_code_set_carveout(plan->code, made->kernel, launch->carveout);
+	CUresult result = kgb_code_cache_set_carveout(plan->code, made->kernel, launch->carveout);
 
 	return result == CUDA_SUCCESS
 		       ? plan->gpu->cu->cuLaunchKernelEx(&config, made->kernel->function,
@@ -199,7 +199,7 @@ int kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip, 
 
 int kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue, struct kgb_err *err)
 {
-	if (kgb_memory_clear(run->memory, err))
+	if (kgb_device_memory_clear(run->memory, err))
 		return -1;
 	return kgb_run_issue(run, prologue, -1, false, err);
 }
@@ -215,14 +215,14 @@ int kgb_run_begin(struct kgb_run *run, const struct kgb_exec_request *request,
 						 .prologue = prologue ? &prologue->sent : NULL,
 						 .memory = &memory};
 
-	kgb_memory_spans(run->memory, &memory);
+	kgb_device_memory_spans(run->memory, &memory);
 	if (kgb_exec_check_run(request, &names, out, err))
 		return -1;
 	kgb_spans_put_all(&blocks, &plan->sent.blocks);
 	if (prologue)
 		kgb_spans_put_all(&blocks, &prologue->sent.blocks);
 	kgb_spans_normalize(&blocks);
-	return kgb_memory_set_slack(run->memory, &blocks, err);
+	return kgb_device_memory_set_slack(run->memory, &blocks, err);
 }
 
 static int wait_stream(struct kgb_run *run, const char *what, struct kgb_err *err)
@@ -260,11 +260,12 @@ static int run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
 		   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue, uint64_t *value,
 		   struct kgb_err *err)
 {
-	if (kgb_memory_poison(run->memory, request->poison, err))
+	if (kgb_device_memory_poison(run->memory, request->poison, err))
 		return -1;
 	if (prologue && (kgb_run_prologue(run, prologue, err) || wait_stream(run, "prologue", err)))
 		return -1;
-	if (kgb_memory_load(run->memory, request->slot, err) || wait_stream(run, "input", err))
+	if (kgb_device_memory_load(run->memory, request->slot, err) ||
+	    wait_stream(run, "input", err))
 		return -1;
 	for (size_t i = 0; i <= PROGRESS_OPS; i++)
 		run->words[i] = 0;
@@ -280,11 +281,12 @@ int kgb_run_end(struct kgb_run *run, const struct kgb_exec_request *request,
 		const struct kgb_exec_layout *layout, uint64_t *value, struct kgb_err *err)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
-	const int status = kgb_memory_slack_found(run->memory, value, err);
+	const int status = kgb_device_memory_slack_found(run->memory, value, err);
 
 	if (status && err->code != KGB_EXEC_SLACK)
 		return -1;
-	if (kgb_memory_bring_back(run->memory, request, layout->ranges, status ? &ignored : err))
+	if (kgb_device_memory_bring_back(run->memory, request, layout->ranges,
+					 status ? &ignored : err))
 		return -1;
 	return status;
 }
@@ -297,7 +299,7 @@ int kgb_run_once(struct kgb_run *run, const struct kgb_exec_request *request,
 
 	if (kgb_run_begin(run, request, plan, prologue, &layout, err) ||
 	    run_ops(run, request, plan, prologue, value, err) ||
-	    kgb_memory_check_slack(run->memory, request->poison, err))
+	    kgb_device_memory_check_slack(run->memory, request->poison, err))
 		return -1;
 	return kgb_run_end(run, request, &layout, value, err);
 }

@@ -12,7 +12,7 @@
 /** What runs need besides plans and memory. */
 struct kgb_run {
 	struct kgb_gpu *gpu; /* borrowed */
-	struct kgb_memory *memory; /* borrowed */
+	struct kgb_device_memory *memory; /* borrowed */
 	/** Words in pinned memory that the GPU reads and writes: a timed run starts when [0] is
 	 * set, ops that have ended set the rest. */
 	volatile uint32_t *words;
@@ -22,8 +22,9 @@ struct kgb_run {
 	const char *cupti; /* borrowed: path of the library, NULL for where the loader finds it */
 };
 
-KGB_MUST_CHECK int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_memory *memory,
-				const char *cupti, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
+				struct kgb_device_memory *memory, const char *cupti,
+				struct kgb_err *err);
 
 /** KGB_EXEC_RUN. `prologue` may be NULL. *value, UINT64_MAX before, is as in the reply to a fault
  * or to slack. */

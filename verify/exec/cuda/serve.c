@@ -9,8 +9,8 @@ struct server {
 	const char *cupti;
 	bool planned; /* a plan may have changed what a measurement would give */
 	struct kgb_gpu gpu;
-	struct kgb_memory memory;
-	struct kgb_code code;
+	struct kgb_device_memory memory;
+	struct kgb_code_cache code;
 	struct kgb_run run;
 	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
 };
@@ -19,7 +19,7 @@ static int open_gpu(struct server *server, const struct kgb_exec_request *reques
 		    struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	if (kgb_gpu_open(&server->gpu, request->device, err) ||
-	    kgb_memory_open(&server->memory, &server->gpu, err) ||
+	    kgb_device_memory_open(&server->memory, &server->gpu, err) ||
 	    kgb_run_open(&server->run, &server->gpu, &server->memory, server->cupti, err))
 		return -1;
 	server->code.gpu = &server->gpu;
@@ -54,7 +54,7 @@ static int forget(struct server *server)
 {
 	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
 		kgb_gpu_plan_release(&server->plans[i]);
-	kgb_memory_forget(&server->memory);
+	kgb_device_memory_forget(&server->memory);
 	return 0;
 }
 
@@ -74,9 +74,9 @@ static int place(struct server *server, const struct kgb_exec_request *request, 
 {
 	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
 		return 0;
-	if (kgb_memory_place(&server->memory, request->placement, err))
+	if (kgb_device_memory_place(&server->memory, request->placement, err))
 		return -1;
-	return kgb_code_move(&server->code, request->placement, err);
+	return kgb_code_cache_move(&server->code, request->placement, err);
 }
 
 static int run(struct server *server, const struct kgb_exec_request *request,
@@ -121,7 +121,7 @@ static int dispatch(struct server *server, const struct kgb_exec_request *reques
 	case KGB_EXEC_OPEN:
 		return open_gpu(server, request, reply, err);
 	case KGB_EXEC_ARENA:
-		return kgb_memory_set_arena(&server->memory, request, fds, err);
+		return kgb_device_memory_set_arena(&server->memory, request, fds, err);
 	case KGB_EXEC_PLAN:
 		return make_plan(server, request, fds[0], reply, err);
 	case KGB_EXEC_RUN:

@@ -47,14 +47,14 @@ static int drop_kept_lines(struct kgb_gpu *gpu, struct kgb_err *err)
 static int prepare(struct kgb_run *run, const struct kgb_exec_request *request,
 		   struct kgb_gpu_plan *prologue, uint32_t sample, struct kgb_err *err)
 {
-	struct kgb_memory *memory = run->memory;
+	struct kgb_device_memory *memory = run->memory;
 	const uint64_t seed = seed_of(request, sample);
 
-	if (kgb_memory_poison(memory, seed, err) ||
+	if (kgb_device_memory_poison(memory, seed, err) ||
 	    (prologue && kgb_run_prologue(run, prologue, err)) ||
-	    kgb_memory_load_fast(memory, slot_of(request, sample), request->n_slots, err) ||
+	    kgb_device_memory_load_fast(memory, slot_of(request, sample), request->n_slots, err) ||
 	    drop_kept_lines(run->gpu, err) ||
-	    kgb_memory_flush(memory, request->flush_bytes, ~seed, err))
+	    kgb_device_memory_flush(memory, request->flush_bytes, ~seed, err))
 		return -1;
 	return kgb_gpu_check(run->gpu, run->gpu->cu->cuStreamSynchronize(run->gpu->stream),
 			     KGB_EXEC_GPU_FAULT, err, "before sample %u", sample);
@@ -184,7 +184,7 @@ static int take_sample(struct kgb_run *run, const struct kgb_exec_request *reque
 	made.sm_mhz = kgb_clock_mhz(&run->clock);
 	if (measure(run, plan, can_gate(run, plan), &host_ns, err) ||
 	    kgb_run_event_ns(run, &made.event_ns, err) ||
-	    kgb_memory_check_slack(run->memory, seed_of(request, i), err))
+	    kgb_device_memory_check_slack(run->memory, seed_of(request, i), err))
 		return -1;
 	made.host_ns = (uint64_t)host_ns;
 	*out = made;

@@ -40,7 +40,7 @@ void kgb_cpu_pool_release(struct kgb_cpu_pool *pool)
 		if (piece->state != KGB_CPU_PIECE_VACANT)
 			unmap(pool, piece);
 	KGB_VEC_RELEASE(&pool->pieces);
-	kgb_table_release(&pool->live);
+	kgb_address_table_release(&pool->live);
 	kgb_cpu_pool_init(pool);
 }
 
@@ -123,7 +123,7 @@ int kgb_cpu_pool_take(struct kgb_cpu_pool *pool, uint64_t bytes, uint64_t *addre
 	piece->state = KGB_CPU_PIECE_LIVE;
 	if (pool->poison >= 0)
 		memset(pointer(piece->address), pool->poison, mapped_bytes);
-	kgb_table_put(&pool->live, piece->address, bytes);
+	kgb_address_table_put(&pool->live, piece->address, bytes);
 	*address = piece->address;
 	return 0;
 }
@@ -146,7 +146,7 @@ int kgb_cpu_pool_give(struct kgb_cpu_pool *pool, uint64_t address, struct kgb_er
 	if (!piece || piece->state != KGB_CPU_PIECE_LIVE)
 		return kgb_fail(err, KGB_ERR_INVALID, "pool: no block at 0x%llx",
 				(unsigned long long)address);
-	(void)kgb_table_drop(&pool->live, address);
+	(void)kgb_address_table_drop(&pool->live, address);
 	piece->state = KGB_CPU_PIECE_SPARE;
 	pool->spare_bytes += piece->mapped_bytes;
 	if (pool->spare_bytes > KGB_CPU_POOL_SPARE_BYTES)

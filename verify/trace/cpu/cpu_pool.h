@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "verify/recorder/table.h"
+#include "verify/recorder/address_table.h"
 
 #define KGB_CPU_POOL_SPARE_BYTES (UINT64_C(256) << 20)
 
@@ -25,7 +25,7 @@ struct kgb_cpu_piece {
 struct kgb_cpu_pool {
 	uint64_t next; /* first address that was never used */
 	KGB_VEC(struct kgb_cpu_piece) pieces; /* by address; none is ever removed */
-	struct kgb_table live; /* address -> bytes as asked for */
+	struct kgb_address_table live; /* address -> bytes as asked for */
 	uint64_t spare_bytes;
 	int poison; /* byte that blocks are filled with, slack included; -1: they are left as they
 		       are */

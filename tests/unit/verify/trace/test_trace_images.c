@@ -308,8 +308,9 @@ static void test_handles_of_libraries_are_known_as_such(void **state)
 	(void)state;
 	kgb_images_load(&images, 0, 10, &fatbin);
 	kgb_images_load(&images, KGB_IMAGE_IS_LIBRARY, 11, &fatbin);
-	assert_int_equal(kgb_table_find(&images.handles, 10)->value, 1);
-	assert_int_equal(kgb_table_find(&images.handles, 11)->value, 1 | KGB_IMAGE_IS_LIBRARY);
+	assert_int_equal(kgb_address_table_find(&images.handles, 10)->value, 1);
+	assert_int_equal(kgb_address_table_find(&images.handles, 11)->value,
+			 1 | KGB_IMAGE_IS_LIBRARY);
 	assert_int_equal(kgb_images_of(&images, 11), 1);
 	kgb_images_release(&images);
 }

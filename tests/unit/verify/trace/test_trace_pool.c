@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/base/support.h"
-#include "verify/recorder/table.h"
+#include "verify/recorder/address_table.h"
 #include "verify/trace/pool.h"
 
 /* ---- A driver that keeps books ---- */
@@ -8,7 +8,7 @@
 #define FAKE_PAGE (UINT64_C(2) << 20)
 
 static struct {
-	struct kgb_table reserved, mapped;
+	struct kgb_address_table reserved, mapped;
 	uint64_t memory_bytes, memory_limit;
 	uint64_t created_bytes; /* of the handle between create and map */
 	unsigned n_syncs, n_memsets;
@@ -26,14 +26,14 @@ static CUresult fake_reserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 	(void)flags;
 	assert_int_equal(addr % (UINT64_C(32) << 20), 0);
 	*ptr = gpu.address_taken ? addr + FAKE_PAGE : addr;
-	kgb_table_put(&gpu.reserved, *ptr, size);
+	kgb_address_table_put(&gpu.reserved, *ptr, size);
 	return CUDA_SUCCESS;
 }
 
 static CUresult fake_address_free(CUdeviceptr ptr, size_t size)
 {
 	(void)size;
-	assert_true(kgb_table_drop(&gpu.reserved, ptr));
+	assert_true(kgb_address_table_drop(&gpu.reserved, ptr));
 	return CUDA_SUCCESS;
 }
 
@@ -58,9 +58,9 @@ static CUresult fake_release(CUmemGenericAllocationHandle handle)
 	return CUDA_SUCCESS;
 }
 
-static bool inside(const struct kgb_table *ranges, uint64_t address, uint64_t bytes)
+static bool inside(const struct kgb_address_table *ranges, uint64_t address, uint64_t bytes)
 {
-	const struct kgb_entry *range = kgb_table_holder(ranges, address);
+	const struct kgb_entry *range = kgb_address_table_holder(ranges, address);
 
 	return range && address + bytes <= range->key + range->value;
 }
@@ -74,8 +74,8 @@ static CUresult fake_map(CUdeviceptr ptr, size_t size, size_t offset,
 	assert_int_equal(size, gpu.created_bytes);
 	assert_true(inside(&gpu.reserved, ptr, size));
 	for (uint64_t at = 0; at < size; at += FAKE_PAGE)
-		assert_null(kgb_table_holder(&gpu.mapped, ptr + at));
-	kgb_table_put(&gpu.mapped, ptr, size);
+		assert_null(kgb_address_table_holder(&gpu.mapped, ptr + at));
+	kgb_address_table_put(&gpu.mapped, ptr, size);
 	return CUDA_SUCCESS;
 }
 
@@ -89,13 +89,13 @@ static CUresult fake_access(CUdeviceptr ptr, size_t size, const CUmemAccessDesc 
 
 static CUresult fake_unmap(CUdeviceptr ptr, size_t size)
 {
-	const struct kgb_entry *range = kgb_table_holder(&gpu.mapped, ptr);
+	const struct kgb_entry *range = kgb_address_table_holder(&gpu.mapped, ptr);
 
 	assert_non_null(range);
 	assert_int_equal(range->key, ptr);
 	assert_int_equal(range->value, size);
 	gpu.memory_bytes -= size;
-	kgb_table_drop(&gpu.mapped, ptr);
+	kgb_address_table_drop(&gpu.mapped, ptr);
 	return CUDA_SUCCESS;
 }
 
@@ -150,8 +150,8 @@ static int setup(void **state)
 {
 	struct kgb_pool *pool = kgb_xcalloc(1, sizeof(*pool));
 
-	kgb_table_release(&gpu.reserved);
-	kgb_table_release(&gpu.mapped);
+	kgb_address_table_release(&gpu.reserved);
+	kgb_address_table_release(&gpu.mapped);
 	memset(&gpu, 0, sizeof(gpu));
 	gpu.memory_limit = UINT64_C(100) << 30;
 	gpu.granularity = FAKE_PAGE;
@@ -166,8 +166,8 @@ static int teardown(void **state)
 
 	KGB_VEC_RELEASE(&pool->pieces);
 	kgb_free(pool);
-	kgb_table_release(&gpu.reserved);
-	kgb_table_release(&gpu.mapped);
+	kgb_address_table_release(&gpu.reserved);
+	kgb_address_table_release(&gpu.mapped);
 	return 0;
 }
 
@@ -211,7 +211,7 @@ static void test_every_block_has_pages_of_its_own_with_an_unmapped_one_behind(vo
 
 		assert_int_equal(address, next);
 		assert_true(inside(&gpu.mapped, address, pages));
-		assert_null(kgb_table_holder(&gpu.mapped, address + pages));
+		assert_null(kgb_address_table_holder(&gpu.mapped, address + pages));
 		next = address + pages + FAKE_PAGE;
 	}
 	assert_int_equal(gpu.mapped.n, KGB_ARRAY_LEN(sizes));
@@ -254,8 +254,8 @@ static void test_only_what_is_free_is_unmapped_and_after_a_wait(void **state)
 	assert_int_equal(gpu.n_syncs, 0);
 	free_too_much(pool);
 	assert_int_equal(gpu.n_syncs, 1);
-	assert_null(kgb_table_holder(&gpu.mapped, spare));
-	assert_non_null(kgb_table_holder(&gpu.mapped, used));
+	assert_null(kgb_address_table_holder(&gpu.mapped, spare));
+	assert_non_null(kgb_address_table_holder(&gpu.mapped, used));
 	assert_int_equal(gpu.memory_bytes, FAKE_PAGE);
 }
 
@@ -324,7 +324,7 @@ static void test_blocks_of_a_capture_are_never_given_to_others(void **state)
 	assert_int_equal(alloc_on(pool, 100, 0), old);
 	assert_int_not_equal(alloc_on(pool, 100, 0), address);
 	free_too_much(pool);
-	assert_non_null(kgb_table_holder(&gpu.mapped, address));
+	assert_non_null(kgb_address_table_holder(&gpu.mapped, address));
 }
 
 static void test_poison_fills_whole_pages_on_the_blocks_stream_but_not_in_a_graph(void **state)

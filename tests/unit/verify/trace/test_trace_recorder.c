@@ -169,12 +169,12 @@ static void test_nothing_outside_a_window_is_written(void **state)
 static void test_blocks_are_sorted_and_no_two_alike(void **state)
 {
 	struct fixture *fx = *state;
-	struct kgb_table pool = {0}, foreign = {0};
+	struct kgb_address_table pool = {0}, foreign = {0};
 	const struct kgb_window *window;
 
 	open_record(fx, 1 << 20);
-	kgb_table_put(&pool, KGB_POOL_ADDRESS, 100);
-	kgb_table_put(&foreign, 5000, 10);
+	kgb_address_table_put(&pool, KGB_POOL_ADDRESS, 100);
+	kgb_address_table_put(&foreign, 5000, 10);
 	begin(fx, 1);
 	kgb_recorder_live(&fx->rec, &pool, false);
 	kgb_recorder_live(&fx->rec, &foreign, true);
@@ -195,8 +195,8 @@ static void test_blocks_are_sorted_and_no_two_alike(void **state)
 	assert_int_equal(window->blocks[2].bytes, 101);
 	assert_false(window->blocks[2].before);
 	assert_int_equal(window->blocks[3].address, KGB_POOL_ADDRESS + 8);
-	kgb_table_release(&pool);
-	kgb_table_release(&foreign);
+	kgb_address_table_release(&pool);
+	kgb_address_table_release(&foreign);
 }
 
 static const char *only_reason(const struct kgb_record *record, uint32_t number)

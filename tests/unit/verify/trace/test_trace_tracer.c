@@ -464,7 +464,7 @@ static void test_variables_of_modules_are_named_wherever_they_are_used(void **st
 	const uint64_t global = UINT64_C(0x7f0000009000);
 	struct fixture *fx = *state;
 
-	kgb_table_put(&fx->tracer.globals, global, 64);
+	kgb_address_table_put(&fx->tracer.globals, global, 64);
 	launch(fx, FUNCTION, 0, global + 63, 0);
 	assert_string_equal(window(fx)->ops[0].why, "module-global");
 	kgb_tracer_copy(&fx->tracer, 0, global, KGB_POOL_ADDRESS, 4, "cuMemcpy");
@@ -602,7 +602,7 @@ static void test_live_blocks_are_listed_in_every_window_until_they_are_gone(void
 	assert_int_equal(w->n_blocks, 3);
 	assert_true(w->blocks[0].before && w->blocks[0].foreign);
 	assert_true(w->blocks[2].before && !w->blocks[2].foreign);
-	kgb_table_drop_from(&fx->tracer.foreign, 0x70000000, 0x2000);
+	kgb_address_table_drop_from(&fx->tracer.foreign, 0x70000000, 0x2000);
 	window(fx);
 	assert_int_equal(window(fx)->n_blocks, 0);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/recorder/table.h"
+#include "verify/recorder/address_table.h"
 
 #include <string.h>
 
 #include "base/vec.h"
 
 /* Number of entries before `key`. */
-static size_t lower_bound(const struct kgb_table *table, uint64_t key)
+static size_t lower_bound(const struct kgb_address_table *table, uint64_t key)
 {
 	size_t low = 0, high = table->n;
 
@@ -21,12 +21,12 @@ static size_t lower_bound(const struct kgb_table *table, uint64_t key)
 	return low;
 }
 
-static bool is_at(const struct kgb_table *table, size_t i, uint64_t key)
+static bool is_at(const struct kgb_address_table *table, size_t i, uint64_t key)
 {
 	return i < table->n && table->items[i].key == key;
 }
 
-void kgb_table_put(struct kgb_table *table, uint64_t key, uint64_t value)
+void kgb_address_table_put(struct kgb_address_table *table, uint64_t key, uint64_t value)
 {
 	const size_t i = lower_bound(table, key);
 
@@ -39,15 +39,15 @@ void kgb_table_put(struct kgb_table *table, uint64_t key, uint64_t value)
 	table->items[i] = (struct kgb_entry){key, value};
 }
 
-bool kgb_table_drop(struct kgb_table *table, uint64_t key)
+bool kgb_address_table_drop(struct kgb_address_table *table, uint64_t key)
 {
 	const size_t n = table->n;
 
-	kgb_table_drop_from(table, key, 1);
+	kgb_address_table_drop_from(table, key, 1);
 	return table->n < n;
 }
 
-void kgb_table_drop_from(struct kgb_table *table, uint64_t key, uint64_t n)
+void kgb_address_table_drop_from(struct kgb_address_table *table, uint64_t key, uint64_t n)
 {
 	const size_t first = lower_bound(table, key);
 	size_t end = first;
@@ -61,14 +61,15 @@ void kgb_table_drop_from(struct kgb_table *table, uint64_t key, uint64_t n)
 	table->n -= end - first;
 }
 
-const struct kgb_entry *kgb_table_find(const struct kgb_table *table, uint64_t key)
+const struct kgb_entry *kgb_address_table_find(const struct kgb_address_table *table, uint64_t key)
 {
 	const size_t i = lower_bound(table, key);
 
 	return is_at(table, i, key) ? &table->items[i] : NULL;
 }
 
-const struct kgb_entry *kgb_table_holder(const struct kgb_table *table, uint64_t address)
+const struct kgb_entry *kgb_address_table_holder(const struct kgb_address_table *table,
+						 uint64_t address)
 {
 	const size_t i = lower_bound(table, address);
 	const size_t holder = is_at(table, i, address) ? i : i - 1;
@@ -81,7 +82,7 @@ const struct kgb_entry *kgb_table_holder(const struct kgb_table *table, uint64_t
 	return address - entry->key < entry->value || entry->key == address ? entry : NULL;
 }
 
-void kgb_table_release(struct kgb_table *table)
+void kgb_address_table_release(struct kgb_address_table *table)
 {
 	KGB_VEC_RELEASE(table);
 }
