@@ -196,10 +196,12 @@ static int run_lanes(struct kgb_execution *x, const struct kgb_operation *op, bo
 	const uint64_t *pointers = (const void *)x->at[op->in[0]];
 	const uint8_t *operands = x->at[op->in[1]];
 	const uint8_t *third = op->n_in > 2 ? x->at[op->in[2]] : NULL;
-	uint8_t *d = x->at[op->out[0]];
+	const uint64_t drawn = out->n_stored > 1 ? kgb_execution__draw(x) : 0;
 
 	KGB_ASSERT(third || atomic != KGB_ATOMIC_COMPARE);
-	for (size_t i = 0; i < out->n_stored; i++, d += size) {
+	for (size_t served = 0; served < out->n_stored; served++) {
+		const size_t i = kgb_execution__lane(drawn, served, out->n_stored);
+		uint8_t *d = x->at[op->out[0]] + i * size;
 		uint64_t operand = 0, other = 0, old = 0;
 		if (atomic != KGB_ATOMIC_COMPARE && third && !third[i]) {
 			kgb_execution__draw_lanes(x, (enum kgb_ttir_element)op->element, d, 1);

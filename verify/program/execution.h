@@ -54,6 +54,11 @@ uint64_t kgb_execution__draw(struct kgb_execution *x);
 /** n random elements; an i1 stays 0 or 1. */
 void kgb_execution__draw_lanes(struct kgb_execution *x, enum kgb_ttir_element element, void *to,
 			       size_t n);
+/** The lane that comes i-th in a drawn order of n lanes, a power of two. */
+static inline size_t kgb_execution__lane(uint64_t drawn, size_t i, size_t n)
+{
+	return ((drawn | 1) * i ^ drawn >> 32) & (n - 1);
+}
 /** n times the element at `one`. */
 void kgb_execution__fill(void *to, const void *one, size_t size, size_t n);
 

@@ -1,7 +1,6 @@
 # operator: aten::sort
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 80, 81
-# open: the machine has an order where a GPU has none
 # equal elements get slots by atomic_add on one counter: stable only where lanes are served from first to last
 import torch
 import triton
