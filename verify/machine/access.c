@@ -147,15 +147,16 @@ static int fault(struct kgb_execution *x, const struct kgb_operation *op, uint64
 }
 
 static int race(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
-		const struct kgb_mark *other)
+		const struct kgb_mark *other, const char *how)
 {
 	const uint32_t *grid = x->grid, program = other->program - 1;
+	const uint32_t lanes[] = {(other->lane & ~KGB_LANE_OF_NO_WARP) - 1,
+				  (x->thread.lane & ~KGB_LANE_OF_NO_WARP) - 1};
 	char what[112];
 
 	if (program == x->thread.program)
-		(void)snprintf(what, sizeof(what),
-			       "touched by lanes %u and %u of the program without a barrier",
-			       other->lane - 1, x->thread.lane - 1);
+		(void)snprintf(what, sizeof(what), "touched by lanes %u and %u of the program %s",
+			       lanes[0], lanes[1], how);
 	else
 		(void)snprintf(what, sizeof(what), "touched by program (%u, %u, %u), too",
 			       program % grid[0], program / grid[0] % grid[1],
@@ -172,7 +173,7 @@ static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 	if (!x->view.range->shadow || kgb_memory__note(x->memory, x->view.range, address, bytes,
 						       access, &x->thread, &other) == 0)
 		return 0;
-	return race(x, op, address, &other);
+	return race(x, op, address, &other, "without a barrier");
 }
 
 /* An element of memory, which another program may be changing. */
@@ -212,7 +213,8 @@ static int note_store(struct kgb_execution *x, const struct kgb_operation *op, u
 			return 0;
 		(void)sched_yield();
 	}
-	return race(x, op, address, &other);
+	return race(x, op, address, &other,
+		    other.store == x->thread.stores ? "in one store" : "without a barrier");
 }
 
 uint8_t *kgb_access__check(struct kgb_execution *x, const struct kgb_operation *op,
@@ -242,7 +244,9 @@ struct lanes {
 static uint32_t lane_number(const struct kgb_execution *x, const struct kgb_operation *op,
 			    size_t lane)
 {
-	return op->has_lanes && x->memory->has_warps ? (uint32_t)lane + 1 : 0;
+	const bool is_of_warp = op->has_lanes && x->memory->has_warps;
+
+	return ((uint32_t)lane + 1) | (is_of_warp ? 0 : KGB_LANE_OF_NO_WARP);
 }
 
 enum coverage {
@@ -296,7 +300,7 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		void *memory = find(x, address, lanes->size, lanes->size, access);
 		if (!memory)
 			return fault(x, op, address, lanes->size, lanes->size, access);
-		x->thread.lane = lanes->first ? lanes->first + (uint32_t)i : 0;
+		x->thread.lane = lanes->first + (uint32_t)i;
 		const uint64_t stored = is_store ? load_element(value, lanes->size) : 0;
 		if ((is_store ? note_store(x, op, address, memory, stored, lanes->size)
 			      : note(x, op, address, lanes->size, access)) < 0)
@@ -427,7 +431,7 @@ static int store_run(struct kgb_execution *x, const struct kgb_operation *op, st
 			lanes.values += KGB_CHUNK * lanes.size;
 		if (lanes.mask && lanes.mask_moves)
 			lanes.mask += KGB_CHUNK;
-		lanes.first += lanes.first ? KGB_CHUNK : 0;
+		lanes.first += KGB_CHUNK;
 	}
 	return 0;
 }

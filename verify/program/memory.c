@@ -5,7 +5,12 @@
 
 #define SHADOW_BYTES_MAX (UINT64_C(4) << 30) /* all shadows of a launch */
 #define RACE_PROGRAMS_MAX (UINT64_C(1) << 24)
-#define STORE_BITS 8 /* of a mark's phase */
+#define PROGRAM_BITS 25
+#define LANE_BITS 22
+#define LOW_STORE_BITS 17
+#define PHASE_BITS 24
+#define STORE_BITS 25
+#define LOW(value, bits) ((value) & ((UINT64_C(1) << (bits)) - 1))
 
 static int by_address(const void *a, const void *b)
 {
@@ -112,52 +117,60 @@ bool kgb_memory__holds(const struct kgb_memory_range *range, uint64_t address, s
 
 /* ---- races ---- */
 
-static uint32_t load(const uint32_t *p)
+static struct kgb_mark read_mark(const struct kgb_packed_mark *mark)
 {
-	return __atomic_load_n(p, __ATOMIC_RELAXED);
+	const uint64_t who = __atomic_load_n(&mark->who, __ATOMIC_RELAXED);
+	const uint64_t when = __atomic_load_n(&mark->when, __ATOMIC_RELAXED);
+
+	return (struct kgb_mark){
+		.program = (uint32_t)LOW(who, PROGRAM_BITS),
+		.time = (uint32_t)when,
+		.lane = (uint32_t)LOW(who >> PROGRAM_BITS, LANE_BITS),
+		.phase = (uint32_t)LOW(when >> 32, PHASE_BITS),
+		.store = (uint32_t)(who >> (PROGRAM_BITS + LANE_BITS) |
+				    when >> (32 + PHASE_BITS) << LOW_STORE_BITS),
+	};
 }
 
-static void store(uint32_t *p, uint32_t value)
+static void set_mark(struct kgb_packed_mark *mark, const struct kgb_mark *to)
 {
-	__atomic_store_n(p, value, __ATOMIC_RELAXED);
-}
+	const uint64_t store = to->store;
 
-static struct kgb_mark read_mark(const struct kgb_mark *mark)
-{
-	return (struct kgb_mark){load(&mark->program), load(&mark->time), load(&mark->lane),
-				 load(&mark->phase)};
-}
-
-static void set_mark(struct kgb_mark *mark, const struct kgb_mark *to)
-{
-	store(&mark->time, to->time);
-	store(&mark->lane, to->lane);
-	store(&mark->phase, to->phase);
-	store(&mark->program, to->program);
+	__atomic_store_n(&mark->when,
+			 to->time | (uint64_t)to->phase << 32 |
+				 store >> LOW_STORE_BITS << (32 + PHASE_BITS),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&mark->who,
+			 to->program | (uint64_t)to->lane << PROGRAM_BITS |
+				 store << (PROGRAM_BITS + LANE_BITS),
+			 __ATOMIC_RELAXED);
 }
 
 /* Whether two warps of one program are meant, which no barrier has held back since. */
 static bool are_warps_apart(const struct kgb_mark *a, const struct kgb_mark *b)
 {
-	return a->lane && b->lane && (a->phase ^ b->phase) >> STORE_BITS == 0 &&
+	return a->lane && b->lane && ((a->lane | b->lane) & KGB_LANE_OF_NO_WARP) == 0 &&
+	       a->phase == b->phase &&
 	       (a->lane - 1) / KGB_MACHINE_WARP != (b->lane - 1) / KGB_MACHINE_WARP;
 }
 
-/* No barrier orders the lanes of one store: one of them is the last, as a program means it. */
-static bool needs_barrier(const struct kgb_mark *theirs, const struct kgb_mark *mine,
-			  enum kgb_access access)
+/* Whether nothing orders two accesses of one program. Nothing orders the lanes of one store; those
+ * that store the same bits there do not write. */
+static bool are_lanes_apart(const struct kgb_mark *theirs, const struct kgb_mark *mine,
+			    enum kgb_access access)
 {
-	return are_warps_apart(theirs, mine) &&
-	       (access == KGB_ACCESS_READ || theirs->phase != mine->phase);
+	if (access == KGB_ACCESS_WRITE && theirs->store == mine->store)
+		return theirs->lane && mine->lane && theirs->lane != mine->lane;
+	return are_warps_apart(theirs, mine);
 }
 
-static bool conflicts(const struct kgb_memory *memory, const struct kgb_mark *mark,
+static bool conflicts(const struct kgb_memory *memory, const struct kgb_packed_mark *mark,
 		      const struct kgb_mark *mine, enum kgb_access access, struct kgb_mark *other)
 {
 	const struct kgb_mark theirs = read_mark(mark);
 
 	if (theirs.program == 0 ||
-	    (theirs.program == mine->program ? !needs_barrier(&theirs, mine, access)
+	    (theirs.program == mine->program ? !are_lanes_apart(&theirs, mine, access)
 					     : kgb_order__holds(memory->order, theirs.program - 1,
 								theirs.time, mine->program - 1)))
 		return false;
@@ -168,9 +181,9 @@ static bool conflicts(const struct kgb_memory *memory, const struct kgb_mark *ma
 /* Another program's mark is never given up for a second one of this program. */
 static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 {
-	struct kgb_mark *last = &shadow->readers[0], *before = &shadow->readers[1];
+	struct kgb_packed_mark *last = &shadow->readers[0], *before = &shadow->readers[1];
 	const struct kgb_mark theirs = read_mark(last);
-	const uint32_t kept = load(&before->program);
+	const uint32_t kept = read_mark(before).program;
 
 	if (theirs.program == mine->program
 		    ? (kept == 0 || kept == mine->program) && are_warps_apart(&theirs, mine)
@@ -187,12 +200,12 @@ static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
 			struct kgb_mark *other)
 {
 	const uint32_t now = kgb_order__time(memory->order);
-	const uint32_t store = who->stores & ((1u << STORE_BITS) - 1);
 	const struct kgb_mark as_writer = {who->program + 1, now, who->lane,
-					   who->barriers << STORE_BITS | store};
-	const struct kgb_mark as_reader = {who->program + 1, now, who->lane,
-					   who->moves << STORE_BITS | store};
+					   (uint32_t)LOW(who->barriers, PHASE_BITS),
+					   (uint32_t)LOW(who->stores, STORE_BITS)};
+	struct kgb_mark as_reader = as_writer;
 
+	as_reader.phase = (uint32_t)LOW(who->moves, PHASE_BITS);
 	if (access != KGB_ACCESS_REPEAT &&
 	    conflicts(memory, &shadow->writer, &as_writer, access, other))
 		return -1;

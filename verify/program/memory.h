@@ -15,6 +15,8 @@ enum kgb_access {
 	KGB_ACCESS_ATOMIC, /* reads and writes */
 };
 
+#define KGB_LANE_OF_NO_WARP (1u << 21) /* in the number of a lane: no other warp races with it */
+
 /** Who touches memory. A lane of a program is a thread, wherever it has the same number; lanes of
  * one aligned group of KGB_MACHINE_WARP run in step, as a warp does. */
 struct kgb_thread {
@@ -29,11 +31,17 @@ struct kgb_thread {
  * order. */
 struct kgb_mark {
 	uint32_t program, time, lane;
-	uint32_t phase; /* barriers of a writer, moves of a reader; the low byte: stores */
+	uint32_t phase; /* barriers of a writer, moves of a reader; 24 bits */
+	uint32_t store; /* that it belongs to, or that was before it; 25 bits */
+};
+/** A mark: its program in 25 bits, lane in 22, store in 17; its time in 32, phase in 24, the rest
+ * of its store. */
+struct kgb_packed_mark {
+	uint64_t who, when;
 };
 struct kgb_shadow {
-	struct kgb_mark writer; /* the last one, not an atomic one */
-	struct kgb_mark readers[2]; /* the last ones, of two programs or of two warps of one */
+	struct kgb_packed_mark writer; /* the last one, not an atomic one */
+	struct kgb_packed_mark readers[2]; /* the last ones, of two programs, or of two warps */
 };
 
 struct kgb_memory_range {

@@ -1,7 +1,6 @@
 # operator: aten::pairwise_distance
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.race
 # catalogue: 81
-# open: the machine has an order where a GPU has none
 # every lane stores the norm up to itself at one place: right only where the last lane, with the total, stores last
 import torch
 import triton

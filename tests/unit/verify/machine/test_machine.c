@@ -505,6 +505,11 @@ static void test_atomics_order_what_they_guard(void **state)
 #define COUNTER(order)                                                                               \
 	"%yes = arith.constant true\n%c0 = arith.constant 0 : i32\n%old = tt.atomic_rmw add, " order \
 	", gpu, %a, %c0, %yes : (!tt.ptr<i32>, i32, i1) -> i32\n"
+/* Addresses of 32 elements for all lanes. */
+#define IN_32                                                                                   \
+	"%c31 = arith.constant dense<31> : " T128 "\n%c64 = arith.constant dense<64> : " T128   \
+	"\n%e = arith.andi %i, %c31 : " T128 "\n%wrapped = tt.addptr %so, %e : " P128 ", " T128 \
+	"\n"
 #define ONE_ADDRESS                                                                                         \
 	TO_128 "%c64 = arith.constant 64 : i32\n%p = tt.addptr %o, %c64 : !tt.ptr<i32>, i32\n" STORES_HERE( \
 		"%i")
@@ -536,11 +541,27 @@ static void test_lanes_of_a_program_need_a_barrier(void **state)
 		 "barrier", false},
 		{"write what another lane wrote", FAR(32) STORES_HERE("%y") STORES_THERE("%i"),
 		 "barrier", false},
-		{"one store to an address of several lanes",
-		 TO_128 "%c = arith.constant dense<31> : " T128 "\n%e = arith.andi %i, %c : " T128
-			"\n%all = tt.addptr %so, %e : " P128 ", " T128
-			"\ntt.store %all, %i : " P128,
-		 NULL, false},
+		{"one store of several lanes to one element",
+		 TO_128 IN_32 "tt.store %wrapped, %i : " P128,
+		 "byte 0 of buffer 1, which has 512: touched by lanes 0 and 32 of the program in one "
+		 "store",
+		 false},
+		{"the same of one warp", TO_128 IN_32 "tt.store %wrapped, %i : " P128,
+		 "lanes 0 and 32", true},
+		{"the same where some lanes store what is there",
+		 TO_128 IN_32 "%y = arith.andi %i, %c64 : " T128 "\ntt.store %wrapped, %y : " P128,
+		 "lanes 32 and 64", true},
+		{"one store of equal bits to one element",
+		 TO_128 IN_32 "tt.store %wrapped, %e : " P128, NULL, false},
+		{"two stores of one warp to one element",
+		 FAR(16) STORES_HERE("%y") STORES_THERE("%i"), NULL, false},
+		{"rows that are stored once, to one element",
+		 TO_128
+		 "%e = tt.expand_dims %i {axis = 1 : i32} : " T128
+		 " -> tensor<128x1xi32>\n%b = tt.broadcast %e : tensor<128x1xi32> -> tensor<128x2xi32>\n"
+		 "%all = tt.splat %o : !tt.ptr<i32> -> tensor<128x2x!tt.ptr<i32>>\n"
+		 "tt.store %all, %b : tensor<128x2x!tt.ptr<i32>>",
+		 "in one store", false},
 		{"write what is there",
 		 FAR(32) STORES_HERE("%i") BARRIER STORES_HERE("%i") "%z = tt.load %there : " P128,
 		 NULL, false},
