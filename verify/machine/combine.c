@@ -2,6 +2,7 @@
 #include "verify/machine/families.h"
 
 #define OPERANDS_MAX 16
+#define FOLD_BITS_MAX 3 /* of the numbers of elements that are combined one after the other */
 
 /* ---- checks ---- */
 
@@ -77,6 +78,21 @@ static bool set_axis(struct kgb_builder *b, struct kgb_operation *op,
 	return true;
 }
 
+/* Operations for which no order matters, but for rounding. */
+static bool is_any_order(const char *name)
+{
+	static const char *const names[] = {
+		"arith.addi",  "arith.addf",    "arith.muli",    "arith.mulf",     "arith.andi",
+		"arith.ori",   "arith.xori",    "arith.maxsi",   "arith.maxui",    "arith.minsi",
+		"arith.minui", "arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf",
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 /* A region that is a single loop on its two arguments, and combines as they come. */
 static void find_loop(struct kgb_operation *op)
 {
@@ -87,7 +103,7 @@ static void find_loop(struct kgb_operation *op)
 		return;
 	const struct kgb_operation *inner = region->operations[0];
 	if (inner->run == kgb_elementwise_run && inner->n_in == 2 &&
-	    inner->via == KGB_VIA_NOTHING && inner->lanes != kgb_lanes_choose()->advance[3] &&
+	    inner->via == KGB_VIA_NOTHING && is_any_order(inner->name) &&
 	    inner->in[0] == arguments[0] && inner->in[1] == arguments[1] &&
 	    region->operations[1]->in[0] == inner->out[0])
 		op->lanes = inner->lanes;
@@ -97,12 +113,15 @@ static void build_region(struct kgb_builder *b, struct kgb_operation *op,
 			 const struct kgb_ttir_statement *s, size_t width, enum kgb_end end)
 {
 	const uint32_t times = end == KGB_END_MAP ? 1 : 2;
-	uint32_t scratch[OPERANDS_MAX] = {0};
+	const uint32_t n = end == KGB_END_REDUCE ? 2 * op->n_in : op->n_in;
+	uint32_t scratch[2 * OPERANDS_MAX] = {0};
 
-	for (uint32_t k = 0; k < op->n_in; k++)
-		scratch[k] = kgb_builder__add_scratch(
-			b, (enum kgb_ttir_element)kgb_builder__type(b, op->in[k])->element, width);
-	kgb_builder__set_scratch(b, op, op->n_in, scratch);
+	for (uint32_t k = 0; k < n; k++) {
+		const struct kgb_ttir_type *type = kgb_builder__type(b, op->in[k % op->n_in]);
+		scratch[k] =
+			kgb_builder__add_scratch(b, (enum kgb_ttir_element)type->element, width);
+	}
+	kgb_builder__set_scratch(b, op, n, scratch);
 	kgb_builder__place(b, op);
 	if (b->failed)
 		return;
@@ -238,7 +257,8 @@ static int run_combinations(struct kgb_execution *x, const struct kgb_operation 
 	return rc;
 }
 
-/* ---- reductions: halves of the axis with each other, until one element is left ---- */
+/* ---- reductions: elements of the axis that differ in some bits of their numbers, until one is
+ * left; the seed draws the bits, and which of two is the left one ---- */
 
 /* Rows of `from` elements apart, the part of `count` elements at `first` of each. */
 static void collect(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, size_t first,
@@ -249,53 +269,112 @@ static void collect(uint8_t *to, const uint8_t *from, size_t rows, size_t apart,
 		memcpy(to + r * count * size, from + (r * apart + first) * size, count * size);
 }
 
-static int reduce_step(struct kgb_execution *x, const struct kgb_operation *op,
-		       const uint8_t *const *from, uint8_t *const *to, size_t axis)
-{
-	const size_t inner = (size_t)op->number[1], rows = (size_t)op->number[2];
-	const size_t half = axis / 2 * inner;
-	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
+/* Elements of blocks: rows of `n` parts of `count` elements become one part. */
+struct fold {
+	size_t rows, n, count;
+};
 
-	for (uint32_t k = 0; k < op->n_in; k++) {
-		const size_t size = size_of(x, op->in[k]);
-		if (op->lanes) {
-			for (size_t r = 0; r < rows; r++) {
-				const uint8_t *row = from[k] + r * 2 * half * size;
-				op->lanes(x->at[arguments[0]] + r * half * size, row,
-					  row + half * size, NULL, 3, half);
-			}
-			memcpy(to[k], x->at[arguments[0]], rows * half * size);
-			return 0;
+/* One after the other: to = part 0 with part 1, with part 2 ... */
+static int fold_parts(struct kgb_execution *x, const struct kgb_operation *op,
+		      const struct fold *fold, const uint8_t *const *from, uint8_t *const *to)
+{
+	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
+	const size_t apart = fold->n * fold->count, n = fold->rows * fold->count;
+
+	for (uint32_t k = 0; k < op->n_in; k++)
+		collect(to[k], from[k], fold->rows, apart, 0, fold->count, size_of(x, op->in[k]));
+	for (size_t i = 1; i < fold->n; i++) {
+		const uint32_t left = kgb_execution__draw(x) & 1 ? op->n_in : 0;
+		for (uint32_t k = 0; k < op->n_in; k++) {
+			const size_t size = size_of(x, op->in[k]);
+			memcpy(x->at[arguments[left + k]], to[k], n * size);
+			collect(x->at[arguments[op->n_in - left + k]], from[k], fold->rows, apart,
+				i * fold->count, fold->count, size);
 		}
-		collect(x->at[arguments[k]], from[k], rows, 2 * half, 0, half, size);
-		collect(x->at[arguments[op->n_in + k]], from[k], rows, 2 * half, half, half, size);
+		if (run_combinations(x, op, n, to) < 0)
+			return -1;
 	}
-	return run_combinations(x, op, rows * half, to);
+	return 0;
 }
 
-KGB_RUN(kgb_reduce_run)
+/* Some bits of the numbers of 2^bits elements: at most three, at any place. */
+static struct fold draw_fold(struct kgb_execution *x, const struct kgb_operation *op, uint32_t bits)
+{
+	const uint32_t most = bits < FOLD_BITS_MAX ? bits : FOLD_BITS_MAX;
+	const uint64_t drawn = kgb_execution__draw(x);
+	const uint32_t n = 1 + (uint32_t)(drawn % most);
+	const uint32_t low = (uint32_t)((drawn >> 32) % (bits - n + 1));
+
+	return (struct fold){.rows = (size_t)op->number[2] << (bits - n - low),
+			     .n = (size_t)1 << n,
+			     .count = (size_t)op->number[1] << low};
+}
+
+static int reduce_region(struct kgb_execution *x, const struct kgb_operation *op)
 {
 	const uint8_t *from[OPERANDS_MAX] = {NULL};
-	uint8_t *to[OPERANDS_MAX] = {NULL};
-	size_t axis = (size_t)op->number[0];
+	uint8_t *to[2 * OPERANDS_MAX] = {NULL};
 	const size_t n = (size_t)(op->number[1] * op->number[2]);
+	uint32_t half = 0;
 
-	for (uint32_t k = 0; k < op->n_in; k++) {
+	for (uint32_t k = 0; k < op->n_in; k++)
 		from[k] = x->at[op->in[k]];
+	for (uint32_t k = 0; k < op->n_scratch; k++)
 		to[k] = x->at[op->scratch[k]];
-	}
-	for (; axis > 1; axis /= 2) {
-		if (reduce_step(x, op, from, to, axis) < 0)
+	for (uint32_t bits = (uint32_t)__builtin_ctzll((uint64_t)op->number[0]); bits > 0;) {
+		const struct fold fold = draw_fold(x, op, bits);
+		if (fold_parts(x, op, &fold, from, to + half) < 0)
 			return -1;
 		for (uint32_t k = 0; k < op->n_in; k++)
-			from[k] = to[k];
+			from[k] = to[half + k];
+		half = op->n_in - half;
+		bits -= (uint32_t)__builtin_ctzll(fold.n);
 	}
 	for (uint32_t k = 0; k < op->n_in; k++)
 		memcpy(x->at[op->out[k]], from[k], n * size_of(x, op->in[k]));
 	return 0;
 }
 
-/* ---- scans: each element with the one at distance 1, 2, 4, ... ---- */
+/* Halves of the axis with each other. */
+static void reduce_loop(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	const size_t inner = (size_t)op->number[1], rows = (size_t)op->number[2];
+	const size_t size = size_of(x, op->in[0]);
+	uint8_t *const buffers[2] = {x->at[op->scratch[0]], x->at[op->scratch[1]]};
+	const uint8_t *from = x->at[op->in[0]];
+	unsigned next = 0;
+
+	for (size_t axis = (size_t)op->number[0]; axis > 1; axis /= 2, next ^= 1) {
+		const size_t half = axis / 2 * inner;
+		for (size_t r = 0; r < rows; r++) {
+			const uint8_t *row = from + r * 2 * half * size;
+			op->lanes(buffers[next] + r * half * size, row, row + half * size, NULL, 3,
+				  half);
+		}
+		from = buffers[next];
+	}
+	memcpy(x->at[op->out[0]], from, rows * inner * size);
+}
+
+KGB_RUN(kgb_reduce_run)
+{
+	if (!op->lanes)
+		return reduce_region(x, op);
+	reduce_loop(x, op);
+	return 0;
+}
+
+/* ---- scans: parts of the axis, as many as the seed draws, in each of which an element is combined
+ * with the one at distance 1, 2, 4, ...; then each part with the end of the one in front ---- */
+
+/* The opposite of collect. */
+static void spread(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, size_t first,
+		   size_t count, size_t size)
+{
+	KGB_ASSERT(to && from);
+	for (size_t r = 0; r < rows; r++)
+		memcpy(to + (r * apart + first) * size, from + r * count * size, count * size);
+}
 
 /* The elements of the axis in the opposite order, or as they are. */
 static void copy_axis(const struct kgb_operation *op, uint8_t *to, const uint8_t *from, size_t size)
@@ -311,10 +390,10 @@ static void copy_axis(const struct kgb_operation *op, uint8_t *to, const uint8_t
 }
 
 static int scan_step(struct kgb_execution *x, const struct kgb_operation *op, uint8_t *const *at,
-		     uint8_t *const *results, size_t distance)
+		     uint8_t *const *results, size_t part, size_t distance)
 {
 	const size_t axis = (size_t)op->number[0], inner = (size_t)op->number[1];
-	const size_t rows = (size_t)op->number[2], row = axis * inner;
+	const size_t rows = (size_t)op->number[2] * (axis / part), row = part * inner;
 	const size_t shift = distance * inner, count = row - shift;
 	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
 
@@ -328,20 +407,45 @@ static int scan_step(struct kgb_execution *x, const struct kgb_operation *op, ui
 			  rows * count);
 	else if (run_combinations(x, op, rows * count, results) < 0)
 		return -1;
+	for (uint32_t k = 0; k < op->n_in; k++)
+		spread(at[k], results[k], rows, row, shift, count, size_of(x, op->in[k]));
+	return 0;
+}
+
+/* Part i with the end of the part in front. */
+static int scan_part(struct kgb_execution *x, const struct kgb_operation *op, uint8_t *const *at,
+		     uint8_t *const *results, size_t part, size_t i)
+{
+	const size_t inner = (size_t)op->number[1], rows = (size_t)op->number[2];
+	const size_t row = (size_t)op->number[0] * inner, count = part * inner, first = i * count;
+	const uint32_t *arguments = op->regions[0]->blocks[0].arguments;
+
 	for (uint32_t k = 0; k < op->n_in; k++) {
 		const size_t size = size_of(x, op->in[k]);
-		KGB_ASSERT(at[k] && results[k]);
-		for (size_t r = 0; r < rows; r++)
-			memcpy(at[k] + (r * row + shift) * size, results[k] + r * count * size,
-			       count * size);
+		for (size_t j = 0; j < rows * part; j++)
+			memcpy(x->at[arguments[k]] + j * inner * size,
+			       at[k] + (j / part * row + first - inner) * size, inner * size);
+		collect(x->at[arguments[op->n_in + k]], at[k], rows, row, first, count, size);
 	}
+	if (run_combinations(x, op, rows * count, results) < 0)
+		return -1;
+	for (uint32_t k = 0; k < op->n_in; k++)
+		spread(at[k], results[k], rows, row, first, count, size_of(x, op->in[k]));
 	return 0;
+}
+
+static size_t draw_part(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	const size_t axis = (size_t)op->number[0];
+	const size_t part = axis >> kgb_execution__draw(x) % (FOLD_BITS_MAX + 1);
+
+	return op->lanes ? axis : part ? part : 1;
 }
 
 KGB_RUN(kgb_scan_run)
 {
 	uint8_t *at[OPERANDS_MAX] = {NULL}, *results[OPERANDS_MAX] = {NULL};
-	const size_t axis = (size_t)op->number[0];
+	const size_t axis = (size_t)op->number[0], part = draw_part(x, op);
 	const size_t n = (size_t)(op->number[0] * op->number[1] * op->number[2]);
 
 	for (uint32_t k = 0; k < op->n_in; k++) {
@@ -349,8 +453,11 @@ KGB_RUN(kgb_scan_run)
 		results[k] = x->at[op->scratch[k]];
 		copy_axis(op, at[k], x->at[op->in[k]], size_of(x, op->in[k]));
 	}
-	for (size_t distance = 1; distance < axis; distance *= 2)
-		if (scan_step(x, op, at, results, distance) < 0)
+	for (size_t distance = 1; distance < part; distance *= 2)
+		if (scan_step(x, op, at, results, part, distance) < 0)
+			return -1;
+	for (size_t i = 1; i < axis / part; i++)
+		if (scan_part(x, op, at, results, part, i) < 0)
 			return -1;
 	for (uint32_t k = 0; op->number[3] && k < op->n_in; k++) {
 		const size_t size = size_of(x, op->in[k]);

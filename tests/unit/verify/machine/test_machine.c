@@ -57,13 +57,13 @@ static const struct {
 	{"reductions along both axes",
 	 LOADS
 	 "%m = tt.reshape %x : tensor<8xi32> -> tensor<2x4xi32>\n"
-	 "%s = \"tt.reduce\"(%m) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.subi %u, %v : i32\ntt.reduce.return %w : i32\n}) : (tensor<2x4xi32>) -> tensor<4xi32>\n"
+	 "%s = \"tt.reduce\"(%m) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.addi %u, %v : i32\ntt.reduce.return %w : i32\n}) : (tensor<2x4xi32>) -> tensor<4xi32>\n"
 	 "%t = \"tt.reduce\"(%m) <{axis = 1 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.maxsi %u, %v : i32\ntt.reduce.return %w : i32\n}) : (tensor<2x4xi32>) -> tensor<2xi32>\n"
 	 "%e = tt.expand_dims %s {axis = 0 : i32} : tensor<4xi32> -> tensor<1x4xi32>\n"
 	 "%f = tt.expand_dims %t {axis = 1 : i32} : tensor<2xi32> -> tensor<2x1xi32>\n"
 	 "%g = tt.broadcast %e : tensor<1x4xi32> -> tensor<2x4xi32>\n%h = tt.broadcast %f : tensor<2x1xi32> -> tensor<2x4xi32>\n"
 	 "%k = arith.muli %g, %h : tensor<2x4xi32>\n%r = tt.reshape %k : tensor<2x4xi32> -> tensor<8xi32>" STORE,
-	 {32, -40, 8, 28, 72, -90, 18, 63},
+	 {-8, 32, 24, -20, -18, 72, 54, -45},
 	 NULL},
 	{"a scan",
 	 LOADS

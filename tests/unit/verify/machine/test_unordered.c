@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What has no order on a GPU gets one that the seed draws: lanes of an atomic. */
+/* What has no order on a GPU gets one that the seed draws: lanes of an atomic, elements that are
+ * combined, blocks whose elements a kernel lets the compiler reorder. */
 #include "tests/unit/verify/machine/machine_module.h"
 
 #define N 16
@@ -71,10 +72,85 @@ static void test_lanes_of_an_atomic(void **state)
 	}
 }
 
+/* ---- reductions and scans ---- */
+
+/* A region on i32. */
+#define REGION(what, body) "({\n^bb0(%u: i32, %v: i32):\n" body "tt." what ".return %w : i32\n})"
+#define REDUCE(body)                                         \
+	"%r = \"tt.reduce\"(%x) <{axis = 0 : i32}> " REGION( \
+		"reduce", body) " : (" I16 ") -> i32\n"      \
+				"tt.store %o, %r : !tt.ptr<i32>\n"
+#define SCAN(body)                                                          \
+	"%r = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> " REGION( \
+		"scan", body) " : (" I16 ") -> " I16 "\n" STORE("%r")
+#define RIGHT "%zero = arith.subi %u, %u : i32\n%w = arith.addi %zero, %v : i32\n"
+#define TWICE_LEFT "%t = arith.addi %u, %u : i32\n%w = arith.addi %t, %v : i32\n"
+#define SUM "%w = arith.addi %v, %u : i32\n"
+
+static void test_combinations_depend_on_the_seed(void **state)
+{
+	static const struct {
+		const char *what, *body;
+		bool may_differ;
+	} rows[] = {
+		{"a reduction that is not symmetric", LANES REDUCE(RIGHT), true},
+		{"a reduction that is not associative", LANES REDUCE(TWICE_LEFT), true},
+		{"a difference", LANES REDUCE("%w = arith.subi %u, %v : i32\n"), true},
+		{"a scan that is not associative", LANES SCAN(TWICE_LEFT), true},
+		{"a scan of differences", LANES SCAN("%w = arith.subi %u, %v : i32\n"), true},
+		{"a scan that is not symmetric", LANES SCAN(RIGHT), false},
+		{"a sum", LANES REDUCE(SUM), false},
+		{"a scan of sums", LANES SCAN(SUM), false},
+	};
+	int32_t results[SEEDS][N];
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		if ((run_seeds(rows[i].body, results) > 1) != rows[i].may_differ)
+			fail_msg("%s", rows[i].what);
+}
+
+/* 2 x 4 x 2 numbers 1 .. 16 along the middle axis. */
+#define BLOCK "%m = tt.reshape %x : " I16 " -> tensor<2x4x2xi32>\n"
+#define REVERSED(reverse)                                                                                             \
+	LANES BLOCK "%r = \"tt.scan\"(%m) <{axis = 1 : i32, reverse = " reverse "}> " REGION(                         \
+		"scan",                                                                                               \
+		SUM) " : (tensor<2x4x2xi32>) -> tensor<2x4x2xi32>\n%flat = tt.reshape %r : tensor<2x4x2xi32> -> " I16 \
+		     "\n" STORE("%flat")
+
+static void test_combinations_along_an_inner_axis(void **state)
+{
+	static const struct {
+		const char *body;
+		int32_t want[N];
+	} rows[] = {
+		{LANES BLOCK "%r = \"tt.reduce\"(%m) <{axis = 1 : i32}> " REGION(
+			 "reduce",
+			 SUM) " : (tensor<2x4x2xi32>) -> tensor<2x2xi32>\n"
+			      "%e = tt.expand_dims %r {axis = 1 : i32} : tensor<2x2xi32> -> tensor<2x1x2xi32>\n"
+			      "%b = tt.broadcast %e : tensor<2x1x2xi32> -> tensor<2x4x2xi32>\n"
+			      "%flat = tt.reshape %b : tensor<2x4x2xi32> -> " I16
+			      "\n" STORE("%flat"),
+		 {16, 20, 16, 20, 16, 20, 16, 20, 48, 52, 48, 52, 48, 52, 48, 52}},
+		{REVERSED("false"), {1, 2, 4, 6, 9, 12, 16, 20, 9, 10, 20, 22, 33, 36, 48, 52}},
+		{REVERSED("true"), {16, 20, 15, 18, 12, 14, 7, 8, 48, 52, 39, 42, 28, 30, 15, 16}},
+	};
+	int32_t o[N];
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			assert_int_equal(run(rows[i].body, seed, o), KGB_MACHINE_NO_FAULT);
+			assert_memory_equal(o, rows[i].want, sizeof(o));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lanes_of_an_atomic),
+		cmocka_unit_test(test_combinations_depend_on_the_seed),
+		cmocka_unit_test(test_combinations_along_an_inner_axis),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
