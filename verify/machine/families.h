@@ -72,6 +72,7 @@ KGB_BUILD(kgb_cat_build);
 KGB_BUILD(kgb_split_build);
 KGB_BUILD(kgb_gather_build);
 KGB_BUILD(kgb_histogram_build);
+KGB_RUN(kgb_reorder_run); /* tt.reshape allow_reorder */
 KGB_RUN(kgb_transpose_run);
 KGB_RUN(kgb_join_run);
 KGB_RUN(kgb_cat_run);

@@ -78,7 +78,6 @@ KGB_BUILD(kgb_reshape_build)
 	const struct kgb_value from = *kgb_builder__value(b, op->in[0]);
 	const struct kgb_ttir_type to = kgb_builder__last_type(b);
 
-	(void)s;
 	if (!same_elements(&from.type, &to) || from.type.element == KGB_TTIR_DESCRIPTOR ||
 	    kgb_ttir_lanes(&from.type) != kgb_ttir_lanes(&to)) {
 		fail_types(b, &from.type, &to);
@@ -86,6 +85,13 @@ KGB_BUILD(kgb_reshape_build)
 	}
 	if (from.n_stored > 1)
 		kgb_builder__dense_in(b, op, 0);
+	if (from.n_stored > 1 && kgb_ttir_has_word(s, "allow_reorder")) {
+		op->run = kgb_reorder_run;
+		op->element = to.element;
+		op->cost += (uint32_t)(kgb_ttir_lanes(&to) / 64);
+		(void)kgb_builder__result(b, op, &to, 0);
+		return;
+	}
 	view(b, op, &to, from.n_stored > 1 ? 0 : KGB_COLLAPSED_ALL);
 }
 
@@ -288,13 +294,32 @@ KGB_RUN(kgb_join_run)
 	return 0;
 }
 
+/* The same order for all blocks of a size in a program: kernels that reduce values with their
+ * indices reorder both. */
+static void reorder(const struct kgb_execution *x, void *to, const void *from, size_t size,
+		    size_t n_to, size_t first, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		memcpy((uint8_t *)to + kgb_execution__lane(x->reordering, first + i, n_to) * size,
+		       (const uint8_t *)from + i * size, size);
+}
+
+KGB_RUN(kgb_reorder_run)
+{
+	const size_t n = lanes_of(x, op->out[0]);
+
+	reorder(x, x->at[op->out[0]], x->at[op->in[0]],
+		kgb_ttir_element_size((enum kgb_ttir_element)op->element), n, 0, n);
+	return 0;
+}
+
 KGB_RUN(kgb_cat_run)
 {
-	const size_t bytes =
-		lanes_of(x, op->in[0]) * kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+	const size_t n = lanes_of(x, op->in[0]);
 
-	memcpy(x->at[op->out[0]], x->at[op->in[0]], bytes);
-	memcpy(x->at[op->out[0]] + bytes, x->at[op->in[1]], bytes);
+	for (size_t k = 0; k < 2; k++)
+		reorder(x, x->at[op->out[0]], x->at[op->in[k]],
+			kgb_ttir_element_size((enum kgb_ttir_element)op->element), 2 * n, k * n, n);
 	return 0;
 }
 

@@ -266,6 +266,7 @@ int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t se
 	x->program_id[1] = (uint32_t)(row % x->grid[1]);
 	x->program_id[2] = (uint32_t)(row / x->grid[1]);
 	x->random = kgb_mix64(seed ^ kgb_mix64(number + 1));
+	x->reordering = kgb_execution__draw(x);
 	x->fuel = fuel;
 	return kgb_execution__region(x, x->program->body);
 }

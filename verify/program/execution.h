@@ -24,6 +24,7 @@ struct kgb_execution {
 	struct kgb_thread thread; /* of the program, and of the access at hand */
 	size_t width; /* combinations at a time in a combine region */
 	uint64_t random;
+	uint64_t reordering; /* of elements whose order a kernel leaves open; for each program */
 	int64_t fuel;
 	uint32_t next_block; /* where the last branch goes */
 	const struct kgb_operation *last; /* that ended the region that ran last; NULL: none */

@@ -145,10 +145,54 @@ static void test_combinations_along_an_inner_axis(void **state)
 		}
 }
 
+/* ---- blocks that may be reordered ---- */
+
+#define HALVES                      \
+	"%m = tt.reshape %x : " I16 \
+	" -> tensor<8x2xi32>\n%left, %right = tt.split %m : tensor<8x2xi32> -> tensor<8xi32>\n"
+#define RESHAPED "%r = tt.reshape %x allow_reorder : " I16 " -> " I16 "\n"
+#define JOINED HALVES "%r = tt.cat %left, %right : tensor<8xi32> -> " I16 "\n"
+
+static void test_blocks_that_may_be_reordered(void **state)
+{
+	static const char *const bodies[] = {
+		LANES RESHAPED STORE("%r"),
+		LANES JOINED STORE("%r"),
+	};
+	int32_t results[SEEDS][N];
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(bodies); i++) {
+		assert_true(run_seeds(bodies[i], results) > SEEDS / 2);
+		for (int k = 0; k < SEEDS; k++) { /* all elements are there */
+			uint32_t seen = 0;
+			for (int j = 0; j < N; j++)
+				seen |= 1u << (results[k][j] - 1);
+			assert_int_equal(seen, 0xffff);
+		}
+	}
+}
+
+/* What a kernel reorders alike stays together. */
+static void test_blocks_of_one_size_have_one_order(void **state)
+{
+	int32_t results[SEEDS][N];
+
+	(void)state;
+	(void)run_seeds(LANES RESHAPED "%w = tt.reshape %i allow_reorder : " I16 " -> " I16
+				       "\n%d = arith.subi %r, %w : " I16 "\n" STORE("%d"),
+			results);
+	for (int i = 0; i < SEEDS; i++)
+		for (int k = 0; k < N; k++)
+			assert_int_equal(results[i][k], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lanes_of_an_atomic),
+		cmocka_unit_test(test_blocks_that_may_be_reordered),
+		cmocka_unit_test(test_blocks_of_one_size_have_one_order),
 		cmocka_unit_test(test_combinations_depend_on_the_seed),
 		cmocka_unit_test(test_combinations_along_an_inner_axis),
 	};
