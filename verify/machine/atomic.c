@@ -31,11 +31,14 @@ static bool is_possible(enum kgb_atomic atomic, enum kgb_ttir_element element)
 	return kgb_ttir_is_integer(element);
 }
 
-/* What it does besides, for other programs; number[0]: it releases. The threads of one block (cta)
- * are one program. */
+/* What it does besides, for other programs; number[0]: it releases; number[1]: enum kgb_access. The
+ * threads of one block (cta) are one program: for others, it reads and writes like any access. */
 static void note_sides(struct kgb_operation *op, const struct kgb_ttir_statement *s)
 {
-	if (kgb_ttir_has_word(s, "relaxed") || kgb_ttir_has_word(s, "cta"))
+	const bool is_of_block = kgb_ttir_has_word(s, "cta");
+
+	op->number[1] = is_of_block ? KGB_ACCESS_WRITE : KGB_ACCESS_ATOMIC;
+	if (kgb_ttir_has_word(s, "relaxed") || is_of_block)
 		return;
 	op->acquires = !kgb_ttir_has_word(s, "release");
 	op->number[0] = !kgb_ttir_has_word(s, "acquire");
@@ -157,12 +160,12 @@ static uint64_t combined(enum kgb_atomic atomic, enum kgb_ttir_element element, 
 	}
 
 int kgb_atomic__apply(struct kgb_execution *x, const struct kgb_operation *op,
-		      enum kgb_atomic atomic, uint64_t address, uint64_t operand, uint64_t other,
-		      uint64_t *old)
+		      enum kgb_atomic atomic, enum kgb_access access, uint64_t address,
+		      uint64_t operand, uint64_t other, uint64_t *old)
 {
 	const enum kgb_ttir_element element = (enum kgb_ttir_element)op->element;
 	const size_t size = kgb_ttir_element_size(element);
-	void *memory = kgb_access__check(x, op, address, size, size, KGB_ACCESS_ATOMIC);
+	void *memory = kgb_access__check(x, op, address, size, size, access);
 
 	if (!memory)
 		return -1;
@@ -210,7 +213,8 @@ static int run_lanes(struct kgb_execution *x, const struct kgb_operation *op, bo
 		memcpy(&operand, operands + i * size, size);
 		if (atomic == KGB_ATOMIC_COMPARE)
 			memcpy(&other, third + i * size, size);
-		if (kgb_atomic__apply(x, op, atomic, pointers[i], operand, other, &old) < 0)
+		if (kgb_atomic__apply(x, op, atomic, (enum kgb_access)op->number[1], pointers[i],
+				      operand, other, &old) < 0)
 			return -1;
 		if (is_noted)
 			note_order(x, op, pointers[i], old, operand, other);

@@ -249,7 +249,7 @@ static int reduce_span(struct kgb_execution *x, const struct kgb_operation *op,
 	for (int64_t i = span->from; i < span->to; i++) {
 		uint64_t operand = 0, old;
 		memcpy(&operand, row + (size_t)i * size, size);
-		if (kgb_atomic__apply(x, op, (enum kgb_atomic)op->number[2],
+		if (kgb_atomic__apply(x, op, (enum kgb_atomic)op->number[2], KGB_ACCESS_ATOMIC,
 				      span->address + (uint64_t)(i - span->from) * size, operand, 0,
 				      &old) < 0)
 			return -1;

@@ -110,8 +110,8 @@ KGB_RUN(kgb_atomic_run);
 enum kgb_atomic kgb_atomic__find(const struct kgb_ttir_statement *s);
 /** One element; *old gets what was there. -1: a fault. */
 int kgb_atomic__apply(struct kgb_execution *x, const struct kgb_operation *op,
-		      enum kgb_atomic atomic, uint64_t address, uint64_t operand, uint64_t other,
-		      uint64_t *old);
+		      enum kgb_atomic atomic, enum kgb_access access, uint64_t address,
+		      uint64_t operand, uint64_t other, uint64_t *old);
 
 /* descriptor.c */
 KGB_BUILD(kgb_descriptor_make_build);

@@ -448,6 +448,10 @@ static void test_atomics_order_what_they_guard(void **state)
 		{"the last program reads all parts", ORDERED LAST_READS("acq_rel, gpu"), false},
 		{"a counter of a block", ORDERED LAST_READS("acq_rel, cta"), true},
 		{"a relaxed counter", ORDERED LAST_READS("relaxed, gpu"), true},
+		{"atomics of one block", ORDERED "%g = " ATOMIC("add", "relaxed, cta", "%a", "%c1"),
+		 true},
+		{"atomics of the GPU", ORDERED "%g = " ATOMIC("add", "relaxed, gpu", "%a", "%c1"),
+		 false},
 		{"between two steps of a counter",
 		 ORDERED "%g = " ATOMIC("add", "acq_rel, gpu", "%a", "%c1") ADDS
 		 "%h = " ATOMIC("add", "acq_rel, gpu", "%a", "%c1"),
