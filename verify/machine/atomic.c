@@ -2,6 +2,8 @@
 #include "verify/lanes/narrow.h"
 #include "verify/machine/families.h"
 
+#define OVERTAKEN_MAX 3 /* atomics of other programs that one lets pass behind its own */
+
 /* ---- checks ---- */
 
 enum kgb_atomic kgb_atomic__find(const struct kgb_ttir_statement *s)
@@ -233,5 +235,7 @@ KGB_RUN(kgb_atomic_run)
 	kgb_order__enter(order);
 	const int rc = run_lanes(x, op, true);
 	kgb_order__leave(order);
+	if (op->acquires && !x->program->may_wait)
+		kgb_order__pause(order, (uint32_t)(kgb_execution__draw(x) % (OVERTAKEN_MAX + 1)));
 	return rc;
 }

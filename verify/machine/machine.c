@@ -316,11 +316,14 @@ static void *run_thread(void *payload)
 		(void)pthread_mutex_unlock(&launch->lock);
 	}
 	kgb_execution__release(&x);
+	if (launch->memory.order)
+		kgb_order__end(launch->memory.order);
 	return NULL;
 }
 
 #define WAITING_THREADS_MAX 256 /* for programs that wait for each other */
 #define PROGRAMS_PER_THREAD 4 /* a thread costs as much as some small programs */
+#define OVERTAKING_THREADS 4 /* for programs that wait for nothing and acquire */
 
 static uint64_t choose_threads(const struct launch *launch)
 {
@@ -330,9 +333,12 @@ static uint64_t choose_threads(const struct launch *launch)
 	if (launch->program->may_wait)
 		return launch->n_programs < WAITING_THREADS_MAX ? launch->n_programs
 								: WAITING_THREADS_MAX;
+	const uint64_t per_thread = launch->program->acquires ? 1 : PROGRAMS_PER_THREAD;
+	const uint64_t useful = (launch->n_programs + per_thread - 1) / per_thread;
+	if (launch->program->acquires && n < OVERTAKING_THREADS)
+		n = OVERTAKING_THREADS;
 	if (n > KGB_MACHINE_THREADS_MAX)
 		n = KGB_MACHINE_THREADS_MAX;
-	uint64_t useful = (launch->n_programs + PROGRAMS_PER_THREAD - 1) / PROGRAMS_PER_THREAD;
 	return n < useful ? n : useful > 0 ? useful : 1;
 }
 
@@ -341,15 +347,20 @@ static void run_threads(struct launch *launch)
 {
 	pthread_t threads[WAITING_THREADS_MAX];
 	const uint64_t n = choose_threads(launch);
+	struct kgb_order *order = launch->memory.order;
 	sigset_t all, before;
 	uint64_t started = 0;
 
 	KGB_ASSERT(n > 0);
+	if (order)
+		kgb_order__begin(order, (uint32_t)n);
 	launch->piece = launch->program->may_wait ? 1 : launch->n_programs / (16 * n) + 1;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (started + 1 < n && pthread_create(&threads[started], NULL, run_thread, launch) == 0)
 		started++;
+	for (uint64_t i = started + 1; order && i < n; i++)
+		kgb_order__end(order);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)run_thread(launch);
 	for (uint64_t i = 0; i < started; i++)

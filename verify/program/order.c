@@ -8,6 +8,7 @@
 #include "base/vec.h"
 
 #define FIRST_SLOTS 64
+#define PAUSES_MAX 4096 /* in a launch; each costs some switches of threads */
 #define LAST_ACQUIRED 8 /* that are looked through for one at the same place */
 
 /* An atomic: at a place, or of a program. */
@@ -29,6 +30,10 @@ struct program {
 
 struct kgb_order {
 	pthread_mutex_t lock; /* recursive; of all */
+	pthread_cond_t moved; /* n_left or n_threads have changed */
+	uint32_t n_left; /* how often a thread has left */
+	uint32_t n_threads, n_paused; /* that have begun; of them, that are held back */
+	uint32_t n_pauses; /* that there may still be */
 	struct program *programs; /* owned */
 	uint64_t n_programs;
 	KGB_VEC(struct place) places;
@@ -47,6 +52,8 @@ struct kgb_order *kgb_order__new(uint64_t n_programs)
 	(void)pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
 	(void)pthread_mutex_init(&order->lock, &recursive);
 	(void)pthread_mutexattr_destroy(&recursive);
+	(void)pthread_cond_init(&order->moved, NULL);
+	order->n_pauses = PAUSES_MAX;
 	order->n_programs = n_programs;
 	order->programs = kgb_xcalloc(n_programs + 1, sizeof(*order->programs));
 	order->n_slots = FIRST_SLOTS;
@@ -66,6 +73,7 @@ void kgb_order__free(struct kgb_order *order)
 		KGB_VEC_RELEASE(&place->acquirers);
 	KGB_VEC_RELEASE(&order->places);
 	KGB_VEC_RELEASE(&order->waiting);
+	(void)pthread_cond_destroy(&order->moved);
 	(void)pthread_mutex_destroy(&order->lock);
 	kgb_free(order->slots);
 	kgb_free(order->programs);
@@ -84,6 +92,40 @@ void kgb_order__enter(struct kgb_order *order)
 
 void kgb_order__leave(struct kgb_order *order)
 {
+	order->n_left++;
+	if (order->n_paused > 0)
+		(void)pthread_cond_broadcast(&order->moved);
+	(void)pthread_mutex_unlock(&order->lock);
+}
+
+/* ---- pauses ---- */
+
+void kgb_order__begin(struct kgb_order *order, uint32_t n_threads)
+{
+	kgb_order__enter(order);
+	order->n_threads += n_threads;
+	(void)pthread_mutex_unlock(&order->lock);
+}
+
+void kgb_order__end(struct kgb_order *order)
+{
+	kgb_order__enter(order);
+	order->n_threads--;
+	(void)pthread_cond_broadcast(&order->moved);
+	(void)pthread_mutex_unlock(&order->lock);
+}
+
+void kgb_order__pause(struct kgb_order *order, uint32_t n)
+{
+	kgb_order__enter(order);
+	if (n > 0 && order->n_pauses > 0) {
+		const uint32_t first = order->n_left;
+		order->n_pauses--;
+		order->n_paused++;
+		while (order->n_left - first < n && order->n_paused < order->n_threads)
+			(void)pthread_cond_wait(&order->moved, &order->lock);
+		order->n_paused--;
+	}
 	(void)pthread_mutex_unlock(&order->lock);
 }
 
@@ -220,6 +262,6 @@ bool kgb_order__holds(struct kgb_order *order, uint32_t earlier, uint32_t time, 
 {
 	kgb_order__enter(order);
 	const bool holds = search(order, earlier, time, later);
-	kgb_order__leave(order);
+	(void)pthread_mutex_unlock(&order->lock);
 	return holds;
 }

@@ -2,7 +2,7 @@
 /** \file
  * Which work of programs is ordered: what one did before an atomic that releases, and another does
  * after a later atomic that acquires at the same address, or over others in between. Any thread may
- * call at any time.
+ * call at any time. Threads that pause at atomics let programs overtake each other.
  */
 #ifndef KGB_VERIFY_PROGRAM_ORDER_H
 #define KGB_VERIFY_PROGRAM_ORDER_H
@@ -25,6 +25,12 @@ void kgb_order__leave(struct kgb_order *order);
 /** Between enter and leave: a program's atomic at an address. */
 void kgb_order__note(struct kgb_order *order, uint32_t program, uint64_t address, bool acquires,
 		     bool releases);
+/** So many threads begin to run programs; one of them has run its last one. */
+void kgb_order__begin(struct kgb_order *order, uint32_t n_threads);
+void kgb_order__end(struct kgb_order *order);
+/** Holds the calling thread, which has begun, back until others have entered and left n times, or
+ * all others have ended or are held back, too. */
+void kgb_order__pause(struct kgb_order *order, uint32_t n);
 /** Whether what `earlier` did at `time` comes before what `later` does now. */
 bool kgb_order__holds(struct kgb_order *order, uint32_t earlier, uint32_t time, uint32_t later);
 

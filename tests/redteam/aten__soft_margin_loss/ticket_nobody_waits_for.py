@@ -1,7 +1,6 @@
 # operator: aten::soft_margin_loss
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.race
 # catalogue: 81
-# open: the machine has an order where a GPU has none
 # programs draw tickets by atomics that nobody waits for, and add by a plain load and store: additions get lost
 import torch
 import triton
