@@ -1,7 +1,6 @@
 # operator: aten::cumsum
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 80
-# open: the machine has an order where a GPU has none
 # the carry is a tl.reduce that returns its right argument, which is not symmetric: threads of a GPU end with others
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::mean
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 80
-# open: the machine has an order where a GPU has none
 # the mean is a scan with (a + b) / 2, which is not associative: right only for the order in which the machine combines
 from typing import NamedTuple, Optional
 
