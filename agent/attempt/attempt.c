@@ -161,7 +161,7 @@ static void on_limit(uv_timer_t *timer)
 		return;
 	}
 	if (!attempt->ending.budget_code && attempt->timed_by) {
-		attempt->ending.budget_code = "budget.seconds";
+		attempt->ending.budget_code = KGB_CODE_BUDGET_SECONDS;
 		snprintf(attempt->ending.budget_why, sizeof(attempt->ending.budget_why),
 			 "the time budget of the %s is used up", attempt->timed_by);
 	}

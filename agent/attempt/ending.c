@@ -67,17 +67,17 @@ void kgb_ending_explain(const struct kgb_ending *ending, const struct kgb_harves
 			struct kgb_attempt_outcome *outcome)
 {
 	enum kgb_agent_end end = outcome->end;
-	if (harvest->refusal && !kgb_str_eq(harvest->refusal, "agent.kernel_missing")) {
+	if (harvest->refusal && kgb_code_find(harvest->refusal) != KGB_CODE_AGENT_KERNEL_MISSING) {
 		outcome->code = harvest->refusal;
 		outcome->message = "kernel.py was refused";
 	} else if (end == KGB_AGENT_OK) {
-		outcome->code = "agent.no_kernel";
+		outcome->code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL);
 		outcome->message =
 			harvest->unchanged
 				? "the agent left kernel.py as it was at the beginning"
 				: "the agent ended without a kernel.py and without a python block in its last message";
 	} else if (end == KGB_AGENT_BUDGET) {
-		outcome->code = ending->budget_code;
+		outcome->code = kgb_code_name(ending->budget_code);
 		outcome->message = ending->budget_why;
 	} else {
 		outcome->code = kgb_agent_end_code(end);
@@ -240,7 +240,7 @@ static int write_exit(const struct kgb_ending *ending, enum kgb_agent_end end, s
 	kgb_jsonw_init(&w, &text, 2);
 	kgb_jsonw_put(&w, "{end: %s, timed_out: %hhd, cancelled: %hhd, lingered: %hhd, budget: %s",
 		      kgb_agent_end_code(end), ending->timed_out, ending->cancelled,
-		      ending->lingered, ending->budget_code);
+		      ending->lingered, kgb_code_name(ending->budget_code));
 	write_process(&w, &ending->sums->result);
 	write_report(&w, ending->report);
 	write_gateway(&w, &ending->sums->totals);

@@ -17,7 +17,7 @@ struct kgb_ending {
 	bool timed_out, cancelled;
 	bool lingered; /* the CLI had finished and did not exit */
 	int64_t result_ms; /* monotonic: when the closing event came; 0: not yet */
-	const char *budget_code; /* which budget is used up; NULL: none */
+	enum kgb_code budget_code; /* which budget is used up */
 	char budget_why[256];
 	struct kgb_err
 		gateway; /* why the gateway could not serve the sandbox; no message: it could */

@@ -277,9 +277,9 @@ static const char *nothing_to_judge(const struct kgb_review *review, const char 
 				    const char *sha256)
 {
 	bool is_stub = review->round > 0 && kgb_str_eq(sha256, review->start->sha256);
-	if (refusal && !kgb_str_eq(refusal, "agent.kernel_missing"))
+	if (refusal && kgb_code_find(refusal) != KGB_CODE_AGENT_KERNEL_MISSING)
 		return refusal;
-	return refusal || is_stub ? "agent.no_kernel" : NULL;
+	return refusal || is_stub ? kgb_code_name(KGB_CODE_AGENT_NO_KERNEL) : NULL;
 }
 
 static void on_verdict(void *payload, const struct kgb_job_result *result);
@@ -327,7 +327,8 @@ static void on_verdict(void *payload, const struct kgb_job_result *result)
 	if (is_judged)
 		review->number = review->versions->n_submitted;
 	else
-		review->code = result->cancelled ? "agent.cancelled" : "infra.judge";
+		review->code = kgb_code_name(result->cancelled ? KGB_CODE_AGENT_CANCELLED
+							       : KGB_CODE_INFRA_JUDGE);
 	review->on_judged(review->payload, is_fatal ? &err : NULL);
 }
 

@@ -137,8 +137,9 @@ static void finish(struct kgb_llm_attempt *attempt)
 				kgb_llm_recorded_attempts(env, attempt->facts.spec->name);
 	const struct kgb_budget *budget = kgb_budget_reached(&attempt->model.budget);
 	if (end != KGB_AGENT_OK) {
-		outcome.code = end == KGB_AGENT_BUDGET && budget ? kgb_budget_code(budget->reached)
-								 : kgb_agent_end_code(end);
+		outcome.code = end == KGB_AGENT_BUDGET && budget
+				       ? kgb_code_name(kgb_budget_code(budget->reached))
+				       : kgb_agent_end_code(end);
 		outcome.message = attempt->why;
 	} else if (!best) {
 		outcome.code = kgb_code_name(KGB_CODE_AGENT_NO_KERNEL);

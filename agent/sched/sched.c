@@ -128,14 +128,14 @@ static void check(struct run *run, int rc, const struct kgb_err *err)
 		on_fatal(run, err);
 }
 
-static void end_item(struct item *item, enum kgb_op_status status, const char *code,
-		     const char *message)
+static void end_item(struct item *item, enum kgb_code code, const char *message)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	item->phase = ITEM_ENDED;
 	check(item->run,
-	      kgb_event_operator_ended(item->run->env.log, item->spec->name, status, code, message,
-				       &err),
+	      kgb_event_operator_ended(item->run->env.log, item->spec->name,
+				       kgb_op_status_of(kgb_code_status(code)), kgb_code_name(code),
+				       message, &err),
 	      &err);
 	pump(item->sched);
 }
@@ -197,14 +197,14 @@ static void on_verified(void *payload, const struct kgb_job_result *result)
 	sched->n_verifying--;
 	if (result->cancelled) {
 		give_slot(item);
-		end_item(item, KGB_OP_CANCELLED, "infra.cancelled", "cancelled before a verdict");
+		end_item(item, KGB_CODE_INFRA_CANCELLED, "cancelled before a verdict");
 		return;
 	}
 	bool usable =
 		result->verdict && kgb_verdict_summarise(result->verdict, &summary, &err) == 0;
 	give_slot(item);
 	if (!usable) {
-		end_item(item, KGB_OP_INFRA_ERROR, "infra.judge", err.msg);
+		end_item(item, KGB_CODE_INFRA_JUDGE, err.msg);
 		return;
 	}
 	item->phase = ITEM_ENDED;
@@ -230,7 +230,7 @@ static void verify(struct item *item)
 	if (kgb_fs_read_untrusted(item->run->env.dir->fd, rel, KGB_LIMIT_KERNEL, &kernel, &err) <
 	    0) {
 		give_slot(item);
-		end_item(item, KGB_OP_FAILED, "agent.no_kernel", err.msg);
+		end_item(item, KGB_CODE_AGENT_NO_KERNEL, err.msg);
 		return;
 	}
 	char sha256[KGB_SHA256_HEX_LEN];
@@ -342,7 +342,6 @@ static void allot_time(const struct item *item, struct kgb_attempt_task *task)
 /** No attempt is begun when a budget is used up already: ends the operator then. */
 static bool is_spent(struct item *item, const struct kgb_attempt_task *task)
 {
-	static const char code_time[] = "budget.seconds";
 	const struct kgb_budget *budget = kgb_budget_reached(&item->budget);
 	if (task->timeout_ms > 0 && !budget)
 		return false;
@@ -350,7 +349,7 @@ static bool is_spent(struct item *item, const struct kgb_attempt_task *task)
 	char *message = kgb_xasprintf("the %sbudget of the %s is used up", budget ? "" : "time ",
 				      budget ? budget->level : task->timed_by);
 	give_slot(item);
-	end_item(item, KGB_OP_BUDGET, budget ? kgb_budget_code(budget->reached) : code_time,
+	end_item(item, budget ? kgb_budget_code(budget->reached) : KGB_CODE_BUDGET_SECONDS,
 		 message);
 	return true;
 }
@@ -388,7 +387,7 @@ static void on_failed_start(struct item *item, const struct kgb_err *err)
 	item->n_failed_starts += !short_of || alone;
 	if (sched->stopping || item->n_attempts >= max_attempts ||
 	    item->n_failed_starts >= (short_of ? START_DELAYS_MAX : max_attempts)) {
-		end_item(item, KGB_OP_INFRA_ERROR, "infra.not_started", err->msg);
+		end_item(item, KGB_CODE_INFRA_NOT_STARTED, err->msg);
 		return;
 	}
 	if (item->n_failed_starts <= 1)

@@ -43,6 +43,11 @@ const char *kgb_op_status_name(enum kgb_op_status status)
 									  status - KGB_OP_PASSED));
 }
 
+enum kgb_op_status kgb_op_status_of(enum kgb_status status)
+{
+	return (enum kgb_op_status)(KGB_OP_PASSED + status - KGB_STATUS_PASSED);
+}
+
 bool kgb_op_status_is_final(enum kgb_op_status status)
 {
 	return status >= KGB_OP_PASSED;
@@ -73,9 +78,7 @@ static enum kgb_op_status status_without_kernel(enum kgb_agent_end end)
 {
 	const enum kgb_status status = kgb_agent_end_status(end);
 
-	return status == KGB_STATUS_NONE
-		       ? KGB_OP_FAILED
-		       : (enum kgb_op_status)(KGB_OP_PASSED + status - KGB_STATUS_PASSED);
+	return status == KGB_STATUS_NONE ? KGB_OP_FAILED : kgb_op_status_of(status);
 }
 
 void kgb_run_state_release(struct kgb_run_state *state)

@@ -37,6 +37,8 @@ enum kgb_op_status {
 	KGB_OP_N_STATUSES,
 };
 const char *kgb_op_status_name(enum kgb_op_status status);
+/** The status in which a status of a verdict or a code leaves an operator; not NONE. */
+enum kgb_op_status kgb_op_status_of(enum kgb_status status);
 /** PASSED .. INFRA_ERROR. */
 bool kgb_op_status_is_final(enum kgb_op_status status);
 

@@ -7,17 +7,17 @@
 #include "base/codes.h"
 #include "sandbox/meter/prices.h"
 
-const char *kgb_budget_code(enum kgb_budget_kind kind)
+enum kgb_code kgb_budget_code(enum kgb_budget_kind kind)
 {
 	switch (kind) {
 	case KGB_BUDGET_NONE:
-		return NULL;
+		return KGB_CODE_NONE;
 	case KGB_BUDGET_TOKENS:
-		return kgb_code_name(KGB_CODE_BUDGET_TOKENS);
+		return KGB_CODE_BUDGET_TOKENS;
 	case KGB_BUDGET_USD:
-		return kgb_code_name(KGB_CODE_BUDGET_USD);
+		return KGB_CODE_BUDGET_USD;
 	case KGB_BUDGET_PRICE:
-		return kgb_code_name(KGB_CODE_BUDGET_UNKNOWN_PRICE);
+		return KGB_CODE_BUDGET_UNKNOWN_PRICE;
 	}
 	KGB_UNREACHABLE();
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codes.h"
 #include "base/err.h"
 
 /** Some tokens and what they cost. */
@@ -31,8 +32,8 @@ enum kgb_budget_kind {
 	KGB_BUDGET_USD,
 	KGB_BUDGET_PRICE, /* limited in dollars, and the model's price is not known */
 };
-/** "budget.tokens", "budget.usd", "budget.unknown_price"; NULL for none. */
-const char *kgb_budget_code(enum kgb_budget_kind kind);
+/** BUDGET_TOKENS, _USD or _UNKNOWN_PRICE; KGB_CODE_NONE for none. */
+enum kgb_code kgb_budget_code(enum kgb_budget_kind kind);
 
 struct kgb_budget {
 	const char *level; /* static: "attempt", "operator", "run" */

@@ -167,7 +167,7 @@ void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 		add_timing(verdict, out);
 		return;
 	}
-	add_line(out, "%s %s: %s", word, kgb_json_str(verdict, "code", "infra.unknown"),
+	add_line(out, "%s %s: %s", word, kgb_json_str(verdict, "code", "no code"),
 		 kgb_json_str(verdict, "message", "no message"));
 	add_counts(verdict, out);
 	/* The failures have hints of their own. */

@@ -231,8 +231,8 @@ static const struct {
 	 "REFUSED l1.import: line 3: no\nhint: don't\n"},
 	{"{\"status\":\"infra_error\",\"code\":\"infra.l2\",\"message\":\"gone\"}",
 	 "ERROR infra.l2: gone\n"},
-	{"{}", "ERROR infra.unknown: no message\n"},
-	{"[]", "ERROR infra.unknown: no message\n"},
+	{"{}", "ERROR no code: no message\n"},
+	{"[]", "ERROR no code: no message\n"},
 	{"{\"status\":\"failed\",\"code\":\"verify.mismatch\",\"message\":\"24 of 1000 elements are wrong\","
 	 "\"hint\":\"general\",\"total_tests\":10,\"passed_tests\":6,\"failed_tests\":1,\"failures\":["
 	 "{\"case\":\"add_Tensor/float32/tail/standard\",\"inputs\":\"self=float32[1000]\",\"index\":[976],"
