@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/gateway/repeat_guard.h"
 
 /* Most that is kept of one string of an event. */
 #define STRING_BYTES (KGB_LIMIT_EVENT / 2)
@@ -202,8 +201,5 @@ enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
 		return KGB_AGENT_CANCELLED;
 	if (exit->timed_out)
 		return KGB_AGENT_TIMEOUT;
-	/* In the words of our own gateway, whatever status it has to say them with. */
-	if (strstr(report->error, KGB_BROKEN_TEXT))
-		return KGB_AGENT_TRANSIENT;
 	return adapters[report->kind].classify(report, exit);
 }

@@ -239,6 +239,12 @@ static void on_budget(void *payload, const char *why)
 		uv_timer_start(&attempt->limit, on_limit, LINGER_MS, 0);
 }
 
+static void on_hopeless(void *payload)
+{
+	struct kgb_attempt *attempt = payload;
+	attempt->ending.answers_break_off = true;
+}
+
 static void on_fatal(void *payload, const struct kgb_err *err)
 {
 	report_fatal(payload, err);
@@ -593,6 +599,7 @@ int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *en
 			  .sums = &attempt->sums,
 			  .watcher = &attempt->watcher,
 			  .callbacks = {.on_budget = on_budget,
+					.on_hopeless = on_hopeless,
 					.on_verify = on_verify,
 					.on_closed = on_session_closed,
 					.on_fatal = on_fatal},

@@ -36,12 +36,12 @@ enum kgb_agent_end kgb_ending_classify(const struct kgb_ending *ending)
 		ended.signal = 0;
 	}
 	enum kgb_agent_end end = kgb_agent_classify(ending->report, &ended);
-	/* A CLI whose last request was refused reports just that; one that made do without is fine.
-	 */
-	if (ending->budget_code && end != KGB_AGENT_OK && end != KGB_AGENT_CANCELLED &&
-	    end != KGB_AGENT_NOT_STARTED)
-		end = KGB_AGENT_BUDGET;
-	return end;
+	/* A CLI that finished although requests were refused is fine. */
+	if (end == KGB_AGENT_OK || end == KGB_AGENT_CANCELLED || end == KGB_AGENT_NOT_STARTED)
+		return end;
+	if (ending->budget_code)
+		return KGB_AGENT_BUDGET;
+	return ending->answers_break_off && end != KGB_AGENT_TIMEOUT ? KGB_AGENT_TRANSIENT : end;
 }
 
 static const char *killed_by(int signo)

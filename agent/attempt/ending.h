@@ -19,6 +19,7 @@ struct kgb_ending {
 	int64_t result_ms; /* monotonic: when the closing event came; 0: not yet */
 	enum kgb_code budget_code; /* which budget is used up */
 	char budget_why[256];
+	bool answers_break_off; /* the gateway refused a request for that */
 	struct kgb_err
 		gateway; /* why the gateway could not serve the sandbox; no message: it could */
 	const char *stopped_by; /* the rule that ended the rounds, or NULL */

@@ -56,6 +56,12 @@ static void on_budget(void *payload, const char *why)
 	model->callbacks.on_budget(model->payload, why);
 }
 
+static void on_hopeless(void *payload)
+{
+	struct kgb_model_session *model = payload;
+	model->callbacks.on_hopeless(model->payload);
+}
+
 static void on_activity(void *payload)
 {
 	struct kgb_model_session *model = payload;
@@ -111,6 +117,7 @@ int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_mod
 		.callbacks = {.on_usage = on_usage,
 			      .on_leave = on_leave,
 			      .on_budget = on_budget,
+			      .on_hopeless = on_hopeless,
 			      .on_miss = on_miss,
 			      .on_exchange = on_exchange,
 			      .on_probe = on_probe,

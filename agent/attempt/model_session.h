@@ -13,6 +13,8 @@
 struct kgb_model_session_callbacks {
 	/** A budget is used up: the CLI got an error and should end by itself. */
 	void (*on_budget)(void *payload, const char *why);
+	/** As in kgb_session_callbacks. */
+	void (*on_hopeless)(void *payload);
 	/** As in kgb_session_callbacks. Comes only if the method has kgb-verify. */
 	void (*on_verify)(void *payload, struct kgb_verify_request *request, const char *kernel,
 			  size_t len);

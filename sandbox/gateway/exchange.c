@@ -467,6 +467,14 @@ static void prepare(uv_work_t *work)
 		kgb_exchange__prepare_source(ex);
 }
 
+static void refuse_hopeless(struct kgb_exchange *ex)
+{
+	const struct kgb_session_spec *spec = &ex->session->spec;
+	if (!ex->session->closing && spec->callbacks.on_hopeless)
+		spec->callbacks.on_hopeless(spec->payload);
+	refuse(ex, kgb_http_stop_status(ex->protocol), KGB_BROKEN_TEXT);
+}
+
 static void on_prepared(uv_work_t *work, int status)
 {
 	(void)status;
@@ -478,7 +486,7 @@ static void on_prepared(uv_work_t *work, int status)
 		refuse(ex, 400, ex->prepare_err.msg);
 	else if (*ex->sha256 &&
 		 kgb_repeat_guard_is_hopeless(&ex->session->repeat_guard, ex->sha256))
-		refuse(ex, kgb_http_stop_status(ex->protocol), KGB_BROKEN_TEXT);
+		refuse_hopeless(ex);
 	else if (ex->session->gw->mode == KGB_GATEWAY_LIVE && !kgb_exchange__account(ex)->api_key)
 		refuse(ex, 401, "this run has no key for that API");
 	else

@@ -101,6 +101,8 @@ struct kgb_session_callbacks {
 	void (*on_leave)(void *payload, const struct kgb_totals *totals);
 	/** A request was refused because a budget is used up: the attempt cannot go on. */
 	void (*on_budget)(void *payload, const char *why);
+	/** A request was refused because the provider's answers to it broke off each time. */
+	void (*on_hopeless)(void *payload);
 	/** Replay: the record has no answer for a request. `why` names the nearest one. */
 	void (*on_miss)(void *payload, const char *why);
 	void (*on_exchange)(void *payload, const struct kgb_exchange_summary *exchange);

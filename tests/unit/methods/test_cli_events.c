@@ -96,8 +96,9 @@ static const struct recorded opencode_cases[] = {
 	{"http429", "provider.transient", -1, NONE},
 	{"http500", "provider.transient", -1, NONE},
 	{"conn_refused", "provider.network", -1, NONE},
-	/* Asked three times without a word; then our gateway said no. */
-	{"broken_streams", "provider.transient", -1, NONE},
+	/* Asked three times without a word; then our gateway refused, as for a lack of credit.
+	 * kgb_ending_classify has the reason from the gateway. */
+	{"broken_streams", "provider.credit", -1, NONE},
 	{"bad_model", "agent.crashed", -1, NONE},
 	{"permission_ask_autoreject", "infra.permission_denied", 1, {1000, 50, 0, 2000}},
 	{"external_directory_autoreject", "infra.permission_denied", 1, {1000, 50, 0, 2000}},

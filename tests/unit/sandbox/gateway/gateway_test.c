@@ -64,6 +64,12 @@ static void on_budget(void *payload, const char *why)
 	snprintf(f->why, sizeof(f->why), "%s", why);
 }
 
+static void on_hopeless(void *payload)
+{
+	struct fixture *f = payload;
+	f->n_hopeless++;
+}
+
 static void on_miss(void *payload, const char *why)
 {
 	struct fixture *f = payload;
@@ -175,6 +181,7 @@ static void start_gateway(struct fixture *f, const struct fixture_spec *spec)
 		.callbacks = {.on_usage = on_usage,
 			      .on_leave = on_leave,
 			      .on_budget = on_budget,
+			      .on_hopeless = on_hopeless,
 			      .on_miss = on_miss,
 			      .on_exchange = on_exchange,
 			      .on_verify = spec->without_verify ? NULL : on_verify,

@@ -67,6 +67,7 @@ struct fixture {
 	bool has_more_sessions; /* than `session`: the test's own */
 	int n_model_calls; /* requests for an answer that the provider got */
 	int n_refusals; /* for a budget */
+	int n_hopeless;
 	int n_misses;
 	char why[600]; /* of the last refusal or miss */
 };

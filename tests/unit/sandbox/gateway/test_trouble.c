@@ -289,6 +289,7 @@ static void test_a_request_whose_answers_break_off_is_answered_only_so_often(voi
 					       .behaviours = cases[i].behaviours,
 					       .behaviour = "ok",
 					       .retry = {cases[i].tries, 10, 40, 20000}});
+		int n_hopeless = 0;
 		for (int n = 0; n < 7 && cases[i].statuses[n]; n++) {
 			struct client c;
 			client_open(&c, f);
@@ -297,10 +298,13 @@ static void test_a_request_whose_answers_break_off_is_answered_only_so_often(voi
 				       body, strlen(body));
 			client_wait_end(&c);
 			assert_int_equal(client_status(&c), cases[i].statuses[n]);
-			if (cases[i].statuses[n] == 402)
+			if (cases[i].statuses[n] == 402) {
+				n_hopeless++;
 				assert_non_null(strstr(c.in.ptr, KGB_BROKEN_TEXT));
+			}
 			client_close(&c);
 		}
+		assert_int_equal(f->n_hopeless, n_hopeless);
 		fixture_free(f);
 	}
 }
