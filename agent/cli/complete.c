@@ -38,12 +38,14 @@ static const char *last_of_list(const char *typed, char **before)
 static void offer_operators(struct kgb_buf *out, const char *typed)
 {
 	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_spec_index index = {0};
+	struct kgb_spec_index index = KGB_SPEC_INDEX_INIT;
+	KGB_AUTO(strv) struct kgb_strv datasets = KGB_STRV_INIT;
 	KGB_AUTO(free) char *data = kgb_install_data();
 	KGB_AUTO(free) char *before = NULL;
 	const char *last = last_of_list(typed, &before);
 
-	if (kgb_spec_index_load(data, kgb_spec_dataset_name(0), &index, &err) < 0)
+	if (kgb_spec_datasets(data, &datasets, &err) < 0 || datasets.n == 0 ||
+	    kgb_spec_index_load(data, datasets.items[0], &index, &err) < 0)
 		return;
 	for (size_t i = 0; i < index.names.n; i++)
 		offer(out, strstr(index.names.items[i], "::") + 2, before, last);
@@ -54,10 +56,14 @@ static void offer_operators(struct kgb_buf *out, const char *typed)
 
 static void offer_datasets(struct kgb_buf *out, const char *typed)
 {
-	const char *name;
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(free) char *data = kgb_install_data();
 
-	for (size_t i = 0; (name = kgb_spec_dataset_name(i)); i++)
-		offer(out, name, "", typed);
+	if (kgb_spec_datasets(data, &names, &err) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++)
+		offer(out, names.items[i], "", typed);
 }
 
 static void offer_methods(struct kgb_buf *out, const char *typed)

@@ -127,7 +127,9 @@ printf "aten::silu\tschema: .*torch has registered silu(Tensor self) -> Tensor\n
 sed '/same_as/d' "$set/aten/aten__index_put_.yaml" >"$data/aten/aten__index_put_.yaml"
 printf "aten::index_put_\tswapped: .*no case tells it from\n" >>expected
 cat >"$data/operators.yaml" <<-\END
+	name: KernelGenBench
 	aten: [aten::silu, aten::index_put_, aten::absent]
+	vllm: []
 END
 
 test_expect_success 'each broken spec is refused by the lint that is there for it' '
@@ -150,6 +152,7 @@ test_expect_success 'each broken spec is refused by the lint that is there for i
 test_expect_success 'a prompt that is too long is refused' '
 	mkdir -p "long/datasets/kernelgenbench/vllm/reference" && cp -R "$set/cases" long/datasets/kernelgenbench/ &&
 	cp -R "$KGB_TEST_SOURCE_DIR/methods" "$KGB_TEST_SOURCE_DIR/verify" long/ &&
+	cp "$set/operators.yaml" long/datasets/kernelgenbench/ &&
 	cp "$set/vllm/reference/rms_norm.py" long/datasets/kernelgenbench/vllm/reference/ &&
 	awk "{ print } /^semantics: / { for (i = 0; i < 700; i++) print \"  As was said before, and as will be said again in the next line of this text.\" }" \
 		"$set/vllm/vllm13__rms_norm.yaml" >long/datasets/kernelgenbench/vllm/vllm13__rms_norm.yaml &&

@@ -212,25 +212,18 @@ static void run_threads(struct work *work, size_t n)
 /* ---- operators ---- */
 
 /* Those that were named, or all. */
-static int choose(const struct arguments *a, const char *data_dir, char **typed, size_t n_typed,
+static int choose(const struct kgb_spec_index *index, char **typed, size_t n_typed,
 		  struct kgb_strv *names, struct kgb_strv *paths, struct kgb_err *err)
 {
-	struct kgb_spec_index index = {0};
-	int rc = kgb_spec_index_load(a->dataset_dir ? a->dataset_dir : data_dir, a->dataset, &index,
-				     err);
-
-	for (size_t i = 0; rc == 0 && i < (n_typed ? n_typed : index.names.n); i++) {
-		const char *name = n_typed ? NULL : index.names.items[i];
-		const char *path = n_typed ? NULL : index.paths.items[i];
-		if (n_typed)
-			rc = kgb_spec_index_find(&index, typed[i], &name, &path, err);
-		if (rc == 0) {
-			kgb_strv_add(names, name);
-			kgb_strv_add(paths, path);
-		}
+	for (size_t i = 0; i < (n_typed ? n_typed : index->names.n); i++) {
+		const char *name = n_typed ? NULL : index->names.items[i];
+		const char *path = n_typed ? NULL : index->paths.items[i];
+		if (n_typed && kgb_spec_index_find(index, typed[i], &name, &path, err) < 0)
+			return -1;
+		kgb_strv_add(names, name);
+		kgb_strv_add(paths, path);
 	}
-	kgb_spec_index_release(&index);
-	return rc;
+	return 0;
 }
 
 static size_t count_jobs(const struct arguments *a, int device, size_t n)
@@ -299,21 +292,17 @@ static int lint_chosen(const struct arguments *a, const struct kgb_seed *seed,
 }
 
 /* 0 or 1: how many datasets are not good. */
-static int lint_names(const struct arguments *a, const struct kgb_judge_paths *places,
-		      const struct kgb_strv *names, struct kgb_err *err)
+static int lint_names(const struct arguments *a, const struct kgb_spec_index *index)
 {
 	struct kgb_lint_report report = {0};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
-	int rc = kgb_lint_names(a->dataset_dir ? a->dataset_dir : places->data_dir, a->dataset,
-				names, &report, err);
 
-	if (rc == 0) {
-		(a->json ? add_json : add_text)(a->dataset, &report, &text);
-		fputs(text.ptr, stdout);
-		rc = report.n_problems > 0;
-	}
+	kgb_lint_names(index, &report);
+	(a->json ? add_json : add_text)(a->dataset, &report, &text);
+	fputs(text.ptr, stdout);
+	int n_bad = report.n_problems > 0;
 	kgb_lint_report_release(&report);
-	return rc;
+	return n_bad;
 }
 
 static int lint_all(const struct arguments *a, char **typed, size_t n_typed, struct kgb_err *err)
@@ -322,17 +311,22 @@ static int lint_all(const struct arguments *a, char **typed, size_t n_typed, str
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	struct kgb_judge_paths places = {0};
+	struct kgb_spec_index index = KGB_SPEC_INDEX_INIT;
 	int n_bad = 0;
 
 	if (kgb_parse_hex(a->seed, seed.bytes, sizeof(seed.bytes), err) < 0)
 		return kgb_ctx(err, "--seed");
 	int rc = kgb_judge_paths_find(&places, a->python, err);
 	if (rc == 0)
-		rc = choose(a, places.data_dir, typed, n_typed, &names, &paths, err);
+		rc = kgb_spec_index_load(a->dataset_dir ? a->dataset_dir : places.data_dir,
+					 a->dataset, &index, err);
+	if (rc == 0)
+		rc = choose(&index, typed, n_typed, &names, &paths, err);
 	if (rc == 0 && n_typed == 0)
-		rc = n_bad = lint_names(a, &places, &names, err);
-	if (rc >= 0)
+		n_bad = lint_names(a, &index);
+	if (rc == 0)
 		rc = lint_chosen(a, &seed, &places, &names, &paths, err);
+	kgb_spec_index_release(&index);
 	kgb_judge_paths_release(&places);
 	return rc < 0 ? rc : rc + n_bad;
 }

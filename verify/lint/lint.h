@@ -46,11 +46,8 @@ struct kgb_lint_report {
 void kgb_lint_spec(const struct kgb_lint_options *options, const char *path,
 		   struct kgb_lint_report *report);
 void kgb_lint_report_release(struct kgb_lint_report *report);
-/** Do these specs (names of all that were found) belong to all operators of the dataset, and to no
- * others? */
-KGB_MUST_CHECK int kgb_lint_names(const char *data_dir, const char *dataset,
-				  const struct kgb_strv *names, struct kgb_lint_report *report,
-				  struct kgb_err *err);
+/** Check that each operator in operators.yaml has a spec, and each spec its name there. */
+void kgb_lint_names(const struct kgb_spec_index *index, struct kgb_lint_report *report);
 /** Add to the problems. */
 void kgb_lint_note(struct kgb_lint_report *report, const char *lint, const char *fmt, ...)
 	KGB_PRINTF(3, 4);

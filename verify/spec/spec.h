@@ -251,18 +251,23 @@ const char *kgb_spec_baseline(const struct kgb_spec *spec);
  * memory behind addresses is none. Returns how many; `out` has room for KGB_MAX_ARGS. */
 size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);
 
-/** "KernelGenBench", which has all operators, "KernelGenBench-aten", ...; NULL behind the last. */
-const char *kgb_spec_dataset_name(size_t i);
-/** Does the dataset of this name have the operators of a source ("aten")? */
-bool kgb_spec_dataset_has(const char *dataset, const char *source);
-/** Names of all operators of a dataset ("KernelGenBench", "KernelGenBench-aten", ...), from the
- * file names alone. */
+/** Append the names of the datasets below <data_dir>/datasets. A folder with operators.yaml is a
+ * set; its dataset has the set's name and all operators, and each source is a dataset of its own,
+ * "NAME-SOURCE". */
+KGB_MUST_CHECK int kgb_spec_datasets(const char *data_dir, struct kgb_strv *names,
+				     struct kgb_err *err);
+/** The operators of a dataset. */
 struct kgb_spec_index {
-	struct kgb_strv names; /* "aten::add", sorted */
+	struct kgb_strv names; /* of the files of specs: "aten::add"; sorted */
 	struct kgb_strv paths; /* same order */
+	struct kgb_strv listed; /* in operators.yaml */
 };
-/** Read the names of the specs below <data_dir>/datasets. Unknown dataset: NOT_FOUND with the
- * nearest names. */
+#define KGB_SPEC_INDEX_INIT         \
+	{                           \
+		.names.items = NULL \
+	}
+/** Read the names of the specs below <data_dir>/datasets; *out is empty when that fails. Unknown
+ * dataset: NOT_FOUND with the nearest names. */
 KGB_MUST_CHECK int kgb_spec_index_load(const char *data_dir, const char *dataset,
 				       struct kgb_spec_index *out, struct kgb_err *err);
 /** Resolve what a user typed: "add", "aten::add", "aten__add". Ambiguous or unknown: INVALID with

@@ -1,35 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 
+#include "base/formats/yaml.h"
 #include "base/system/fs.h"
 #include "verify/spec/spec.h"
 
-#define SET "KernelGenBench"
-#define SET_DIR "kernelgenbench"
+/* A folder of datasets/ with operators.yaml: the name of the set, and its operators by source. */
+struct set {
+	const char *data_dir; /* borrowed */
+	char *folder; /* owned */
+	const char *name; /* in doc */
+	struct kgb_yaml doc;
+};
 
-static const char *const datasets[] = {SET, SET "-aten", SET "-vllm", SET "-cublas"};
-static const char *const sources[] = {"aten", "vllm", "cublas"};
-
-const char *kgb_spec_dataset_name(size_t i)
+static void set_release(struct set *set)
 {
-	return i < KGB_ARRAY_LEN(datasets) ? datasets[i] : NULL;
+	kgb_free(set->folder);
+	kgb_yaml_release(&set->doc);
 }
 
-bool kgb_spec_dataset_has(const char *dataset, const char *source)
+static int set_read(struct set *set, struct kgb_err *err)
 {
-	const char *dash = strchr(dataset, '-');
+	KGB_AUTO(free) char *path = kgb_path_join(set->folder, "operators.yaml");
+	const cJSON *item = NULL;
 
-	return !dash || kgb_str_eq(dash + 1, source);
+	if (kgb_yaml_read(AT_FDCWD, path, &set->doc, err) < 0)
+		return -1;
+	set->name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(set->doc.root, "name"));
+	if (!set->name)
+		return kgb_yaml_fail(&set->doc, set->doc.root, err,
+				     "add the set's name: `name: ...`");
+	cJSON_ArrayForEach(item, set->doc.root) {
+		if (!cJSON_IsArray(item) && !kgb_str_eq(item->string, "name"))
+			return kgb_yaml_fail(&set->doc, item, err,
+					     "a source is a list of operators");
+	}
+	return 0;
 }
 
-static int check_dataset(const char *name, struct kgb_err *err)
+static int no_datasets(const char *root, struct kgb_err *err)
 {
-	for (size_t i = 0; i < KGB_ARRAY_LEN(datasets); i++)
-		if (kgb_str_eq(name, datasets[i]))
-			return 0;
-	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
-	kgb_suggest(&hint, name, datasets, KGB_ARRAY_LEN(datasets));
-	return kgb_fail(err, KGB_ERR_NOT_FOUND, "unknown dataset '%.80s'%s", name, hint.ptr);
+	return kgb_fail(err, KGB_ERR_NOT_FOUND,
+			"no datasets in '%s': set KGB_DATA_DIR to the installed data", root);
+}
+
+/* Call `visit` with each set until it returns other than 0, which is returned. */
+static int each_set(const char *data_dir,
+		    int (*visit)(const struct set *set, void *payload, struct kgb_err *err),
+		    void *payload, struct kgb_err *err)
+{
+	KGB_AUTO(free) char *root = kgb_path_join(data_dir, "datasets");
+	KGB_AUTO(strv) struct kgb_strv folders = KGB_STRV_INIT;
+	int rc = 0;
+
+	if (!kgb_fs_exists(AT_FDCWD, root))
+		return no_datasets(root, err);
+	if (kgb_fs_list(root, &folders, err) < 0)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < folders.n; i++) {
+		KGB_AUTO(free)
+		char *list = kgb_xasprintf("%s/%s/operators.yaml", root, folders.items[i]);
+		if (!kgb_fs_exists(AT_FDCWD, list))
+			continue;
+		struct set set = {.data_dir = data_dir,
+				  .folder = kgb_path_join(root, folders.items[i]),
+				  .doc = KGB_YAML_INIT};
+		rc = set_read(&set, err);
+		if (rc == 0)
+			rc = visit(&set, payload, err);
+		set_release(&set);
+	}
+	return rc;
+}
+
+/* Is `dataset` the set (*source is NULL) or one source of it? */
+static bool names_set(const struct set *set, const char *dataset, const char **source)
+{
+	const size_t len = strlen(set->name);
+
+	*source = NULL;
+	if (strncmp(dataset, set->name, len) != 0)
+		return false;
+	if (dataset[len] == '-')
+		*source = dataset + len + 1;
+	return !dataset[len] ||
+	       (*source && cJSON_GetObjectItemCaseSensitive(set->doc.root, *source) &&
+		!kgb_str_eq(*source, "name"));
+}
+
+static int add_names(const struct set *set, void *payload, struct kgb_err *err)
+{
+	struct kgb_strv *names = payload;
+	const cJSON *source = NULL;
+
+	(void)err;
+	kgb_strv_add(names, set->name);
+	cJSON_ArrayForEach(source, set->doc.root) {
+		if (cJSON_IsArray(source))
+			kgb_strv_addf(names, "%s-%s", set->name, source->string);
+	}
+	return 0;
+}
+
+int kgb_spec_datasets(const char *data_dir, struct kgb_strv *names, struct kgb_err *err)
+{
+	return each_set(data_dir, add_names, names, err);
 }
 
 /* "aten__add.yaml" -> "aten::add"; NULL for files that are no specs. */
@@ -63,33 +138,69 @@ static int list_source(const char *set_dir, const char *source, struct kgb_strv 
 	return 0;
 }
 
+struct wanted {
+	const char *dataset;
+	struct kgb_spec_index *index;
+};
+
+/* 1 when the set, or a source of it, is the dataset. */
+static int load_set(const struct set *set, void *payload, struct kgb_err *err)
+{
+	const struct wanted *wanted = payload;
+	KGB_AUTO(strv) struct kgb_strv found = KGB_STRV_INIT;
+	const char *only = NULL;
+	const cJSON *source = NULL, *name = NULL;
+
+	if (!names_set(set, wanted->dataset, &only))
+		return 0;
+	cJSON_ArrayForEach(source, set->doc.root) {
+		if (!cJSON_IsArray(source) || (only && !kgb_str_eq(source->string, only)))
+			continue;
+		if (list_source(set->folder, source->string, &found, err) < 0)
+			return -1;
+		cJSON_ArrayForEach(name, source) {
+			if (cJSON_IsString(name))
+				kgb_strv_add(&wanted->index->listed, name->valuestring);
+		}
+	}
+	if (found.n == 0)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "dataset '%s' has no operators in '%s'",
+				wanted->dataset, set->folder);
+	kgb_strv_sort(&found);
+	for (size_t i = 0; i < found.n; i++) {
+		const char *newline = strchr(found.items[i], '\n');
+		kgb_strv_addf(&wanted->index->names, "%.*s", (int)(newline - found.items[i]),
+			      found.items[i]);
+		kgb_strv_add(&wanted->index->paths, newline + 1);
+	}
+	return 1;
+}
+
+static int fail_dataset(const char *data_dir, const char *dataset, struct kgb_err *err)
+{
+	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
+	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
+
+	if (kgb_spec_datasets(data_dir, &names, err) < 0)
+		return -1;
+	if (names.n == 0)
+		return no_datasets(data_dir, err);
+	kgb_suggest(&hint, dataset, (const char *const *)names.items, names.n);
+	return kgb_fail(err, KGB_ERR_NOT_FOUND, "unknown dataset '%.80s'%s", dataset, hint.ptr);
+}
+
 int kgb_spec_index_load(const char *data_dir, const char *dataset, struct kgb_spec_index *out,
 			struct kgb_err *err)
 {
-	KGB_AUTO(strv) struct kgb_strv found = KGB_STRV_INIT;
+	struct wanted wanted = {.dataset = dataset, .index = out};
 
-	if (check_dataset(dataset, err) < 0)
-		return -1;
-	KGB_AUTO(free) char *set_dir = kgb_xasprintf("%s/datasets/" SET_DIR, data_dir);
-	if (!kgb_fs_exists(AT_FDCWD, set_dir))
-		return kgb_fail(err, KGB_ERR_NOT_FOUND,
-				"no datasets in '%s': set KGB_DATA_DIR to the installed data",
-				set_dir);
-	for (size_t i = 0; i < KGB_ARRAY_LEN(sources); i++)
-		if (kgb_spec_dataset_has(dataset, sources[i]) &&
-		    list_source(set_dir, sources[i], &found, err) < 0)
-			return -1;
-	if (found.n == 0)
-		return kgb_fail(err, KGB_ERR_NOT_FOUND, "dataset '%s' has no operators in '%s'",
-				dataset, set_dir);
-	kgb_strv_sort(&found);
-	*out = (struct kgb_spec_index){.names = KGB_STRV_INIT, .paths = KGB_STRV_INIT};
-	for (size_t i = 0; i < found.n; i++) {
-		const char *newline = strchr(found.items[i], '\n');
-		kgb_strv_addf(&out->names, "%.*s", (int)(newline - found.items[i]), found.items[i]);
-		kgb_strv_add(&out->paths, newline + 1);
-	}
-	return 0;
+	*out = (struct kgb_spec_index)KGB_SPEC_INDEX_INIT;
+	int rc = each_set(data_dir, load_set, &wanted, err);
+	if (rc == 0)
+		rc = fail_dataset(data_dir, dataset, err);
+	if (rc < 0)
+		kgb_spec_index_release(out);
+	return rc < 0 ? -1 : 0;
 }
 
 /* aten::add answers to "aten::add", "aten__add" and "add". */
@@ -135,7 +246,7 @@ int kgb_spec_index_find(const struct kgb_spec_index *index, const char *typed, c
 		return fail_unknown(index, typed, err);
 	if (n > 1)
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"operator '%.80s' is ambiguous: say which of %s", typed,
+				"operator '%.80s' is ambiguous: name one of %s", typed,
 				candidates.ptr);
 	*name = index->names.items[last];
 	*path = index->paths.items[last];
@@ -146,4 +257,5 @@ void kgb_spec_index_release(struct kgb_spec_index *index)
 {
 	kgb_strv_release(&index->names);
 	kgb_strv_release(&index->paths);
+	kgb_strv_release(&index->listed);
 }

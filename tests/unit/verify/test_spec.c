@@ -524,11 +524,11 @@ struct index_dir {
 	struct kgb_spec_index index;
 };
 
-static void touch(const struct index_dir *dir, const char *path)
+static void write_text(const struct index_dir *dir, const char *path, const char *text)
 {
 	KGB_AUTO(free) char *full = kgb_path_join(dir->tmp.path, path);
 	struct kgb_err err = KGB_ERR_INIT;
-	assert_ok(kgb_fs_write_atomic(AT_FDCWD, full, "", 0, 0644, false, &err), err);
+	assert_ok(kgb_fs_write_atomic(AT_FDCWD, full, text, strlen(text), 0644, false, &err), err);
 }
 
 static void make_index_dir(struct index_dir *dir)
@@ -549,8 +549,10 @@ static void make_index_dir(struct index_dir *dir)
 	}
 	for (size_t i = 0; i < KGB_ARRAY_LEN(files); i++) {
 		KGB_AUTO(free) char *path = kgb_path_join("datasets/kernelgenbench", files[i]);
-		touch(dir, path);
+		write_text(dir, path, "");
 	}
+	write_text(dir, "datasets/kernelgenbench/operators.yaml",
+		   "name: KernelGenBench\naten: [aten::add]\nvllm: []\ncublas: []\n");
 }
 
 static int index_setup(void **state)
@@ -615,8 +617,30 @@ static void test_unknown_and_empty_datasets_are_named(void **state)
 			 -1);
 	assert_contains(err.msg, "dataset 'KernelGenBench-cublas' has no operators in");
 	assert_int_equal(kgb_spec_index_load("/nowhere", "KernelGenBench", &out, &err), -1);
-	assert_contains(err.msg,
-			"no datasets in '/nowhere/datasets/kernelgenbench': set KGB_DATA_DIR");
+	assert_contains(err.msg, "no datasets in '/nowhere/datasets': set KGB_DATA_DIR");
+}
+
+static void test_what_is_wrong_with_the_list_of_operators_is_named(void **state)
+{
+	const struct index_dir *dir = *state;
+	static const struct {
+		const char *text, *message;
+	} rows[] = {
+		{"aten: []\n", "operators.yaml:1:1: add the set's name: `name: ...`"},
+		{"name: [x]\naten: []\n", "operators.yaml:1:1: add the set's name: `name: ...`"},
+		{"name: X\naten: add\n", "operators.yaml:2:7: a source is a list of operators"},
+		{"name: X\nname: Y\n", "operators.yaml:2:1: duplicate key 'name'"},
+	};
+	struct kgb_spec_index out;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		write_text(dir, "datasets/kernelgenbench/operators.yaml", rows[i].text);
+		assert_int_equal(kgb_spec_index_load(dir->tmp.path, "KernelGenBench", &out, &err),
+				 -1);
+		assert_int_equal(err.kind, KGB_ERR_INVALID);
+		assert_contains(err.msg, rows[i].message);
+	}
 }
 
 static void test_an_operator_answers_to_three_names(void **state)
@@ -650,7 +674,7 @@ static void test_ambiguous_and_unknown_operators_are_named(void **state)
 	struct kgb_err err;
 
 	assert_fails(kgb_spec_index_find(&dir->index, "topk", &name, &path, &err), err,
-		     "operator 'topk' is ambiguous: say which of aten::topk, vllm13::topk");
+		     "operator 'topk' is ambiguous: name one of aten::topk, vllm13::topk");
 	assert_int_equal(err.kind, KGB_ERR_INVALID);
 	assert_fails(kgb_spec_index_find(&dir->index, "softmaxx", &name, &path, &err), err,
 		     "unknown operator 'softmaxx'; did you mean '_softmax'?");
@@ -677,6 +701,9 @@ int main(void)
 						index_setup, index_teardown),
 		cmocka_unit_test_setup_teardown(test_a_dataset_of_one_source_has_its_operators_only,
 						index_setup, index_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_what_is_wrong_with_the_list_of_operators_is_named, index_setup,
+			index_teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_and_empty_datasets_are_named,
 						index_setup, index_teardown),
 		cmocka_unit_test_setup_teardown(test_an_operator_answers_to_three_names,
