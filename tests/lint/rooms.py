@@ -124,6 +124,16 @@ class Tree:
                     modules[stem].add(goal)
         self.circles = circles(modules)
         self.check()
+        self.check_page(root)
+
+    def check_page(self, root):
+        page = root / "docs/architecture.md"
+        if not page.is_file():
+            return
+        rows = "".join(line for line in page.read_text().splitlines() if line.startswith("|"))
+        for room in self.rooms:
+            if f"`{room}/`" not in rows and not room.startswith("verify/python/"):
+                self.findings.append(f"docs/architecture.md:1: the table of rooms lacks `{room}/`")
 
     def define(self, path, number, line):
         found = DEFINED.match(line)
