@@ -14,22 +14,22 @@
 
 void kgb_versions_release(struct kgb_versions *versions)
 {
-	kgb_free(versions->items);
+	KGB_VEC_RELEASE(&versions->list);
 }
 
 const struct kgb_version *kgb_versions_find(const struct kgb_versions *versions, const char *sha256)
 {
-	for (size_t i = 0; i < versions->n; i++)
-		if (kgb_str_eq(versions->items[i].sha256, sha256))
-			return &versions->items[i];
+	KGB_VEC_FOREACH(version, &versions->list)
+		if (kgb_str_eq(version->sha256, sha256))
+			return version;
 	return NULL;
 }
 
 const char *kgb_versions_commit_of(const struct kgb_versions *versions, int number)
 {
-	for (size_t i = 0; i < versions->n; i++)
-		if (versions->items[i].number == number)
-			return versions->items[i].commit;
+	KGB_VEC_FOREACH(version, &versions->list)
+		if (version->number == number)
+			return version->commit;
 	return NULL;
 }
 
@@ -71,12 +71,10 @@ static void note_version(struct kgb_versions *versions, const struct kgb_verdict
 	note_best(versions, summary);
 	if (kgb_str_eq(summary->status, "infra_error") || !summary->kernel_sha256)
 		return;
-	versions->items =
-		kgb_xreallocarray(versions->items, versions->n + 1, sizeof(*versions->items));
-	struct kgb_version *version = &versions->items[versions->n++];
-	*version = (struct kgb_version){.number = versions->n_submitted};
-	snprintf(version->sha256, sizeof(version->sha256), "%s", summary->kernel_sha256);
-	snprintf(version->commit, sizeof(version->commit), "%s", versions->commit);
+	struct kgb_version version = {.number = versions->n_submitted};
+	snprintf(version.sha256, sizeof(version.sha256), "%s", summary->kernel_sha256);
+	snprintf(version.commit, sizeof(version.commit), "%s", versions->commit);
+	KGB_VEC_ADD(&versions->list, version);
 }
 
 int kgb_versions_keep_verdict(struct kgb_versions *versions, const struct kgb_job_result *result,

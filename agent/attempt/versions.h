@@ -10,6 +10,7 @@
 
 #include "agent/attempt/attempt_facts.h"
 #include "agent/attempt/rounds.h"
+#include "base/vec.h"
 #include "sandbox/workspace/workspace.h"
 
 /** A version that was judged. */
@@ -22,8 +23,7 @@ struct kgb_version {
 struct kgb_versions {
 	const struct kgb_attempt_facts *facts; /* borrowed */
 	struct kgb_workspace *ws; /* borrowed */
-	struct kgb_version *items; /* owned */
-	size_t n;
+	KGB_VEC(struct kgb_version) list;
 	struct kgb_rounds_best best; /* the fastest version that passed, or else the last (with
 				      rounds: the first) */
 	int round; /* to which new versions belong */

@@ -124,8 +124,8 @@ static void send_script(struct kgb_exchange *ex)
 	}
 	kgb_headers_add(&ex->reply, "content-type", reply->content_type);
 	kgb_exchange__head(ex, reply->status, reply->content_type);
-	ex->cuts = KGB_TAKE(reply->event_ends);
-	ex->n_cuts = reply->n_events;
+	ex->cuts = KGB_TAKE(reply->event_ends.items);
+	ex->n_cuts = reply->event_ends.n;
 	kgb_exchange__bytes(ex, reply->body.ptr, reply->body.len);
 	kgb_exchange__end(ex, NULL);
 }

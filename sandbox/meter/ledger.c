@@ -35,9 +35,9 @@ void kgb_ledger_init(struct kgb_ledger *ledger, const struct kgb_prices *prices)
 
 void kgb_ledger_release(struct kgb_ledger *ledger)
 {
-	for (size_t i = 0; i < ledger->n; i++)
-		kgb_free(ledger->entries[i].id);
-	kgb_free(ledger->entries);
+	KGB_VEC_FOREACH(entry, &ledger->entries)
+		kgb_free(entry->id);
+	KGB_VEC_RELEASE(&ledger->entries);
 	memset(ledger, 0, sizeof(*ledger));
 }
 
@@ -66,10 +66,10 @@ static void move_cost(struct kgb_totals *totals, int64_t before, int64_t now)
 /* Index of `id`, or of the place where it belongs. */
 static size_t find(const struct kgb_ledger *ledger, const char *id, bool *found)
 {
-	size_t lo = 0, hi = ledger->n;
+	size_t lo = 0, hi = ledger->entries.n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int order = strcmp(ledger->entries[mid].id, id);
+		int order = strcmp(ledger->entries.items[mid].id, id);
 		if (order == 0) {
 			*found = true;
 			return mid;
@@ -85,20 +85,16 @@ static size_t find(const struct kgb_ledger *ledger, const char *id, bool *found)
 
 static struct kgb_ledger_entry *insert(struct kgb_ledger *ledger, size_t at, const char *id)
 {
-	if (ledger->n == ledger->cap) {
-		ledger->cap = ledger->cap ? ledger->cap * 2 : 16;
-		ledger->entries =
-			kgb_xreallocarray(ledger->entries, ledger->cap, sizeof(*ledger->entries));
-	}
-	memmove(&ledger->entries[at + 1], &ledger->entries[at],
-		(ledger->n - at) * sizeof(*ledger->entries));
-	ledger->n++;
-	ledger->entries[at] = (struct kgb_ledger_entry){.id = kgb_xstrdup(id),
-							.usage = KGB_USAGE_UNKNOWN,
-							.nanos = -1,
-							.first_wall_ms = kgb_wall_ms()};
+	KGB_VEC_GROW(&ledger->entries, 1);
+	memmove(&ledger->entries.items[at + 1], &ledger->entries.items[at],
+		(ledger->entries.n - at) * sizeof(*ledger->entries.items));
+	ledger->entries.n++;
+	ledger->entries.items[at] = (struct kgb_ledger_entry){.id = kgb_xstrdup(id),
+							      .usage = KGB_USAGE_UNKNOWN,
+							      .nanos = -1,
+							      .first_wall_ms = kgb_wall_ms()};
 	ledger->totals.n_unpriced++;
-	return &ledger->entries[at];
+	return &ledger->entries.items[at];
 }
 
 bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id, const char *model,
@@ -113,7 +109,7 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 	struct kgb_totals *totals = &ledger->totals;
 	bool found;
 	size_t at = find(ledger, id, &found);
-	if (!found && ledger->n >= MAX_ENTRIES) {
+	if (!found && ledger->entries.n >= MAX_ENTRIES) {
 		struct kgb_model_total *row = kgb_totals_model(totals, model);
 		kgb_usage_add(&totals->usage, usage);
 		kgb_usage_add(&row->usage, usage);
@@ -121,7 +117,8 @@ bool kgb_ledger_report(struct kgb_ledger *ledger, int64_t number, const char *id
 		totals->n_unpriced++;
 		return false;
 	}
-	struct kgb_ledger_entry *entry = found ? &ledger->entries[at] : insert(ledger, at, id);
+	struct kgb_ledger_entry *entry =
+		found ? &ledger->entries.items[at] : insert(ledger, at, id);
 	if (!found) {
 		entry->number = number;
 		entry->row = (size_t)(kgb_totals_model(totals, model) - totals->models);

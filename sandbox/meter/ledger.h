@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "sandbox/meter/prices.h"
 #include "sandbox/meter/usage.h"
 
@@ -22,9 +23,7 @@ enum kgb_tariff {
 int64_t kgb_tariff_nanos(enum kgb_tariff tariff, int64_t nanos);
 
 struct kgb_ledger {
-	struct kgb_ledger_entry *entries; /* owned; sorted by id */
-	size_t n;
-	size_t cap;
+	KGB_VEC(struct kgb_ledger_entry) entries; /* sorted by id */
 	const struct kgb_prices *prices; /* borrowed; NULL: no cost is known */
 	struct kgb_totals totals;
 };

@@ -299,7 +299,5 @@ void kgb_offline_models(enum kgb_protocol protocol, struct kgb_offline_reply *ou
 void kgb_offline_reply_release(struct kgb_offline_reply *reply)
 {
 	kgb_buf_release(&reply->body);
-	kgb_free(reply->event_ends);
-	reply->event_ends = NULL;
-	reply->n_events = 0;
+	KGB_VEC_RELEASE(&reply->event_ends);
 }

@@ -76,6 +76,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "sandbox/meter/protocol.h"
 #include "sandbox/meter/usage.h"
 
@@ -125,9 +126,8 @@ struct kgb_offline_reply {
 	int status;
 	const char *content_type; /* static */
 	struct kgb_buf body; /* SSE or JSON */
-	size_t *event_ends; /* SSE: end offset of each event in body, so that it can be sent event
-			       by event */
-	size_t n_events;
+	KGB_VEC(size_t)
+	event_ends; /* SSE: offsets in body, so that it can be sent event by event */
 };
 #define KGB_OFFLINE_REPLY_INIT          \
 	{                               \

@@ -132,7 +132,7 @@ static void event(const struct stream *stream, const char *type, write_fn *write
 	struct kgb_jsonw w;
 	va_list args;
 	kgb_jsonw_init(&w, &data, 0);
-	kgb_jsonw_put(&w, "{type: %s, sequence_number: %zu", type, stream->out->n_events);
+	kgb_jsonw_put(&w, "{type: %s, sequence_number: %zu", type, stream->out->event_ends.n);
 	va_start(args, members);
 	kgb_jsonw_vput(&w, members, args);
 	va_end(args);

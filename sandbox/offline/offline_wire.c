@@ -124,9 +124,7 @@ void kgb_offline__event(struct kgb_offline_reply *out, const char *type, const c
 	if (type)
 		kgb_buf_addf(&out->body, "event: %s\n", type);
 	kgb_buf_addf(&out->body, "data: %s\n\n", data);
-	out->event_ends =
-		kgb_xreallocarray(out->event_ends, out->n_events + 1, sizeof(*out->event_ends));
-	out->event_ends[out->n_events++] = out->body.len;
+	KGB_VEC_ADD(&out->event_ends, out->body.len);
 }
 
 int kgb_offline__piece(const struct kgb_buf *text, size_t at)

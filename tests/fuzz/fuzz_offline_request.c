@@ -44,8 +44,8 @@ static void check(enum kgb_protocol protocol, const struct kgb_offline_reply *re
 	/* A streamed chat tells its usage only when asked. */
 	KGB_ASSERT(reply->status == 400 || (protocol == KGB_PROTOCOL_CHAT && meter.streamed) ||
 		   kgb_usage_complete(&meter.usage));
-	KGB_ASSERT(reply->n_events == 0 ||
-		   reply->event_ends[reply->n_events - 1] == reply->body.len);
+	KGB_ASSERT(reply->event_ends.n == 0 ||
+		   reply->event_ends.items[reply->event_ends.n - 1] == reply->body.len);
 	kgb_meter_release(&meter);
 }
 

@@ -361,8 +361,8 @@ static void test_the_stream_says_the_same_as_the_answer_in_one_piece(void **stat
 	struct kgb_err err = KGB_ERR_INIT;
 	assert_ok(kgb_json_parse(c.input.ptr, c.input.len, &input, &err), err);
 	assert_true(cJSON_Compare(input, kgb_json_get(tool_of(answer), "input"), true));
-	assert_int_equal(c.n_events, reply.n_events);
-	assert_int_equal(reply.event_ends[reply.n_events - 1], reply.body.len);
+	assert_int_equal(c.n_events, reply.event_ends.n);
+	assert_int_equal(reply.event_ends.items[reply.event_ends.n - 1], reply.body.len);
 	assert_int_equal(c.n_ping, 1);
 	assert_string_equal(c.last, "message_stop");
 
