@@ -4,12 +4,8 @@
 # that sample_files prints, without a warning.
 set -eu
 . "$(dirname "$0")/../lint/files.sh"
-for command in clang jq; do
-	if ! command -v "$command" >/dev/null; then
-		echo "no command $command"
-		exit 77
-	fi
-done
+lint_need clang
+lint_need jq
 mkdir -p build
 log=$PWD/build/clang.log
 fail() {

@@ -41,19 +41,23 @@ test_expect_success 'where a file is wanted, nothing is offered: the shell does 
 '
 
 if command -v fish >/dev/null; then
-	test_expect_success 'fish completes methods' '
+	test_expect_success 'fish completes methods and operators' '
 		fish --no-config -c "source $shells/kgb-agent.fish; complete -C \"kgb-agent -m normal_o\"" >out &&
-		test_grep "^normal_opencode" out
+		test_grep "^normal_opencode" out &&
+		fish --no-config -c "source $shells/kgb-agent.fish; complete -C \"kgb-agent add,sil\"" >out &&
+		test_grep "^add,silu" out
 	'
 else
-	test_skip 'fish completes methods' 'no fish'
+	test_skip 'fish completes methods and operators' 'no fish'
 fi
 
 if command -v zsh >/dev/null; then
 	test_expect_success 'the file for zsh is whole and offers the words of the program' '
 		zsh -n "$shells/_kgb-agent" &&
 		zsh -f -c "compadd() { shift 2; print -l -- \$@ }; words=(kgb-agent -m normal_o) CURRENT=3; . $shells/_kgb-agent" >out &&
-		test_equal normal_opencode "$(cat out)" zsh
+		test_equal normal_opencode "$(cat out)" zsh &&
+		zsh -f -c "compadd() { shift 2; print -l -- \$@ }; words=(kgb-agent add,sil) CURRENT=2; . $shells/_kgb-agent" >out &&
+		test_equal add,silu "$(cat out)" zsh
 	'
 else
 	test_skip 'the file for zsh is whole and offers the words of the program' 'no zsh'
