@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The tables of `analyze`. Each is a view: its columns, what must be read for it, and a function
- * that adds its rows. A view is one file, NAME.c.
- */
+ * The tables of `analyze`. Each is a view: its columns, the details that it needs, and a function
+ * that adds its rows. A view is one file, NAME.c. */
 #ifndef KGB_AGENT_ANALYSIS_ANALYSIS_H
 #define KGB_AGENT_ANALYSIS_ANALYSIS_H
 
@@ -13,7 +12,7 @@ struct kgb_analysis {
 	struct kgb_runs *runs;
 	struct kgb_strv labels; /* of each run */
 	struct kgb_strv keys; /* of --by */
-	struct kgb_strv *notes; /* lines for people, which a view may add to */
+	struct kgb_strv *notes; /* lines for people; a view may add some */
 	const char *python; /* interpreter with radon; borrowed */
 	const char *data_dir; /* of the installation; borrowed */
 };

@@ -21,7 +21,7 @@ static bool is_chosen(const struct kgb_cli *cli, const struct choice *choice)
 	return *(const bool *)((const char *)&cli->flags + choice->offset);
 }
 
-/** The views that the options ask for; the figures where there is none. NULL ends the list. */
+/** The views that the options select; without such an option the figures. NULL ends the list. */
 static int choose(const struct kgb_cli *cli, const struct kgb_view *views[], struct kgb_err *err)
 {
 	size_t n = 0;

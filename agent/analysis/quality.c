@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Maintainability index and cyclomatic complexity of kernels, as radon computes them, beside what
- * became of the kernels.
- */
+ * Maintainability index and cyclomatic complexity of kernels, as radon computes them, beside the
+ * outcomes of the kernels. */
 #include <math.h>
 #include <unistd.h>
 

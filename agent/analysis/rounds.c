@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Round by round, for methods that work in rounds and for chains of samples: what compiles, what is
- * right and how fast, and apart from each other the kernels that a round rescued, kept and lost. A
- * chain that has ended keeps its last kernel; an operator without a kernel is a chain that fails.
- */
+ * Round by round, for methods that work in rounds and for chains of samples: shares that compile
+ * and that are right, speedups, and the counts of kernels that a round rescued, kept and lost. A
+ * chain that has ended keeps its last kernel; an operator without a kernel is a chain that
+ * fails. */
 #include <math.h>
 
 #include "agent/analysis/analysis.h"
@@ -57,7 +57,8 @@ static void release(struct round *round)
 	KGB_VEC_RELEASE(&round->shares.list);
 }
 
-/** The chain's kernel after a round: of its last step until then; one that fails: there is none. */
+/** The chain's kernel after a round, which is that of its last step until then. Without one the
+ * chain fails. */
 static struct kgb_op_step state_after(const struct kgb_op_step *chain, size_t n, int round)
 {
 	struct kgb_op_step state = {.has_rung = true, .speedup = (double)NAN};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * `runs`: which runs there are.
+/** \file `runs`: lists runs.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -15,7 +14,8 @@
 #include "base/system/fs.h"
 #include "sandbox/isolation/disk.h"
 
-/* The name is last, whole on any terminal: it is what other commands are given. */
+/* The name is the last column, so that no terminal cuts it: other commands take it as an
+ * argument. */
 static const struct kgb_table_column columns[] = {
 	{"status", "state", NULL}, {"operators", NULL, NULL},     {"passed", "passed", NULL},
 	{"usd", "USD", NULL},      {"bytes", "MB on disk", NULL}, {"pruned", NULL, NULL},
@@ -56,7 +56,7 @@ static void add_run(struct kgb_table *table, const struct kgb_run_row *run)
 	kgb_table_word(table, name);
 }
 
-/** All runs below the folder of runs, latest first, where none is named. */
+/** All runs below the folder of runs, latest first. For a command line that names none. */
 static int name_all(struct kgb_cli *cli, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *dir = kgb_config_runs(&cli->config);

@@ -14,7 +14,7 @@
 
 /* ---- what is meant ---- */
 
-/** The one run that a word names; NULL: the latest. */
+/** The one run that a word names. \param word NULL: the latest run */
 static int open_run(struct kgb_cli *cli, const char *word, struct kgb_show *show,
 		    struct kgb_err *err)
 {
@@ -80,7 +80,7 @@ static int sample_that_counts(const struct kgb_op_state *op)
 	return op->n_samples > 0 ? op->samples[0].number : 0;
 }
 
-/** The drafts that are meant: those of an attempt, or of a sample. */
+/** The selected drafts: those of an attempt, or of a sample. */
 static int choose(struct kgb_cli *cli, struct kgb_show *show, struct kgb_err *err)
 {
 	const struct kgb_op_state *op = show->op;
@@ -111,7 +111,7 @@ static int choose(struct kgb_cli *cli, struct kgb_show *show, struct kgb_err *er
 
 /* ---- showing ---- */
 
-/** Become the pager, with the text as its input. Returns where there is none. */
+/** Become the pager, with the text as its input. Returns only without a pager. */
 static int open_pager(const struct kgb_buf *text, struct kgb_err *err)
 {
 	const char *pager = getenv("PAGER");

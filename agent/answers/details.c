@@ -20,7 +20,7 @@ static bool has_passed(const cJSON *verdict)
 	return kgb_str_eq(kgb_json_str(verdict, "status", NULL), "passed");
 }
 
-/** Whether its kernel compiled. A verdict of before there were rungs shows it by having passed. */
+/** Whether its kernel compiled. An old verdict without a rung shows it only if it is "passed". */
 static bool has_compiled(const cJSON *verdict)
 {
 	const char *reached = kgb_json_str(verdict, "reached", NULL);
@@ -132,7 +132,7 @@ static double first_known(double value, double otherwise)
 	return isnan(value) ? otherwise : value;
 }
 
-/** Where no check shows when the kernel was right, it was when all had been spent. */
+/** Without such a check the cost of the right kernel is all that the attempt spent. */
 static void read_solved(const cJSON *node, struct kgb_op_row *op)
 {
 	const cJSON *attempt = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What is read beyond the figures of an operator: its steps, what it had cost when it was solved,
- * and its parts. All of it is in the arena of the runs.
- */
+ * Details beyond the figures of an operator: its steps, its cost when it was solved, and its parts.
+ * All of it is in the arena of the runs. */
 #ifndef KGB_AGENT_ANSWERS_DETAILS_H
 #define KGB_AGENT_ANSWERS_DETAILS_H
 

@@ -82,7 +82,7 @@ static const char *precision_of(const struct kgb_op_row *op)
 	return NULL;
 }
 
-/** The form of a routine, by the end of its name; "_64" has sizes of 64 bits. */
+/** The form of a routine, by the end of its name: "_64" takes sizes of 64 bits. */
 static const char *api_of(const struct kgb_op_row *op)
 {
 	static const char *const forms[][2] = {{"StridedBatched_64", "strided batched, 64 bits"},

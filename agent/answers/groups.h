@@ -11,9 +11,7 @@
 /** The group of operators of which the key is not known; it comes last. */
 #define KGB_GROUP_UNKNOWN "unknown"
 
-/** Add the keys of a comma-separated list, which may be NULL. INVALID names the keys that there
- * are.
- */
+/** Add the keys of a comma-separated list, which may be NULL. INVALID lists the valid keys. */
 KGB_MUST_CHECK int kgb_keys_parse(const char *text, struct kgb_strv *out, struct kgb_err *err);
 /** The details that the keys need. */
 unsigned kgb_keys_details(const struct kgb_strv *list);

@@ -7,7 +7,7 @@
 
 #include "agent/cli/cmd.h"
 
-/** Prune the runs that the command line names, or all that are older than it says; returns the
+/** Prune the runs that the command line names, or all runs older than --older-than; returns the
  * exit status. */
 int kgb_prune_runs(struct kgb_cli *cli);
 

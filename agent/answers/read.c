@@ -41,8 +41,8 @@ static double tokens_of(const cJSON *node)
 	return isnan(gateway) ? number(node, "tokens.cli.total_tokens") : gateway;
 }
 
-/** How far a kernel got. An older verdict shows a rung only by having passed, and what a cheating
- * kernel shows is no rung. */
+/** The rung that a kernel reached. An older verdict gives a rung only if it is "passed"; a cheating
+ * kernel has none. */
 static void take_rung(struct kgb_op_row *op)
 {
 	const bool passed = kgb_str_eq(op->status, "passed");
@@ -57,8 +57,8 @@ static void take_rung(struct kgb_op_row *op)
 	op->is_correct = !op->is_replaced && passed;
 }
 
-/** 1: its kernel is right on all cases of the mode; NaN: it has no such case. What has no verdict,
- * or cheated, is not right. An older verdict shows a mode only by having passed. */
+/** 1: its kernel is right on all cases of the mode; NaN: it has no such case. A kernel without a
+ * verdict, or that cheated, is not right. An older verdict gives a mode only if it is "passed". */
 static double mode_of(const cJSON *node, const struct kgb_op_row *op, const char *mode)
 {
 	const cJSON *tally = kgb_json_get(kgb_json_get(node, "modes"), mode);

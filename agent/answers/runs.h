@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Runs as rows: what each operator of each run came to, read from results.json, and of a run that
- * has not ended from its journal. Every answer about runs begins here.
- */
+ * Runs as rows: the outcome of each operator of each run, read from results.json, or from the
+ * journal of a run that has not ended. Every answer about runs begins here. */
 #ifndef KGB_AGENT_ANSWERS_RUNS_H
 #define KGB_AGENT_ANSWERS_RUNS_H
 
@@ -15,7 +14,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/** What is read beyond the figures of an operator: each makes long runs slower to read. */
+/** Details beyond the figures of an operator. Each makes long runs slower to read. */
 enum kgb_detail {
 	KGB_DETAIL_STEPS = 1, /* `steps` and `solved` */
 	KGB_DETAIL_PARTS = 2, /* `parts` */
@@ -41,7 +40,7 @@ struct kgb_op_part {
 	double speedup; /* geometric mean over its timed cases */
 };
 
-/** What an operator had cost. */
+/** The cost of an operator up to some point. */
 struct kgb_op_cost {
 	double tokens, dollars, seconds;
 };
@@ -77,7 +76,7 @@ struct kgb_op_row {
 
 struct kgb_run_row {
 	const char *name, *path;
-	const char *word; /* of the command line, that named it; NULL: none did */
+	const char *word; /* word of the command line that named it; NULL: none */
 	const char *method, *model, *gateway, *dataset, *platform, *host;
 	const char *status; /* "running" when the journal has no end */
 	const char *start_time; /* RFC 3339 */
@@ -100,16 +99,15 @@ KGB_MUST_CHECK int kgb_runs_find(const char *runs_dir, const struct kgb_strv *wo
 				 struct kgb_strv *paths, struct kgb_err *err);
 /** Add the run in a folder. INVALID names the file that is broken. */
 KGB_MUST_CHECK int kgb_runs_read(struct kgb_runs *runs, const char *path, struct kgb_err *err);
-/** Append the text of its results.json; of a run whose journal is newer, or alone, what the journal
- * makes of it. */
+/** Append the text of its results.json. If the journal is newer, or alone, the text is made from
+ * it. */
 KGB_MUST_CHECK int kgb_run_document(const char *path, struct kgb_buf *out, struct kgb_err *err);
 /** Append its samples.jsonl, likewise; nothing for a run that has none. */
 KGB_MUST_CHECK int kgb_run_samples(const char *path, struct kgb_buf *out, struct kgb_err *err);
 /** Whether they are repeats: the same method and model, and whether it was offline. */
 bool kgb_run_rows_are_repeats(const struct kgb_run_row *a, const struct kgb_run_row *b);
-/** Add a label for each run that no other of them has: its method, and where several have that, its
- * model too; of repeats the word of the command line, where that is short and names no other one,
- * else a number. */
+/** Add a unique label for each run: its method, and the model if several runs share the method. A
+ * repeat gets the word of the command line if that is short and unique, else a number. */
 void kgb_run_rows_label(const struct kgb_run_row *const *rows, size_t n, struct kgb_strv *labels);
 /** The same for all runs. */
 void kgb_runs_label(const struct kgb_runs *runs, struct kgb_strv *labels);

@@ -30,7 +30,7 @@ int kgb_runs_open(struct kgb_cli *cli, struct kgb_runs *out, struct kgb_err *err
 	KGB_AUTO(strv) struct kgb_strv paths = KGB_STRV_INIT;
 	if (kgb_sheet_check_form(cli, err) < 0)
 		return -1;
-	/* Once without a word, which is the latest run. */
+	/* Called once with NULL if there is no word: the latest run. */
 	for (size_t i = 0; i == 0 || i < cli->operators.n; i++) {
 		const struct kgb_strv word = {.items = cli->operators.items + i,
 					      .n = cli->operators.n > 0};

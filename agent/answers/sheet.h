@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the commands that answer share: their options, reading the runs, printing tables.
- */
+ * Shared by the commands that answer questions about runs: options, reading runs, printing
+ * tables. */
 #ifndef KGB_AGENT_ANSWERS_SHEET_H
 #define KGB_AGENT_ANSWERS_SHEET_H
 
@@ -23,7 +23,8 @@ struct kgb_sheet {
 	struct {
 		const char
 			*member; /* of the JSON document, that has the rows; NULL ends the list */
-		struct kgb_table table; /* people do not see one without a row; CSV has the first */
+		struct kgb_table
+			table; /* text for people omits one without rows; CSV has only the first */
 	} tables[KGB_SHEET_TABLES + 1];
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What `show` shows: one operator of one run, from its prompt to the kernel that counts.
- */
+ * The document of `show`: one operator of one run, from its prompt to the kernel that counts. */
 #ifndef KGB_AGENT_ANSWERS_SHOW_H
 #define KGB_AGENT_ANSWERS_SHOW_H
 
@@ -20,7 +19,8 @@ struct kgb_show {
 	struct kgb_table versions;
 };
 
-/** Read the record of an operator; `op` and what chooses an attempt or a sample are set. */
+/** Read the record of an operator. The caller sets `op` and the number of an attempt or a
+ * sample. */
 KGB_MUST_CHECK int kgb_show_read(struct kgb_show *show, struct kgb_err *err);
 void kgb_show_release(struct kgb_show *show);
 
@@ -29,7 +29,7 @@ enum kgb_show_form {
 	KGB_SHOW_COLOR,
 	KGB_SHOW_MARKDOWN,
 };
-/** Append it for people. What a model or an agent wrote is stripped of terminal controls. */
+/** Append it for people. Text of a model or an agent is stripped of terminal controls. */
 KGB_MUST_CHECK int kgb_show_text(const struct kgb_show *show, enum kgb_show_form form, size_t width,
 				 struct kgb_buf *out, struct kgb_err *err);
 /** Append one document, kgb.show/1. */

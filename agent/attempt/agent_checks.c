@@ -26,7 +26,7 @@ static void reply_trouble(struct kgb_agent_checks *checks, const char *why)
 	reply(checks, HTTP_UNAVAILABLE, text);
 }
 
-/** The agent reads verdicts without what would help it to foresee the final one. */
+/** Verdicts for the agent omit whatever would help it to foresee the final verdict. */
 static void reply_verdict(struct kgb_agent_checks *checks, const cJSON *verdict)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_LIMIT_VERDICT);

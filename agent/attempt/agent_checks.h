@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The checks that the agent of an attempt asks for (kgb-verify): one at a time, a limited number.
- * The verdict is kept and journalled before the agent gets it.
- */
+ * The checks that the agent of an attempt requests (kgb-verify): one at a time, a limited number.
+ * The verdict is kept and journalled before the agent gets it. */
 #ifndef KGB_AGENT_ATTEMPT_AGENT_CHECKS_H
 #define KGB_AGENT_ATTEMPT_AGENT_CHECKS_H
 

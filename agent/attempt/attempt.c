@@ -16,11 +16,12 @@
 #include "base/system/fs.h"
 #include "base/time.h"
 
-/* How often the stream is read and kernel.py examined: a quarter of what progress.json promises. */
+/* How often the stream is read and kernel.py examined: a quarter of the interval that progress.json
+ * promises. */
 #define TICK_MS 60
 /* From SIGINT (the CLI reports its usage) to SIGKILL. */
 #define STOP_GRACE_MS 5000
-/* From its closing event to its exit a CLI may take this long. */
+/* Longest time from a CLI's closing event to its exit. */
 #define LINGER_MS 10000
 
 /** The parts borrow facts, workspace and each other; only this file calls from one into another. */
@@ -45,7 +46,7 @@ struct kgb_attempt {
 	uv_timer_t limit; /* the attempt's time, then the linger after the closing event */
 	int n_open_timers;
 	int64_t timeout_ms;
-	const char *timed_by; /* whose time that is, or NULL */
+	const char *timed_by; /* owner of that time, or NULL */
 	int64_t deadline_ms; /* monotonic: end of its time */
 
 	bool judges_start; /* before the first round, from the first tick on */
@@ -134,7 +135,7 @@ static void on_counted(void *payload, enum kgb_watcher_order order)
 	settle_if_ready(attempt);
 }
 
-/** Find out what the agent waits for, before it is asked to end. */
+/** Record what the agent waits for, before it is asked to end. */
 static void diagnose(struct kgb_attempt *attempt)
 {
 	struct kgb_watcher_view view = view_of(attempt);
@@ -146,7 +147,8 @@ static void on_limit(uv_timer_t *timer)
 {
 	struct kgb_attempt *attempt = timer->data;
 	if (attempt->phase == KGB_ATTEMPT_DECIDING) {
-		/* A verdict on what was left in time is waited for; nothing begins after it. */
+		/* Wait for the verdict on a kernel that was left in time; start nothing after
+		 * it. */
 		attempt->is_last_round = true;
 		attempt->ending.timed_out = attempt->launch.round == 0;
 	}
@@ -177,7 +179,8 @@ static void limit_at_deadline(struct kgb_attempt *attempt)
 	uv_timer_start(&attempt->limit, on_limit, (uint64_t)(left_ms > 0 ? left_ms : 0), 0);
 }
 
-/** After its closing event a CLI may linger a while. Some go on after what looked like one. */
+/** After its closing event a CLI may linger a while. Some CLIs go on after an event that looks like
+ * the last. */
 static void follow_result(struct kgb_attempt *attempt)
 {
 	bool has_result = attempt->stream.events.report.has_result;
@@ -225,7 +228,7 @@ static void on_tick(uv_timer_t *timer)
 
 /* ---- callbacks of the parts ---- */
 
-/** A budget is used up: the CLI got an error and should end by itself. */
+/** A budget is used up: the CLI received an error and should end by itself. */
 static void on_budget(void *payload, const char *why)
 {
 	struct kgb_attempt *attempt = payload;
@@ -306,7 +309,8 @@ static void finish(struct kgb_attempt *attempt)
 	struct kgb_attempt_outcome outcome = {.end = kgb_ending_classify(&attempt->ending)};
 	struct kgb_report *report = &attempt->stream.events.report;
 	kgb_round_sums_complete(&attempt->sums, report);
-	/* The CLI prices every answer by its own list; a script costs nothing. */
+	/* The CLI prices every answer by its built-in list, but the offline model's script costs
+	 * nothing. */
 	if (attempt->facts.env->gateway_mode != KGB_GATEWAY_LIVE)
 		report->cost_nanos = -1;
 	commit_change(attempt, true);
@@ -324,8 +328,8 @@ static void finish(struct kgb_attempt *attempt)
 	outcome.has_kernel = harvest.source != NULL;
 	if (!outcome.has_kernel)
 		kgb_ending_explain(&attempt->ending, &harvest, &outcome);
-	/* A fault of the machine or the provider cut the work short: only a kernel that has passed
-	 * a check is the agent's last word. */
+	/* A fault of the machine or the provider cut the work short: take only a kernel that has
+	 * passed a check. */
 	outcome.retry = !kgb_str_eq(harvest.source, "verified") &&
 			kgb_agent_end_retryable(outcome.end) &&
 			attempt->facts.number < attempt->facts.env->max_attempts &&
@@ -368,7 +372,8 @@ static void settle_if_ready(struct kgb_attempt *attempt)
 static void on_session_closed(void *payload)
 {
 	struct kgb_attempt *attempt = payload;
-	/* The review of a round takes a while: a run that is killed then has counted the round. */
+	/* Count the round before its review: a run that is killed during the review must not lose
+	 * the count. */
 	if (attempt->facts.paths.has_rounds)
 		kgb_model_session_flush(&attempt->model);
 	settle_if_ready(attempt);
@@ -454,7 +459,7 @@ static struct kgb_ended_round ended_round(const struct kgb_attempt *attempt)
 	};
 }
 
-/** Have the kernel judged that the round left, or the one to begin with. */
+/** Submit the kernel that the round left, or the initial one, to the judge. */
 static void review_round(struct kgb_attempt *attempt)
 {
 	const struct kgb_ended_round ended = ended_round(attempt);
@@ -478,7 +483,8 @@ static bool may_start_round(struct kgb_attempt *attempt)
 	return !attempt->ending.stopped_by;
 }
 
-/** The kernel of the round is judged: record the round; start the next one, or conclude. */
+/** After the verdict on the round's kernel: record the round, then start the next one or
+ * conclude. */
 static void on_round_judged(void *payload, const struct kgb_err *fatal)
 {
 	struct kgb_attempt *attempt = payload;
@@ -507,7 +513,7 @@ static void on_round_judged(void *payload, const struct kgb_err *fatal)
 
 /* ---- the beginning ---- */
 
-/** Make what the first round needs. */
+/** Create the files and objects that the first round needs. */
 static int make_parts(struct kgb_attempt *attempt, struct kgb_err *err)
 {
 	struct kgb_attempt_facts *facts = &attempt->facts;

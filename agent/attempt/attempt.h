@@ -14,8 +14,8 @@ enum kgb_attempt_phase {
 	KGB_ATTEMPT_RUNNING,
 	KGB_ATTEMPT_STOPPING, /* asked to end */
 	KGB_ATTEMPT_CLOSING, /* the sandbox is gone; its session and checks are being settled */
-	KGB_ATTEMPT_DECIDING, /* no round runs: what is there is judged, then the next begins or
-				 none */
+	KGB_ATTEMPT_DECIDING, /* no round runs: the kernel is judged, then the next round begins or
+				 the attempt concludes */
 	KGB_ATTEMPT_DONE,
 	KGB_N_ATTEMPT_PHASES,
 };
@@ -34,12 +34,12 @@ enum kgb_attempt_phase kgb_attempt_next(enum kgb_attempt_phase phase, enum kgb_a
 
 struct kgb_attempt;
 
-/** Comes once, from the loop, when everything of the attempt is over and journalled; the attempt is
- * freed after it. */
+/** Called once, from the loop, after the whole attempt has ended and is journalled; then the
+ * attempt is freed. */
 typedef void (*kgb_attempt_done_fn)(void *payload, struct kgb_attempt *attempt,
 				    const struct kgb_attempt_outcome *outcome);
 
-/** Failure is an infrastructure problem: nothing runs, no callback comes. */
+/** A failure is a fault of the machine: nothing runs and no callback follows. */
 KGB_MUST_CHECK int kgb_attempt_start(struct kgb_attempt **out, const struct kgb_attempt_env *env,
 				     const struct kgb_attempt_task *task, kgb_attempt_done_fn done,
 				     void *payload, struct kgb_err *err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What an attempt gets from its run, what it is for, and its outcome.
- */
+ * The inputs of an attempt from its run, its operator and limits, and its outcome. */
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_ENV_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_ENV_H
 
@@ -24,7 +23,7 @@ struct kgb_replay_source {
 	const struct kgb_run_state *state; /* its journal, folded */
 };
 
-/** How a bare model is asked. */
+/** Settings of the requests to a bare model. */
 struct kgb_sampling_plan {
 	enum kgb_protocol protocol;
 	struct kgb_sampling sampling; /* `refused` grows as the server refuses fields */
@@ -33,13 +32,13 @@ struct kgb_sampling_plan {
 	bool batch; /* by way of the provider's batches */
 	int64_t batch_poll_ms;
 	int choices; /* samples that one request asks for; 1 once the server has refused more */
-	bool only_judge; /* nothing is asked: those without a verdict are judged */
+	bool only_judge; /* send no question: only judge samples without a verdict */
 	int n_rounds; /* of each sample at most: 1 without reflection */
 	const struct kgb_chat_texts *texts; /* borrowed */
 };
 
-/** What all attempts of a run share; borrowed, outlives them. The schedule fills in the members
- * from `loop` on. */
+/** Shared by all attempts of a run; borrowed, outlives them. The schedule fills in the members from
+ * `loop` on. */
 struct kgb_attempt_env {
 	struct kgb_run_log *log;
 	const struct kgb_rundir *dir;
@@ -60,8 +59,7 @@ struct kgb_attempt_env {
 	const char *offline_seed; /* draws the offline model's kernels of agents, with operator and
 				     round; NULL: its script's are shown */
 	uv_loop_t *loop;
-	const struct kgb_devices
-		*devices; /* one object for all runs: the broker knows its members */
+	const struct kgb_devices *devices; /* one object for all runs, built by the broker */
 	struct kgb_gateway *gateway;
 	enum kgb_gateway_mode gateway_mode;
 	const struct kgb_prices *prices; /* may be NULL */
@@ -73,15 +71,14 @@ struct kgb_attempt_env {
 	void *payload;
 };
 
-/** What an attempt is for and what it may take. */
+/** The operator and the limits of an attempt. */
 struct kgb_attempt_task {
 	const struct kgb_spec *spec; /* borrowed until done */
 	int number; /* from 1 */
 	int slot; /* of those that run at the same time; it gives the device */
 	struct kgb_budget *budget; /* the operator's; borrowed until done; NULL: none */
 	int64_t timeout_ms;
-	const char *timed_by; /* whose time that is when it is not the attempt's own: "operator",
-				 "run"; NULL */
+	const char *timed_by; /* owner of that time if not the attempt: "operator", "run"; NULL */
 };
 
 struct kgb_attempt_outcome {

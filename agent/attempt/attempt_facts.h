@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What stays the same during an attempt, and the names in its folder.
- */
+ * The constants of an attempt, and the names in its folder. */
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_FACTS_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_FACTS_H
 
@@ -11,7 +10,7 @@
 
 struct kgb_attempt_paths {
 	char *dir; /* owned; absolute */
-	bool has_rounds; /* each round has a folder of its own */
+	bool has_rounds; /* each round has a separate folder */
 };
 /** DIR/NAME; malloc'ed. */
 char *kgb_attempt_path(const struct kgb_attempt_paths *paths, const char *name);
@@ -28,8 +27,8 @@ struct kgb_attempt_facts {
 	const struct kgb_spec *spec; /* borrowed */
 	int number; /* from 1 */
 	int slot;
-	const struct kgb_device *
-		device; /* its own; another judges its kernels while that one is busier; borrowed */
+	const struct kgb_device
+		*device; /* its device; a less busy one may judge its kernels; borrowed */
 	bool sees_gpu; /* the sandbox has that device */
 	struct kgb_method_loop loop; /* of a method without rounds the iterations are 0 */
 	struct kgb_attempt_paths paths;

@@ -9,8 +9,8 @@
 #include "base/system/fs.h"
 #include "methods/prompt.h"
 
-/** The kernel.py that the work begins with: an earlier run's (`--from-run` has put it into the
- * run), a stub, or none. */
+/** The initial kernel.py: that of an earlier run (copied into the run by `--from-run`), a stub, or
+ * none. */
 static int make_start(struct kgb_start_kernel *start, const struct kgb_attempt_facts *facts,
 		      struct kgb_buf *kernel, struct kgb_err *err)
 {
@@ -59,7 +59,7 @@ static int make_workspace(struct kgb_attempt_setup *setup, const struct kgb_atte
 	return kgb_workspace_create(&setup->ws, &spec, err);
 }
 
-/** The task of the agent; in a replay the recorded one, whatever the data say today. */
+/** The task of the agent. A replay takes the recorded text, because the data may have changed. */
 static int find_prompt(const struct kgb_attempt_facts *facts, struct kgb_buf *prompt,
 		       struct kgb_err *err)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What is made before the first round of an attempt: its task, the kernel to begin with, and the
- * workspace with both.
- */
+ * Creates what the first round of an attempt needs: task, initial kernel, and the workspace with
+ * both. */
 #ifndef KGB_AGENT_ATTEMPT_ATTEMPT_SETUP_H
 #define KGB_AGENT_ATTEMPT_ATTEMPT_SETUP_H
 
@@ -10,7 +9,7 @@
 #include "base/hash.h"
 #include "sandbox/workspace/workspace.h"
 
-/** The kernel.py that the work begins with. */
+/** The initial kernel.py. */
 struct kgb_start_kernel {
 	char sha256[KGB_SHA256_HEX_LEN]; /* "": there is none */
 	bool is_stub;

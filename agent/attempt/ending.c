@@ -30,7 +30,7 @@ enum kgb_agent_end kgb_ending_classify(const struct kgb_ending *ending)
 		.signal = ending->sums->result.term_signal,
 	};
 	if (ending->lingered && ending->report->has_result) {
-		/* It had finished its work; the signal that ended it was ours. */
+		/* The CLI had finished its work; kgb-agent sent the signal that ended it. */
 		ended.started = true;
 		ended.status = 0;
 		ended.signal = 0;

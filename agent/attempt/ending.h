@@ -21,7 +21,7 @@ struct kgb_ending {
 	char budget_why[256];
 	bool answers_break_off; /* the gateway refused a request for that */
 	struct kgb_err
-		gateway; /* why the gateway could not serve the sandbox; no message: it could */
+		gateway; /* why the gateway could not serve the sandbox; empty message: it could */
 	const char *stopped_by; /* the rule that ended the rounds, or NULL */
 };
 

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "methods/code_blocks.h"
 
-/** The best version that passed, as it was judged. The kernel to begin with is a result only once
- * an agent has tried to better it. */
+/** The best version that passed, as it was judged. The initial kernel is a result only after an
+ * agent has tried to improve it. */
 static int take_verified(const struct kgb_harvest_sources *sources, struct kgb_harvest *out,
 			 struct kgb_err *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Takes the best candidate that an attempt has left, on every way out of it.
- */
+ * Takes the best candidate of an attempt, however the attempt ends. */
 #ifndef KGB_AGENT_ATTEMPT_HARVEST_H
 #define KGB_AGENT_ATTEMPT_HARVEST_H
 

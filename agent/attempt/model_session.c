@@ -25,7 +25,7 @@ static void on_usage(void *payload, const struct kgb_totals *totals)
 	model->usage_changed = true;
 }
 
-/** A record that could not be written (a full disk) is evidence lost: the run cannot go on. */
+/** A record that cannot be written (full disk) loses evidence: stop the run. */
 static void on_exchange(void *payload, const struct kgb_exchange_summary *exchange)
 {
 	struct kgb_model_session *model = payload;
@@ -42,8 +42,8 @@ static void on_exchange(void *payload, const struct kgb_exchange_summary *exchan
 	model->callbacks.on_fatal(model->payload, &err);
 }
 
-/** A reservation is journalled before the request leaves, so a killed run counts it as spent; and
- * that it has left, so the run counts the calls that the provider got. */
+/** Journal a reservation before the request leaves, so that a killed run counts it as spent.
+ * Journal the departure too, so that the run counts the provider's calls. */
 static void on_leave(void *payload, const struct kgb_totals *totals)
 {
 	on_usage(payload, totals);
@@ -78,7 +78,7 @@ static void on_probe(void *payload, const char *what, const char *method, const 
 		    method, path);
 }
 
-/** Replay: the record has no answer to a request. */
+/** In a replay: the record has no answer to a request. */
 static void on_miss(void *payload, const char *why)
 {
 	const struct kgb_model_session *model = payload;
@@ -101,12 +101,12 @@ int kgb_model_session_open(struct kgb_model_session *model, const struct kgb_mod
 	const struct kgb_session_spec spec = {
 		.take_listen_fd = take_listen_fd,
 		.token = facts->token,
-		/* A replay compares requests as they were asked. */
+		/* A replay compares requests as the CLI sent them. */
 		.model = facts->env->gateway_mode == KGB_GATEWAY_REPLAY ? NULL : facts->env->model,
 		.traffic_dir = source->traffic_dir,
 		.offline = source->offline,
-		/* Servers that give all answers one id bill each all the same; only CLIs get an
-		 * answer twice. */
+		/* Some servers give all answers one id but bill each of them. Only a CLI can
+		 * receive the same answer twice. */
 		.counts_each_answer = method->program.builtin,
 		.protocols = kgb_program_protocols(&method->program),
 		.batches = method->program.builtin,

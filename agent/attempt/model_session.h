@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The gateway's session with the model in a round of an attempt. Adds up and journals what the
- * gateway counts, and holds the attempt's budget.
- */
+ * The gateway's session with the model in a round of an attempt. Sums and journals the gateway's
+ * counts, and holds the attempt's budget. */
 #ifndef KGB_AGENT_ATTEMPT_MODEL_SESSION_H
 #define KGB_AGENT_ATTEMPT_MODEL_SESSION_H
 
@@ -11,11 +10,11 @@
 #include "agent/watch/watcher.h"
 
 struct kgb_model_session_callbacks {
-	/** A budget is used up: the CLI got an error and should end by itself. */
+	/** A budget is used up: the CLI received an error and should end by itself. */
 	void (*on_budget)(void *payload, const char *why);
 	/** As in kgb_session_callbacks. */
 	void (*on_hopeless)(void *payload);
-	/** As in kgb_session_callbacks. Comes only if the method has kgb-verify. */
+	/** As in kgb_session_callbacks. Called only if the method has kgb-verify. */
 	void (*on_verify)(void *payload, struct kgb_verify_request *request, const char *kernel,
 			  size_t len);
 	void (*on_closed)(void *payload);
@@ -46,7 +45,7 @@ struct kgb_model_session {
 KGB_MUST_CHECK int kgb_model_session_open(struct kgb_model_session *model,
 					  const struct kgb_model_source *source, int take_listen_fd,
 					  struct kgb_err *err);
-/** Ask it to close, if it is open: on_closed comes once. */
+/** Start to close it, if it is open: on_closed is called once. */
 void kgb_model_session_close(struct kgb_model_session *model);
 /** Requests to the model that are open now. */
 int64_t kgb_model_session_n_open(const struct kgb_model_session *model);

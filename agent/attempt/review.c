@@ -39,8 +39,8 @@ static const struct kgb_attempt_state *state_of(const struct kgb_review *review)
 
 /* ---- what the round reads ---- */
 
-/** What rounds on other operators have brought. A replay gets the recorded text: operators come in
- * another order now. */
+/** The results of rounds on other operators. A replay takes the recorded text, because its
+ * operators run in another order. */
 static int read_memory(const struct kgb_review *review, struct kgb_buf *out, struct kgb_err *err)
 {
 	const struct kgb_attempt_facts *facts = review->facts;
@@ -191,7 +191,8 @@ static int record_round(struct kgb_review *review, const struct kgb_ended_round 
 					err);
 }
 
-/** Write the log of rounds, for us and for the agent, and the memory of the run, for people. */
+/** Write the log of rounds, for the record and for the agent, and the memory of the run, for
+ * people. */
 static int write_log(struct kgb_review *review, struct kgb_err *err)
 {
 	const struct kgb_attempt_facts *facts = review->facts;
@@ -210,7 +211,7 @@ static int write_log(struct kgb_review *review, struct kgb_err *err)
 				   false, err);
 }
 
-/** Put the best version into the workspace unless it is there. */
+/** Restore the best version in the workspace unless it is there. */
 static int put_best_back(struct kgb_review *review, struct kgb_err *err)
 {
 	const struct kgb_rounds_best *best = &review->versions->best;
@@ -255,7 +256,7 @@ static char *commit_message(const struct kgb_review *review)
 	return kgb_xasprintf("[iter %d] %s", review->round, review->summary ? review->summary : "");
 }
 
-/** Give the round a commit with the verdict of a version that was judged before. */
+/** Commit the round with the verdict of a version that was judged before. */
 static int reuse_verdict(struct kgb_review *review, const struct kgb_version *known,
 			 const struct kgb_buf *kernel, const char *message, struct kgb_err *err)
 {
@@ -284,7 +285,7 @@ static const char *nothing_to_judge(const struct kgb_review *review, const char 
 
 static void on_verdict(void *payload, const struct kgb_job_result *result);
 
-/** Have kernel.py judged, unless that is done already or there is none. */
+/** Submit kernel.py to the judge unless it has a verdict already or does not exist. */
 static void judge(struct kgb_review *review)
 {
 	KGB_AUTO(buf) struct kgb_buf kernel = KGB_BUF_INIT(KGB_LIMIT_KERNEL);
@@ -302,7 +303,7 @@ static void judge(struct kgb_review *review)
 		review->code = nothing_to_judge(review, refusal, sha256);
 		submits = !review->code;
 	}
-	/* A replay calls on_verdict at once. */
+	/* A replay calls on_verdict inside this call. */
 	if (submits)
 		rc = kgb_versions_submit(review->versions, kernel.ptr, kernel.len, message,
 					 on_verdict, review, &err);

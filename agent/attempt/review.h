@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What follows a round of a method that works in rounds: the harness has the kernel judged that the
- * round left, records the round, and puts the best version back into the workspace. It also writes
- * what the next round gets to read. The agent does not run meanwhile.
- */
+ * The review after a round of a method that works in rounds: submits the kernel that the round left
+ * to the judge, records the round, restores the best version in the workspace, and writes the text
+ * that the next round reads. The agent does not run meanwhile. */
 #ifndef KGB_AGENT_ATTEMPT_REVIEW_H
 #define KGB_AGENT_ATTEMPT_REVIEW_H
 
@@ -19,8 +18,8 @@ struct kgb_review {
 	 * failed. */
 	void (*on_judged)(void *payload, const struct kgb_err *fatal);
 	void *payload;
-	int round; /* under review; 0: the kernel to begin with */
-	int n_good_rounds; /* whose agent ended well */
+	int round; /* under review; 0: the initial kernel */
+	int n_good_rounds; /* its agent ended well */
 	int number; /* of the version that the round left, once it is judged; 0 */
 	const char *code; /* why there is no such version, or NULL */
 	char commit[KGB_OID_LEN]; /* of that version; "": none */
@@ -41,14 +40,14 @@ struct kgb_ended_round {
 void kgb_review_release(struct kgb_review *review);
 /** A round begins. */
 void kgb_review_begin_round(struct kgb_review *review, int round);
-/** Append to the task what this round reads, and write both to the round's folder and TASK.md. */
+/** Append this round's text to the task, and write both to the round's folder and TASK.md. */
 KGB_MUST_CHECK int kgb_review_write_prompt(struct kgb_review *review, struct kgb_buf *prompt,
 					   struct kgb_err *err);
-/** Have the kernel judged that the round left. on_judged comes once; from inside this call when
- * nothing is to be judged, and in a replay. */
+/** Submit the kernel that the round left to the judge. on_judged is called once; inside this call
+ * if there is nothing to judge, and in a replay. */
 void kgb_review_judge(struct kgb_review *review, const struct kgb_ended_round *ended);
-/** After on_judged: record the round in the journal, the history and the logs, and put the best
- * version back. */
+/** After on_judged: record the round in the journal, the history and the logs, and restore the best
+ * version. */
 KGB_MUST_CHECK int kgb_review_finish(struct kgb_review *review, const struct kgb_ended_round *ended,
 				     struct kgb_err *err);
 

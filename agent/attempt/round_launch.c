@@ -20,7 +20,7 @@
 #define INSIDE_PORT 8123
 #define INSIDE_GATEWAY "http://127.0.0.1:8123"
 
-/* A CLI's stdout and everything else it writes: one file at most this large. */
+/* Largest file that a CLI may write, its stdout included. */
 #define AGENT_FILE_BYTES (512LL << 20)
 #define AGENT_OPEN_FILES 4096
 
@@ -49,7 +49,8 @@ static int open_in(const struct kgb_round_launch *launch, const char *name, int 
 
 /* ---- what exists before it starts ---- */
 
-/** The home of the round before moves into that round's folder: a session starts anew. */
+/** Move the home of the previous round into that round's folder, so that the session starts
+ * afresh. */
 static int put_home_away(const struct kgb_round_launch *launch, const char *home,
 			 struct kgb_err *err)
 {
@@ -57,7 +58,7 @@ static int put_home_away(const struct kgb_round_launch *launch, const char *home
 		return 0;
 	KGB_AUTO(free)
 	char *away = kgb_attempt_round_path(&launch->facts->paths, launch->round - 1, "home");
-	/* To move a directory takes the right to write it. */
+	/* Moving a directory needs write permission on it. */
 	if (chmod(home, 0755) < 0 || rename(home, away) < 0)
 		return kgb_fail_errno(err, errno, "move '%s'", home);
 	return 0;
@@ -92,7 +93,7 @@ static int load_offline(struct kgb_round_launch *launch, struct kgb_err *err)
 							       : KGB_OFFLINE_VERIFY;
 	kgb_offline_free(launch->offline);
 	launch->offline = NULL;
-	/* The plan has seen to it that a program that needs a model has an answer. */
+	/* The plan has checked that a program that needs a model has an answer. */
 	if (!kgb_offline_can_answer(&subject))
 		return 0;
 	return kgb_offline_load(&launch->offline, &subject, variant, err);
@@ -202,7 +203,8 @@ static int add_gpu(const struct kgb_attempt_facts *facts, struct kgb_policy *pol
 	const char *python = facts->env->limits.python;
 	if (kgb_policy_one_gpu(policy, "", facts->device->own, err) < 0)
 		return -1;
-	if (access(python, X_OK) < 0) /* nothing is judged here, so it was not looked for */
+	if (access(python, X_OK) <
+	    0) /* a replay judges nothing, so its plan has found no interpreter */
 		return 0;
 	if (kgb_policy_python(policy, python, err) < 0)
 		return -1;
@@ -218,8 +220,8 @@ static void set_limits(const struct kgb_attempt_limits *limits, struct kgb_polic
 	policy->limits.file_size_bytes = AGENT_FILE_BYTES;
 	policy->limits.n_open_files = AGENT_OPEN_FILES;
 	policy->limits.n_tasks = limits->n_tasks;
-	/* Above the limit on all together, which ends them and is reported; this one only refuses,
-	 * and does not bind root. */
+	/* Keep RLIMIT_NPROC above the limit on all processes together: that limit ends them and is
+	 * reported, this one only makes fork fail and does not bind root. */
 	policy->limits.n_processes = 2 * limits->n_tasks;
 	policy->limits.memory_bytes = limits->memory_bytes;
 	policy->limits.nameless_bytes = limits->disk_bytes;
@@ -259,7 +261,7 @@ static int start_child(struct kgb_round_launch *launch, const int stdio[3],
 		.policy = &policy,
 		.launcher = launcher,
 		.confinement = &env->limits.ladder->confinement,
-		/* The interpreter that comes with a GPU may lie in HOME, or below the data. */
+		/* The interpreter that is added with a GPU may lie in HOME, or below the data. */
 		.watch_files = env->limits.watch_files && !facts->sees_gpu,
 		.private_paths = {env->dir->path, env->data_dir, own_home},
 		.stdio = {stdio[0], stdio[1], stdio[2]},
@@ -275,8 +277,8 @@ int kgb_round_launch_start(struct kgb_round_launch *launch, const struct kgb_buf
 	bool by_file = launch->facts->env->method->prompt == KGB_METHOD_PROMPT_FILE; /* TASK.md */
 	int stdio[3] = {-1, -1, -1};
 	kgb_sha256_hex(prompt->ptr, prompt->len, launch->prompt_sha256);
-	/* Not prompt.md itself: through /proc/self/fd a program opens what it was given for reading
-	 * again for writing, and that file is ours. */
+	/* Do not pass prompt.md itself: through /proc/self/fd a program can reopen a read-only
+	 * descriptor for writing, and prompt.md is part of the record. */
 	int rc = kgb_memfd_of("prompt", prompt->ptr, by_file ? 0 : prompt->len, &stdio[0], err) <
 					 0 ||
 				 open_in(launch, "stdout.jsonl", write_flags, &stdio[1], err) < 0 ||

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Starts a round of an attempt: the CLI in a sandbox of its own, with a fresh session and home, in
- * the workspace that all rounds share. A method without rounds has one.
- */
+ * Starts a round of an attempt: the CLI in a new sandbox, with a fresh session and home, in the
+ * workspace that all rounds share. A method without rounds has one round. */
 #ifndef KGB_AGENT_ATTEMPT_ROUND_LAUNCH_H
 #define KGB_AGENT_ATTEMPT_ROUND_LAUNCH_H
 
@@ -27,7 +26,7 @@ void kgb_round_launch_release(struct kgb_round_launch *launch);
  * `prompt`. */
 KGB_MUST_CHECK int kgb_round_launch_prepare(struct kgb_round_launch *launch, struct kgb_buf *prompt,
 					    struct kgb_err *err);
-/** Start the CLI on the prompt. `stdout_fd` gets a descriptor that reads what it writes. */
+/** Start the CLI on the prompt. `stdout_fd` receives the read end of its stdout. */
 KGB_MUST_CHECK int kgb_round_launch_start(struct kgb_round_launch *launch,
 					  const struct kgb_buf *prompt,
 					  const struct kgb_sandbox_child_callbacks *callbacks,

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* The next round gets so much of a report. */
+/* Most bytes of a report that the next round reads. */
 #define REPORT_BYTES 4096
 
 bool kgb_rounds_is_better(const struct kgb_rounds_best *best,
@@ -81,7 +81,7 @@ static const char *own_words(const struct kgb_round *round)
 	return round->summary ? round->summary : "(nothing said)";
 }
 
-/** Was some round timed? Without a GPU none is, and nothing is said of speed. */
+/** Whether some round was timed. Without a GPU none is, and the text omits speed. */
 static bool has_speedup(const struct kgb_attempt_state *attempt)
 {
 	for (size_t i = 0; i < attempt->n_rounds; i++)

@@ -14,13 +14,13 @@
 /** The best version so far. */
 struct kgb_rounds_best {
 	int check; /* its number below verdicts/; 0: none has passed yet */
-	int round; /* that brought it; 0: it is the kernel to begin with, or there is none */
+	int round; /* round that produced it; 0: the initial kernel, or none */
 	double speedup; /* 0: not timed */
 };
 
-/** A version that passed is better than none, and one that was timed than one that was not. Else it
- * must be faster for sure: the lower end of its interval above the best's speedup. What is equal,
- * or was not timed, leaves the older one. */
+/** A version that passed is better than none, and one that was timed than one that was not. Else
+ * the lower end of its interval must be above the best's speedup. An equal version, or one that was
+ * not timed, does not replace the older one. */
 bool kgb_rounds_is_better(const struct kgb_rounds_best *best,
 			  const struct kgb_verdict_summary *verdict);
 
@@ -29,8 +29,8 @@ bool kgb_rounds_is_better(const struct kgb_rounds_best *best,
 const char *kgb_rounds_stop(const struct kgb_method_loop *loop, int round,
 			    const struct kgb_rounds_best *best);
 
-/** The attempt may go on after a round in which its agent ended so: it finished, or came to a limit
- * of its own that the next round does not share. */
+/** Whether another round may follow this end of the agent: it finished, or reached a limit that
+ * applies to one round only. */
 bool kgb_rounds_goes_on_after(enum kgb_agent_end end);
 
 /** Append the first line of an agent's last message as one plain line without markup, cut at

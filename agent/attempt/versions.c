@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 
-/* A file that is rewritten without end must not fill the disk. */
+/* Most commits of changes of kernel.py: endless rewriting must not fill the disk. */
 #define WATCHED_MAX 2000
 
 void kgb_versions_release(struct kgb_versions *versions)
@@ -51,8 +51,8 @@ int kgb_versions_read_verdict(const struct kgb_versions *versions, int number, s
 		       : kgb_json_parse(text->ptr, text->len, out, err);
 }
 
-/** A later version replaces an earlier one unless it is known to be slower; with rounds only when
- * it is better for sure. */
+/** A later version replaces an earlier one unless it is known to be slower; with rounds only if
+ * kgb_rounds_is_better. */
 static void note_best(struct kgb_versions *versions, const struct kgb_verdict_summary *summary)
 {
 	struct kgb_rounds_best *best = &versions->best;
@@ -65,7 +65,7 @@ static void note_best(struct kgb_versions *versions, const struct kgb_verdict_su
 						 summary->speedup};
 }
 
-/** A verdict of infra_error is none on the version. */
+/** infra_error is no verdict on the version. */
 static void note_version(struct kgb_versions *versions, const struct kgb_verdict_summary *summary)
 {
 	note_best(versions, summary);

@@ -37,8 +37,8 @@ struct kgb_versions {
 };
 
 void kgb_versions_release(struct kgb_versions *versions);
-/** Have these bytes judged: first they become a file, and a commit with that message. `done` comes
- * once, from the loop; in a replay from inside this call. */
+/** Write these bytes to a file, commit them with that message, and submit them to the judge. `done`
+ * is called once, from the loop; in a replay inside this call. */
 KGB_MUST_CHECK int kgb_versions_submit(struct kgb_versions *versions, const char *kernel,
 				       size_t len, const char *message, kgb_job_done_fn done,
 				       void *payload, struct kgb_err *err);

@@ -17,16 +17,16 @@
 
 /* Importing torch and triton twice: 1.5 s each when warm, much more from a cold disk. */
 #define ZYGOTES_READY_MS 180000
-/* What we keep of a judge's stderr, for the message when it wrote no verdict. */
+/* Bytes kept of a judge's stderr, for the message if it wrote no verdict. */
 #define JUDGE_STDERR_BYTES 4096
-/* Judges for one job: the second when the first ends without a verdict by a fault of the machine.
- */
+/* Judges for one job: a second one if the first ends without a verdict by a fault of the
+ * machine. */
 #define TRIES_MAX 2
-/* A start that the machine refuses for want of descriptors, processes or memory: once a second for
- * a minute. */
+/* Retry a start that fails for lack of descriptors, processes or memory: once a second for a
+ * minute. */
 #define DELAY_MS 1000
 #define DELAYS_MAX 60
-/* Warm workers that die are started again, so often in a run. */
+/* Most restarts of dead warm workers in a run. */
 #define RESTARTS_MAX 8
 
 struct kgb_job {
@@ -40,7 +40,7 @@ struct kgb_job {
 	int n_tries; /* judges that were started */
 	int n_delays; /* starts that the machine refused for now */
 	bool started, cancelled, timed_out, reaped;
-	bool judging; /* as `moved` was told last */
+	bool judging; /* as last passed to `moved` */
 	kgb_job_moved_fn moved;
 	kgb_job_done_fn done;
 	void *payload;
@@ -60,11 +60,11 @@ struct zygotes {
 	struct kgb_broker *broker;
 	const char *device; /* its name for the judge; borrowed */
 	char *dir; /* owned; holds their sockets while they live */
-	bool is_shared; /* of others: they are there, and stay */
+	bool is_shared; /* another program owns them: never start or end them */
 	enum zygotes_state state;
 	uv_process_t process;
 	uv_pipe_t in, out;
-	uv_timer_t timer; /* how long they may take to get ready, then their grace */
+	uv_timer_t timer; /* time until they must be ready, then their grace */
 	char line[64];
 	bool spawned;
 	int n_open; /* handles not closed yet */
@@ -74,7 +74,7 @@ struct zygotes {
 struct kgb_broker {
 	uv_loop_t *loop;
 	char *judge, *data_dir; /* owned */
-	struct kgb_judge_request request; /* what all have in common; texts borrowed */
+	struct kgb_judge_request request; /* common to all jobs; texts borrowed */
 	bool shares_devices;
 	int max_jobs, n_running;
 	int64_t slack_ms, grace_ms;
@@ -110,8 +110,8 @@ static const char *last_line(struct kgb_buf *text)
 	return newline ? newline + 1 : text->ptr;
 }
 
-/** Whether the machine, and not the kernel, is why there is no verdict, and a new judge may help.
- */
+/** Whether the machine, and not the kernel, caused the missing verdict, so that a new judge may
+ * help. */
 static bool is_tried_again(const struct kgb_job *job, const struct kgb_job_result *result)
 {
 	if (job->cancelled || job->broker->closing)
@@ -131,7 +131,7 @@ static void set_judging(struct kgb_job *job, bool judging)
 	job->moved(job->payload, judging ? -1 : 1, judging ? 1 : -1);
 }
 
-/** To the head of the queue, as if nothing had been tried. */
+/** Put the job at the head of the queue and reset its state. */
 static void requeue(struct kgb_job *job)
 {
 	struct kgb_broker *broker = job->broker;
@@ -159,7 +159,7 @@ static void free_job(struct kgb_job *job)
 	kgb_free(job);
 }
 
-/** Hand over the verdict, or the reason why there is none, and free the job. True: it is queued
+/** Pass the verdict or the error to `done` and free the job. Returns true if the job is queued
  * again instead. */
 static bool finish_job(struct kgb_job *job)
 {
@@ -241,8 +241,7 @@ static void on_job_closed(uv_handle_t *handle)
 	struct kgb_broker *broker = job->broker;
 	unlink_job(&broker->running, job);
 	broker->n_running--;
-	/* A job that is tried again waits, so that the end of dead warm workers is known by then.
-	 */
+	/* Delay a job that is tried again, so that the exits of dead warm workers arrive first. */
 	kick_in(broker, finish_job(job) ? DELAY_MS : 0);
 	maybe_closed(broker);
 }
@@ -304,7 +303,7 @@ static void judge_env(const struct kgb_broker *broker, struct kgb_strv *env)
 	kgb_strv_addf(env, "KGB_DATA_DIR=%s", broker->data_dir);
 }
 
-/** On failure the job's err says why and its handles are as uv_spawn left them. */
+/** On failure job->err has the reason, and the handles are as uv_spawn left them. */
 static int spawn_judge(struct kgb_job *job)
 {
 	struct kgb_broker *broker = job->broker;
@@ -332,7 +331,8 @@ static int spawn_judge(struct kgb_job *job)
 		.exit_cb = on_judge_exit,
 		.stdio = stdio,
 		.stdio_count = 3,
-		.flags = UV_PROCESS_DETACHED, /* Ctrl-C of the terminal goes to us alone */
+		.flags = UV_PROCESS_DETACHED, /* so that the terminal's Ctrl-C signals only
+						 kgb-agent */
 	};
 	int rc = uv_spawn(broker->loop, &job->process, &options);
 	job->process.data = job;
@@ -351,7 +351,7 @@ static int spawn_judge(struct kgb_job *job)
 	return 0;
 }
 
-/** Out of the queue and into `running`, from where it leaves through on_job_closed. */
+/** Move the job from the queue to `running`; on_job_closed removes it there. */
 static void move_to_running(struct kgb_job *job)
 {
 	struct kgb_broker *broker = job->broker;
@@ -531,7 +531,7 @@ static void settle(struct zygotes *zygotes, enum zygotes_state state)
 static void on_zygotes_exit(uv_process_t *process, int64_t status, int signal)
 {
 	struct zygotes *zygotes = process->data;
-	/* Those that end by themselves before they are ready would do so again. */
+	/* Do not restart zygotes that exited before they were ready: they would exit again. */
 	const bool restarts = (signal != 0 || zygotes->state == ZYGOTES_READY) &&
 			      zygotes->n_restarts < RESTARTS_MAX;
 	zygotes->spawned = false;
@@ -560,7 +560,7 @@ static void on_zygotes_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *bu
 	*buf = uv_buf_init(zygotes->line, sizeof(zygotes->line));
 }
 
-/** The first thing they print is "ready". */
+/** Their first output is "ready". */
 static void on_zygotes_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	(void)buf;
@@ -580,7 +580,7 @@ static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 	kgb_strv_addf(&argv, "--dir=%s", zygotes->dir);
 	kgb_strv_addf(&argv, "--device=%s", zygotes->device);
 	kgb_strv_addf(&argv, "--python=%s", broker->request.python);
-	/* While they start they do not see that we are gone. */
+	/* While they start they do not read stdin, so its end does not stop them. */
 	kgb_strv_addf(&argv, "--die-with-parent=%d", (int)getpid());
 	KGB_AUTO(strv) struct kgb_strv env = KGB_STRV_INIT;
 	judge_env(broker, &env);
@@ -610,7 +610,7 @@ static int spawn_zygotes(struct zygotes *zygotes, struct kgb_err *err)
 	return 0;
 }
 
-/** Use shared ones where they are, else start them in `dir`. */
+/** Use shared zygotes if there are any, else start new ones in `dir`. */
 static int init_zygotes(struct zygotes *zygotes, struct kgb_broker *broker, const char *device,
 			const char *dir, struct kgb_err *err)
 {
@@ -674,9 +674,8 @@ void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), vo
 		if (zygotes->is_shared)
 			continue;
 		if (zygotes->spawned) {
-			/* The end of their stdin is their signal to go; while they start, no
-			 * one
-			 * reads it, for as long as torch takes to load. */
+			/* The end of their stdin is their signal to exit. They read it only after
+			 * torch is loaded. */
 			if (zygotes->state == ZYGOTES_STARTING)
 				uv_process_kill(&zygotes->process, SIGTERM);
 			close_handle(&zygotes->in);

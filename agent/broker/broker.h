@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Runs verifications: a queue of jobs, each one kgb-judge process, at most as many at once as there
- * are operators in work. A job that ends without a verdict by a fault of the machine is tried once
- * more; one that cannot start for want of descriptors, processes or memory waits for them. Owns the
- * warm zygotes of each device from which the judges fork their workers; zygotes that die are
- * started again, and meanwhile judges start their own (slower, same verdict). Loop thread only.
- */
+ * Runs verifications: a queue of jobs, each one kgb-judge process, at most one for each operator in
+ * work. A job that ends without a verdict by a fault of the machine is tried once more; one that
+ * cannot start for want of descriptors, processes or memory waits for them. Owns the warm zygotes
+ * of each device from which the judges fork their workers; zygotes that die are started again, and
+ * meanwhile judges start their own (slower, same verdict). Loop thread only. */
 #ifndef KGB_AGENT_BROKER_BROKER_H
 #define KGB_AGENT_BROKER_BROKER_H
 
@@ -22,11 +21,11 @@
 struct kgb_broker;
 struct kgb_job;
 
-/** Time over the judge's own limit, and what it may wait for others, before it is ended and not
- * believed. */
+/** Time beyond the judge's limit and its wait for other judges; then the broker ends the judge and
+ * ignores its verdict. */
 #define KGB_BROKER_SLACK_MS (KGB_WAITS_MAX_MS + 30000)
-/** A judge that was asked to end kills its workers and goes; that takes a while on a busy machine.
- */
+/** Time for a judge that was asked to end: it kills its workers first, which is slow on a busy
+ * machine. */
 #define KGB_BROKER_GRACE_MS 10000
 
 struct kgb_broker_spec {
@@ -38,15 +37,15 @@ struct kgb_broker_spec {
 	const struct kgb_devices *devices; /* borrowed, outlives the broker */
 	bool shares_devices; /* a job may run on any device, and not only on its operator's */
 	int max_jobs; /* at once */
-	int64_t slack_ms; /* over the judge's own limit, then it is asked to end */
+	int64_t slack_ms; /* beyond the judge's limit; then it is asked to end */
 	int64_t grace_ms; /* for a judge that was asked to end; then it is killed */
-	struct kgb_judge_request request; /* what all have in common: python and limits. Its texts
-					     are borrowed and outlive the broker */
+	struct kgb_judge_request request; /* common to all jobs: python and limits. Its texts are
+					     borrowed and outlive the broker */
 };
 
 /** How a job ended. Pointers live until the callback returns. */
 struct kgb_job_result {
-	const cJSON *verdict; /* NULL: there is none, and `err` says why */
+	const cJSON *verdict; /* NULL: none, for the reason in `err` */
 	const char *text; /* the verdict as the judge wrote it */
 	size_t len;
 	struct kgb_err err;
@@ -66,8 +65,8 @@ struct kgb_job_spec {
 	const char *spec_path; /* the operator's */
 	const char *kernel_path; /* absolute, not writable by an agent */
 	const struct kgb_device *device; /* one of the broker's list */
-	bool final; /* false: a check that the agent asked for */
-	bool timed; /* else it is about correctness only */
+	bool final; /* false: a check that the agent requested */
+	bool timed; /* else only correctness is judged */
 	int64_t rank; /* lower ones go first; equal ones in order of arrival */
 	kgb_job_moved_fn moved; /* called also from inside submit; before `done` the last time */
 	kgb_job_done_fn done;
@@ -78,9 +77,9 @@ struct kgb_job_spec {
  * those of the request are copied. */
 KGB_MUST_CHECK int kgb_broker_start(struct kgb_broker **out, const struct kgb_broker_spec *spec,
 				    struct kgb_err *err);
-/** Queue a verification. `done` comes exactly once, from the loop; the job is gone after it. */
+/** Queue a verification. `done` is called exactly once, from the loop; it invalidates the job. */
 struct kgb_job *kgb_broker_submit(struct kgb_broker *broker, const struct kgb_job_spec *spec);
-/** End a job early: its `done` still comes, with `cancelled`. */
+/** End a job early: its `done` is still called, with `cancelled`. */
 void kgb_job_cancel(struct kgb_job *job);
 /** Cancels what is left, ends the zygotes, frees the broker and calls `done` from the loop. */
 void kgb_broker_close(struct kgb_broker *broker, void (*done)(void *payload), void *payload);

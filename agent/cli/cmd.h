@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The subcommands of kgb-agent, and what they share. A subcommand gets the parsed command line with
- * the resolved settings and returns an exit status (enum kgb_exit, or 128 + signal).
- */
+ * The subcommands of kgb-agent, and their shared functions. A subcommand gets the parsed command
+ * line with the resolved settings and returns an exit status (enum kgb_exit, or 128 + signal). */
 #ifndef KGB_AGENT_CLI_CMD_H
 #define KGB_AGENT_CLI_CMD_H
 
@@ -63,13 +62,13 @@ struct kgb_cli {
 	char *indexed; /* owned; the dataset of the index; NULL: not loaded */
 };
 
-/** A subcommand: each is defined in a file of its own, and listed in main.c. */
+/** A subcommand: each is defined in a separate file, and listed in main.c. */
 struct kgb_command {
 	struct kgb_subcommand usage;
-	const char *one; /* what its positional names ("file"), which is taken as it stands; NULL:
-			    operators, split at commas */
+	const char *one; /* kind of its positional ("file"), taken literally; NULL: operators, split
+			    at commas */
 	bool own_config; /* the settings are those of the run that it names */
-	/** Add what is wrong with the names that the user gave; NULL: `run` finds that. */
+	/** Add the faults of the names that the user gave; NULL: `run` checks them. */
 	void (*check_names)(struct kgb_cli *cli, struct kgb_faults *faults);
 	int (*run)(struct kgb_cli *cli);
 };
@@ -80,25 +79,25 @@ extern const struct kgb_command kgb_run_command, kgb_verify_command, kgb_list_co
 	kgb_power_command, kgb_watch_command, kgb_show_command, kgb_export_command;
 extern const struct kgb_syntax kgb_cli_syntax;
 
-/** Take a word that says what to do off the front of the positionals; false: another one is there.
- */
+/** Remove this action word from the front of the positionals; false: the first word is another
+ * one. */
 bool kgb_cli_take_action(struct kgb_cli *cli, const char *action);
-/** How the user names the run or series at `path` in a command: by its name only where runs are
- * looked for, else by its path in quotes; malloc'ed. */
+/** The word by which a command names the run or series at `path`: its name if the command looks for
+ * runs in its folder, else its path in quotes; malloc'ed. */
 char *kgb_cli_run_word(const struct kgb_cli *cli, const char *path);
 /** Print err and return kgb_err_exit. */
 int kgb_cli_fail(const struct kgb_err *err, int invalid);
 /** Whether the disk is full, or the user's share of it. */
 bool kgb_cli_is_full(const struct kgb_err *err);
-/** A place where nothing can be written: name it, and what helps; `otherwise` is what helps too.
- * Returns -1. */
+/** Report a place that cannot be written, with a remedy; `otherwise` is another remedy. Returns
+ * -1. */
 int kgb_cli_bad_place(const char *place, const char *otherwise, struct kgb_err *err);
 /** Print a document to stdout and return exit_code; a full or broken stdout is reported and gives
  * another one (4 when the disk is full); a reader that has gone is no fault. */
 int kgb_cli_print(const struct kgb_buf *text, int exit_code);
 
-/** What prompts say of the limits of these settings, on a platform. `versions`
- * (kgb_config_versions) and `target` (struct kgb_devices) may be NULL. All texts are borrowed. */
+/** The variables of prompts for these settings on a platform. `versions` (kgb_config_versions) and
+ * `target` (struct kgb_devices) may be NULL. All texts are borrowed. */
 struct kgb_prompt_vars kgb_cli_prompt_vars(const struct kgb_settings *settings,
 					   const char *platform, const char *versions,
 					   const char *target);
@@ -107,23 +106,22 @@ struct kgb_attempt_limits kgb_cli_attempt_limits(const struct kgb_settings *sett
 						 const struct kgb_ladder *ladder,
 						 const char *python);
 
-/** The settings that the run at `path` began with, under those of the command line. */
+/** Load the initial settings of the run at `path`; those of the command line override them. */
 void kgb_cli_own_config(const struct kgb_cli *cli, const char *path, struct kgb_config *out,
 			struct kgb_faults *faults);
-/** Turn `run --resume-from RUN` into `resume RUN`. INVALID with options that choose what a new run
- * does. */
+/** Turn `run --resume-from RUN` into `resume RUN`. INVALID with options of new runs. */
 KGB_MUST_CHECK int kgb_cli_resume_from(struct kgb_cli *cli, struct kgb_cmdline *line,
 				       struct kgb_err *err);
 /** The operators of a dataset, loaded once for a command; *out is borrowed. */
 KGB_MUST_CHECK int kgb_cli_index(struct kgb_cli *cli, const char *dataset,
 				 const struct kgb_spec_index **out, struct kgb_err *err);
-/** Whether the user says which operators are meant, by words or by filters. */
+/** Whether the command line selects operators, by words or by filters. */
 bool kgb_cli_has_operators(const struct kgb_cli *cli);
 /** Whether the user asks for all operators that fit, so that one may be left out. */
 bool kgb_cli_is_open(const struct kgb_cli *cli);
-/** The operators that the user selects (selection.h; all of the dataset when nothing is said), each
- * once, in the order named, as "aten::add". INVALID with the nearest names, also of subcommands
- * when the command line named none. */
+/** The operators that the user selects (selection.h; without words and filters the whole dataset),
+ * each once, in the order named, as "aten::add". INVALID with the nearest names, also of
+ * subcommands when the command line named none. */
 KGB_MUST_CHECK int kgb_cli_operators(struct kgb_cli *cli, struct kgb_strv *names,
 				     struct kgb_strv *paths, struct kgb_err *err);
 /** The same with an error for each unknown name. */

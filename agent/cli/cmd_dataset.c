@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * `dataset lint`, `table` and `prompt`: are the specs good, what is in them, and what is an agent
- * told of them. Lints of operators are kgb-judge's; prompts are looked at here, since only we know
- * them.
+/** \file `dataset lint`, `table` and `prompt`: check the specs, list their contents, and print an
+ * agent's prompts for them. kgb-judge lints operators; prompts are checked here, because only
+ * kgb-agent makes them.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -70,14 +69,14 @@ static void lint_prompt(struct prompt_lint *lint, const struct kgb_prompt_operat
 	}
 }
 
-/** What depends neither on the method nor on the platform is done once. */
+/** Do the checks that depend neither on the method nor on the platform once. */
 static void lint_operator(struct prompt_lint *lint, const char *path)
 {
 	struct kgb_spec spec;
 	struct kgb_prompt_operator op;
 	struct kgb_err why = KGB_ERR_INIT;
 	if (kgb_spec_load(path, &spec, &why) < 0)
-		return; /* the judge says so */
+		return; /* the judge reports that */
 	bool good = kgb_prompt_operator_init(&op, &spec, &why) == 0;
 	for (size_t m = 0; m < lint->n_methods; m++) {
 		struct linted_method *with = &lint->methods[m];
@@ -152,8 +151,8 @@ static void print_prompts(const struct prompt_lint *lint, bool json, struct kgb_
 	kgb_buf_addc(out, '\n');
 }
 
-/** Its report goes to our stdout as it comes. The names are left out when all are meant, so that it
- * also sees whether some are missing. */
+/** Its report goes straight to our stdout. Without words pass no names, so that the judge also
+ * checks for missing operators. */
 static int run_judge(const struct kgb_cli *cli, bool all, const struct kgb_strv *names,
 		     struct kgb_proc_end *end, struct kgb_err *err)
 {
@@ -225,7 +224,7 @@ static int table(const struct kgb_cli *cli, KGB_UNUSED const struct kgb_strv *na
 	return kgb_cli_print(&text, KGB_EXIT_OK);
 }
 
-/** Append what a bare model is sent about an operator. */
+/** Append the messages to a bare model about an operator. */
 static int add_chat_prompt(const struct kgb_cli *cli, const struct kgb_method *method,
 			   const struct kgb_spec *spec, const struct kgb_prompt_vars *vars,
 			   struct kgb_buf *out, struct kgb_err *err)

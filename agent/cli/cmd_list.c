@@ -6,7 +6,7 @@
 #include "methods/method.h"
 #include "verify/cases/cases.h"
 
-/* How many cases of each tier decide on correctness. */
+/* The number of cases of each tier that decide on correctness. */
 static int count_tiers(const struct kgb_spec *spec, size_t out[KGB_N_TIERS], struct kgb_err *err)
 {
 	struct kgb_cases cases;
@@ -135,7 +135,7 @@ static int list_methods(const struct kgb_cli *cli, struct kgb_buf *out, struct k
 	return 0;
 }
 
-/* As Markdown, which reads well in a terminal too: this is docs/codes.md. */
+/* Print Markdown, which is readable in a terminal too: the output is docs/codes.md. */
 static void print_codes(struct kgb_buf *out)
 {
 	kgb_buf_adds(

@@ -19,8 +19,8 @@
 #include "verify/spec/spec.h"
 
 #define SEED_BYTES 16
-/** The judge ends itself at its timeout, and what it waited for others, with a verdict that says
- * so; this much later it is ended from outside. */
+/** The judge ends itself at its timeout plus its wait for other judges, with the verdict for that;
+ * this much later kgb-agent ends it. */
 #define SLACK_MS (KGB_WAITS_MAX_MS + 30000)
 
 /** "dir/aten__silu.py" -> "aten__silu"; owned by the caller. */
@@ -31,7 +31,7 @@ static char *stem_of(const char *path)
 	return kgb_xstrndup(file, strcspn(file, "."));
 }
 
-/** Everything that can be wrong with the command line, before anything is started. */
+/** Check the whole command line before anything is started. */
 static int check_arguments(struct kgb_cli *cli, const char **spec_out, struct kgb_err *err)
 {
 	if (cli->operators.n == 0)
@@ -107,7 +107,7 @@ static int run_judge(const struct kgb_cli *cli, const char *spec_path, const cha
 	return kgb_proc_run(&spec, out, end, err);
 }
 
-/** The exit status that a verdict deserves. */
+/** The exit status for a verdict. */
 static int exit_code_of(const cJSON *verdict)
 {
 	const char *status = kgb_json_str(verdict, "status", "infra_error");
@@ -145,7 +145,7 @@ static int verify_file(struct kgb_cli *cli)
 	if (end.interrupted)
 		return 128 + end.interrupted;
 	KGB_AUTO(json) cJSON *verdict = NULL;
-	/* The judge has said why on stderr, which is ours. */
+	/* The judge has written the reason to stderr, which it shares with us. */
 	if (raw.len == 0 &&
 	    (end.exit_code == KGB_EXIT_USAGE || end.exit_code == KGB_EXIT_ENVIRONMENT))
 		return end.exit_code;

@@ -51,7 +51,7 @@ int kgb_cli_print(const struct kgb_buf *text, int exit_code)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_fs_write_all(STDOUT_FILENO, text->ptr, text->len, &err) < 0) {
-		/* The reader has seen enough (`| head`): that is no fault. */
+		/* The reader has closed the pipe (`| head`): that is no fault. */
 		if (err.code == EPIPE)
 			return exit_code;
 		kgb_ctx(&err, "stdout");
@@ -94,7 +94,7 @@ static bool is_foreign_command(const char *word)
 	return false;
 }
 
-/** What else the user may have meant; without any idea, where the names are listed. */
+/** A guess at what the user meant; without one, the command that lists the names. */
 static void explain_unknown(const void *payload, size_t position, struct kgb_err *err)
 {
 	const struct kgb_cli *cli = payload;
@@ -200,7 +200,7 @@ int kgb_cli_read_kernel(const char *path, struct kgb_buf *out, struct kgb_err *e
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"kernel '%s' is %lld bytes long: %u are allowed", path,
 				(long long)st.st_size, KGB_LIMIT_KERNEL);
-	/* It may have been exchanged since: the same is asked of what is opened. */
+	/* The file may have been exchanged since: repeat the checks on the open descriptor. */
 	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return kgb_fail_errno(err, errno, "kernel '%s'", path);

@@ -25,7 +25,7 @@ static void offer_words(struct kgb_buf *out, const char *const *names, const cha
 		offer(out, *names, "", typed);
 }
 
-/* The name that is being typed in a list: what stands before the last comma stays as it is. */
+/* The unfinished name in a list: the text before the last comma stays. */
 static const char *last_of_list(const char *typed, char **before)
 {
 	const char *comma = strrchr(typed, ',');
@@ -168,7 +168,7 @@ static void offer_positional(struct kgb_buf *out, const struct kgb_subcommand *c
 {
 	static const struct {
 		const char *command;
-		const char *words[4]; /* what its first positional may be besides */
+		const char *words[4]; /* further candidates for its first positional */
 	} actions[] = {{"dataset", {"lint", "table", "prompt"}},
 		       {"runs", {"prune"}},
 		       {"export", {"pairs", "atif", "junit"}}};

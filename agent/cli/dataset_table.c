@@ -75,7 +75,8 @@ static int read_all_measured(struct page *page, const char *data_dir, struct kgb
 	return 0;
 }
 
-/** What was measured of the operator while the hash called `key` was what it is now. */
+/** The measurements of the operator that were made with the present value of the hash called
+ * `key`. */
 static const cJSON *measured_of(const struct measured *device, const struct kgb_spec *spec,
 				const char *key, const char *sha256)
 {
@@ -204,7 +205,7 @@ static int add_source(struct page *page, const struct kgb_strv *paths, const cha
 	return 0;
 }
 
-/* How and when each device was measured. */
+/* The method and the date of each device's measurements. */
 static void add_devices(struct page *page)
 {
 	if (page->n_devices == 0)

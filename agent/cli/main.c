@@ -22,7 +22,7 @@
 #include "base/system/spare_fds.h"
 
 #define PROGRAM "kgb-agent"
-/* More would only make children slow that close all that could be open. */
+/* A higher limit would slow down children that close every possible descriptor. */
 #define DESCRIPTORS_MAX 65536
 
 static const struct kgb_opt common_options[] = {
@@ -56,7 +56,7 @@ static const struct kgb_subcommand *const commands[] = {
 	&kgb_setup_command.usage,   NULL,
 };
 
-/* Options of KernelGenBench's scripts that have no like. */
+/* Options of KernelGenBench's scripts without a counterpart. */
 static const struct kgb_foreign foreign[] = {
 	{"--name", "the operators that exist are chosen with --dataset"},
 	{"--acc-test-func-path",
@@ -76,7 +76,7 @@ const struct kgb_syntax kgb_cli_syntax = {
 	.fallback = "run",
 };
 
-/** A standard descriptor that is missing now would be given to the first file that is opened. */
+/** Open missing standard descriptors: else the first file to be opened would take their number. */
 static void settle_descriptors(void)
 {
 	int fd = 0;
@@ -86,14 +86,14 @@ static void settle_descriptors(void)
 	kgb_close(fd);
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		fcntl(i, F_SETFD, 0);
-	/* What our caller left open is nothing to the sandboxes that we start. Old kernels lack the
-	 * call: then each launcher's own care must do. */
+	/* Keep descriptors that our caller left open out of the sandboxes. Old kernels lack the
+	 * call; then each launcher closes them. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		kgb_verbose("descriptors of the caller stay inheritable: %s", strerror(errno));
 }
 
-/** As many descriptors as we may have: each attempt's gateway alone lets 256 clients in. Where the
- * limit cannot be read or raised, it stays. */
+/** Raise the limit on descriptors: the gateway of one attempt alone admits 256 clients. A limit
+ * that cannot be read or raised stays. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -150,7 +150,7 @@ static void note_overridden(const struct kgb_cmdline *line)
 		}
 }
 
-/** A fault of a file is found again when an option is set after it. */
+/** Setting an option after the file finds the file's faults again. */
 static void add_fault(struct kgb_faults *faults, const struct kgb_err *err)
 {
 	KGB_VEC_FOREACH(fault, &faults->list)
@@ -183,8 +183,8 @@ static void apply_flags(const struct kgb_cli *cli, struct kgb_config *config,
 	}
 }
 
-/** A file name keeps its commas; operators are split at them. A word that names none is a mistake
- * (an empty shell variable): it must not come to mean all of them. */
+/** A file name keeps its commas; operators are split at them. An empty word is a mistake (an unset
+ * shell variable) and must not select all operators. */
 static void take_positional(struct kgb_cli *cli, const struct kgb_cmdline *line,
 			    struct kgb_faults *faults)
 {
@@ -213,8 +213,8 @@ void kgb_cli_own_config(const struct kgb_cli *cli, const char *path, struct kgb_
 	apply_flags(cli, out, faults);
 }
 
-/** A run goes on with the settings that it began with: its own file in the place of the user's. The
- * runs of a series are looked at one by one later. */
+/** A resumed run keeps its initial settings: read its file in place of the user's. The runs of a
+ * series are read one by one later. */
 static void take_own_config(struct kgb_cli *cli, struct kgb_faults *faults)
 {
 	const char *name = cli->operators.n > 0 ? cli->operators.items[0] : NULL;
@@ -233,7 +233,7 @@ static void take_own_config(struct kgb_cli *cli, struct kgb_faults *faults)
 	kgb_cli_own_config(cli, cli->run_path, &cli->config, faults);
 }
 
-/** All that is wrong with settings and names. Returns whether files or variables are among it. */
+/** Print all faults of settings and names. Returns whether some are of files or variables. */
 static bool find_faults(struct kgb_cli *cli, const struct kgb_cmdline *line,
 			struct kgb_faults *faults)
 {
@@ -271,7 +271,7 @@ static int dispatch(struct kgb_cli *cli, const struct kgb_cmdline *line)
 	return exit_code;
 }
 
-/* What shells and packagers ask for; not for people, so not in the help. */
+/* Commands for shells and packagers, which the help omits. */
 static int answer_shell(int argc, char **argv)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -321,7 +321,8 @@ int main(int argc, char **argv)
 	raise_descriptor_limit();
 	kgb_spare_fds_hold();
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write(2), not our death */
+	signal(SIGXFSZ,
+	       SIG_IGN); /* a file size limit must be an error of write(2), not a fatal signal */
 	kgb_log_init(PROGRAM, KGB_LOG_INFO);
 	struct kgb_cli cli = {.config = KGB_CONFIG_INIT};
 	struct kgb_cmdline line = KGB_CMDLINE_INIT;

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/** What parsing carries along. */
+/** The state of parsing. */
 struct parse {
 	const struct kgb_syntax *syntax;
 	int argc;

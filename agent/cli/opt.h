@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Command line parsing from tables: each subcommand has its options, and all share some. Parsing,
+ * Command line parsing from tables: options of one subcommand, and options that all share. Parsing,
  * checks, help, suggestions, the man page and completion come from these rows. Semantics of
  * getopt_long: short options bundle (-vv, -m naive_cc, -mnaive_cc), long options take `--name
- * value` or `--name=value`, options may follow positionals, `--` ends options.
- */
+ * value` or `--name=value`, options may follow positionals, `--` ends options. */
 #ifndef KGB_AGENT_CLI_OPT_H
 #define KGB_AGENT_CLI_OPT_H
 
@@ -42,7 +41,7 @@ struct kgb_subcommand {
 	const struct kgb_opt *options; /* its own */
 };
 
-/** A name that users bring from elsewhere, and what there is in its place. */
+/** A name that users bring from elsewhere, and its replacement here. */
 struct kgb_foreign {
 	const char *name; /* "--name"; NULL ends the table */
 	const char *remedy; /* "the dataset is named with --dataset" */

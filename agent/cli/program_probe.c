@@ -31,7 +31,7 @@ static int fill_policy(struct kgb_policy *policy, const struct kgb_program *prog
 	return 0;
 }
 
-/* How a program that was asked for its version ended. */
+/* The end of a program that was asked for its version. */
 struct answer {
 	struct kgb_buf text; /* the beginning of its stdout */
 	struct kgb_sandbox_status status;
@@ -72,7 +72,7 @@ static char *executable_of(const char *path)
 	return kgb_xstrdup(path);
 }
 
-/* Whether an answer is nothing but a version, or has the name of the program in it. */
+/* Whether an answer is only a version, or contains the name of the program. */
 static bool is_of_program(const struct kgb_program *program, const char *text, const char *version)
 {
 	static const char blanks[] = " \t\r\n";
@@ -82,7 +82,7 @@ static bool is_of_program(const struct kgb_program *program, const char *text, c
 	       strcasestr(text, program->name) || strcasestr(text, program->title);
 }
 
-/* Take the version from an answer. Returns what is wrong with the answer, malloc'ed, or NULL. */
+/* Take the version from an answer. Returns the fault of the answer, malloc'ed, or NULL. */
 static char *judge_answer(const struct kgb_program *program, const struct answer *answer,
 			  const char *executable, char version[KGB_VERSION_LEN])
 {

@@ -168,7 +168,7 @@ static void pick_words(struct picks *picks)
 
 /* ---- filters ---- */
 
-/** What a filter asks of an operator: a value of its spec, or something of runs. */
+/** The condition of a filter: a value of the operator's spec, or its outcome in runs. */
 struct filter {
 	struct kgb_strv wanted; /* values, or runs and series */
 	size_t offset; /* of the value in struct kgb_spec */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * Which operators a command is about: words of the command line choose them, filters leave some of
- * them out. A word is a name ("add", "aten::add", "aten__add"), a pattern of names ("*softmax*",
- * "aten::*"), "all", or "@FILE" with a word on each line, where # begins a comment.
+/** \file Selects the operators of a command: words of the command line choose them, filters leave
+ * some of them out. A word is a name ("add", "aten::add", "aten__add"), a pattern of names
+ * ("*softmax*", "aten::*"), "all", or "@FILE" with a word on each line, where # begins a comment.
  */
 #ifndef KGB_AGENT_CLI_SELECTION_H
 #define KGB_AGENT_CLI_SELECTION_H
@@ -22,15 +21,15 @@ struct kgb_selection {
 	const char *failed_of; /* runs or series: operators that one has and none passed */
 	const char *not_in; /* runs or series: operators that none has */
 	const char *runs_dir; /* where runs are looked for */
-	/** Add to the error of an unknown name what else may have been meant; NULL: nothing.
+	/** Add a suggestion to the error of an unknown name; NULL: none.
 	 * \param position of the word. */
 	void (*explain)(const void *payload, size_t position, struct kgb_err *err);
 	const void *payload;
 };
 
 bool kgb_selection_has_filter(const struct kgb_selection *selection);
-/** Whether it asks for whatever fits, so that an operator may be left out; else the user has named
- * each one. */
+/** Whether it selects by patterns or filters, so that an operator may be left out; else the user
+ * has named each one. */
 bool kgb_selection_is_open(const struct kgb_selection *selection);
 /** Append the operators, each once, in the order of the words, and the paths of their specs. Adds a
  * fault for each word, line and filter that is wrong, and when filters leave none. */

@@ -25,7 +25,7 @@
 #define KGB_OPTION_DATASET                                           \
 	KGB_OPTION_OF_SETTING("dataset", 'd', "run.dataset", "NAME", \
 			      "which operators exist (KernelGenBench, KernelGenBench-aten, ...)")
-/** Of the commands that are about operators. */
+/** For the commands on operators. */
 #define KGB_OPTIONS_OF_SELECTION                                                               \
 	KGB_OPTION_OF_FLAG("source", 0, STR, source, "NAME",                                   \
 			   "only operators of these sources: aten, cublas, vllm"),             \
@@ -72,7 +72,7 @@
 			      "model that the coding CLI requests, or the bare model"), \
 		KGB_OPTION_OF_SETTING("model-name", 0, "model.name", "NAME",            \
 				      "the same as --model")
-/** How a bare model is asked (method llm). */
+/** Request settings of a bare model (method llm). */
 #define KGB_OPTIONS_OF_SAMPLES                                                                                           \
 	KGB_OPTION_OF_SETTING(                                                                                           \
 		"server-type", 0, "model.server", "TYPE",                                                                \
@@ -117,7 +117,7 @@
 #define KGB_OPTION_ATTEMPT_TIMEOUT                                            \
 	KGB_OPTION_OF_SETTING("timeout", 0, "limits.attempt_timeout", "TIME", \
 			      "wall time of one attempt of an agent, such as 20m")
-/** What a run may do and cost: of the commands that run, and of `config`. */
+/** Limits and costs of a run: for the commands that run, and for `config`. */
 #define KGB_OPTIONS_OF_RUNS                                                                     \
 	KGB_OPTION_ITERATIONS, KGB_OPTION_DEVICE_COUNT, KGB_OPTION_DEVICE,                      \
 		KGB_OPTION_TIMING_PRECISION, KGB_OPTION_ATTEMPT_TIMEOUT, KGB_OPTION_MAX_TOKENS, \

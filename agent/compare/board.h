@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * A ranking of methods in which what no test separates is tied.
- */
+ * A ranking of methods, with ties where no test separates them. */
 #ifndef KGB_AGENT_COMPARE_BOARD_H
 #define KGB_AGENT_COMPARE_BOARD_H
 
@@ -41,8 +40,7 @@ struct kgb_board {
 	size_t n_left_out; /* that a side lacks */
 };
 
-/** Which rows a side has: for the best of k attempts, for each k that an operator of it has
- * attempts for. */
+/** The rows of a side: best of k attempts, for each k up to the attempts of its operators. */
 struct kgb_board_rows {
 	size_t ks[8], n;
 	bool one_for_repeats; /* repeats of a run have only k = 1; samples have all */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * `compare`: whether methods differ from the first one on the operators that both have, and what
- * difference could have been seen.
- */
+ * `compare`: whether methods differ from the first one on the operators that both have, and the
+ * smallest difference that the data could show. */
 #include <math.h>
 
 #include "agent/answers/groups.h"
@@ -58,8 +57,8 @@ static const struct kgb_table_column group_columns[] = {
 	{"p_holm", "p", NULL},
 	{"detectable", "can see", NULL},
 };
-/* What operators can be grouped by: not by what a side came to, whose chance the groups would keep.
- */
+/* Keys for groups of operators. Outcomes of a side are no keys, because such groups would keep its
+ * chance. */
 static const char *const group_keys[] = {"source", "category", "precision", "api", NULL};
 
 static char letter_of(size_t side)
@@ -161,7 +160,7 @@ static void add_head(const struct kgb_side *side, size_t which, struct kgb_strv 
 		kgb_strv_addf(notes, "%c: %s, %s", letter_of(which), side->label, text.ptr);
 }
 
-/** What an operator's attempts are worth beyond the first. */
+/** The effective number of an operator's attempts. */
 static void add_worth(const struct kgb_side *side, size_t which, struct kgb_strv *notes)
 {
 	KGB_VEC(double) values = {0};

@@ -10,7 +10,7 @@
 #include "agent/compare/versus.h"
 #include "agent/statistics/power.h"
 
-/* What is assumed where nothing is measured. */
+/* Assumptions in place of measurements. */
 #define ASSUMED_ICC 0.5
 #define ASSUMED_CORRELATION 0.8
 
@@ -25,7 +25,7 @@ static const struct kgb_table_column columns[] = {
 	{"attempts", "attempts", NULL},     {"power", "power", NULL},
 };
 
-/** What the spread of a comparison of two methods rests on. */
+/** The sources of the spread of a comparison of two methods. */
 struct basis {
 	double within; /* variance of one attempt about its operator's mean */
 	double between; /* of the operators' true differences between the methods */
@@ -103,7 +103,7 @@ static struct basis basis_of(const struct kgb_side *side, const struct kgb_measu
 	return basis;
 }
 
-/** Two methods: what their differences spread by, beyond their attempts. */
+/** Two methods: the spread of their differences beyond that of their attempts. */
 static struct basis basis_of_two(const struct kgb_side *a, const struct kgb_side *b,
 				 const struct kgb_measure *measure)
 {

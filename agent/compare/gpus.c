@@ -14,7 +14,7 @@
 #define MOST_GPUS 16
 #define SHA_SHOWN 8
 
-/** What the verdicts of one kernel on one GPU come to. */
+/** The summary of the verdicts on one kernel on one GPU. */
 struct cell {
 	size_t n_judged, n_passed, n_timed;
 	double sum_of_logs; /* of speedups */
@@ -293,7 +293,7 @@ static void add_gpu(const struct join *join, size_t gpu, const struct kgb_paired
 		kgb_table_speedup(table, least);
 }
 
-/** How far speedups are apart, in words. */
+/** The spread of speedups, in words. */
 static void add_notes(const struct join *join, struct kgb_strv *notes)
 {
 	const size_t n = join->kernels.n;

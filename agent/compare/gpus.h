@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The same kernels on several GPUs: how far their speedups are apart.
- */
+ * The same kernels on several GPUs: the spread of their speedups. */
 #ifndef KGB_AGENT_COMPARE_GPUS_H
 #define KGB_AGENT_COMPARE_GPUS_H
 

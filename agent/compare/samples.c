@@ -20,7 +20,7 @@ struct chains {
 	KGB_VEC(struct chain) list; /* those of one operator together */
 };
 
-/** Sum of what is known. */
+/** Sum of the known values. */
 static double sum(double a, double b)
 {
 	return isnan(a) ? b : isnan(b) ? a : a + b;
@@ -76,7 +76,7 @@ static int add_line(struct chains *chains, const struct kgb_side *side, const ch
 		return kgb_fail(err, KGB_ERR_INVALID, "it has no operator or no sample");
 	const size_t likely = chains->list.n > 0 ? chains->list.items[chains->list.n - 1].op : 0;
 	const struct kgb_side_op *op = kgb_side_find(side, name, likely);
-	/* A kernel that was replaced counts in nothing. */
+	/* A kernel that was replaced counts nowhere. */
 	if (op)
 		add_round(find(chains, (size_t)(op - side->ops.items), number), line, arena);
 	return 0;

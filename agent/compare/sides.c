@@ -5,7 +5,7 @@
 
 #include "agent/report/common.h"
 
-/** What makes runs repeats of each other. */
+/** The key by which runs are repeats of each other. */
 enum sameness { SAME_MAKER, SAME_WORD, SAME_RUN };
 
 static bool are_one_side(const struct kgb_run_row *a, const struct kgb_run_row *b,
@@ -100,7 +100,7 @@ static void count_tries(struct kgb_side *side)
 		side->max_tries = op->tries.n > side->max_tries ? op->tries.n : side->max_tries;
 }
 
-/** Each side as its first run is told from the others' first runs. */
+/** Label each side like its first run among the first runs of all sides. */
 static void add_labels(struct kgb_sides *sides)
 {
 	KGB_AUTO(strv) struct kgb_strv labels = KGB_STRV_INIT;

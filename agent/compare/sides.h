@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What is compared: sides, each with all attempts of a method at each operator. Repeats of a method
- * are joined; the samples of a bare model are its attempts.
- */
+ * The sides of a comparison, each with all attempts of a method at each operator. Repeats of a
+ * method are joined; the samples of a bare model are its attempts. */
 #ifndef KGB_AGENT_COMPARE_SIDES_H
 #define KGB_AGENT_COMPARE_SIDES_H
 
@@ -10,8 +9,8 @@
 #include "agent/report/tabular.h"
 #include "base/buf.h"
 
-/** One attempt at an operator: of a run its last word, of a bare model a sample or a chain of
- * rounds. NaN: unknown. */
+/** One attempt at an operator: the final outcome of a run, or a sample or a chain of rounds of a
+ * bare model. NaN: unknown. */
 struct kgb_try {
 	bool is_core, is_correct;
 	double speedup; /* of a correct kernel */
@@ -36,7 +35,7 @@ struct kgb_sides {
 	struct kgb_arena arena; /* of labels and codes */
 };
 
-/** What makes runs one side. */
+/** The rule that joins runs to one side. */
 enum kgb_sides_by {
 	KGB_SIDES_BY_METHOD, /* the same method and model, and whether it was offline */
 	/* The same, unless that leaves one side: then each word of the command line is a side, and
@@ -53,8 +52,8 @@ KGB_MUST_CHECK int kgb_sides_of(const struct kgb_runs *runs, enum kgb_sides_by b
 /** The operator of that name; NULL: the side has none. \param likely its place, tried first. */
 const struct kgb_side_op *kgb_side_find(const struct kgb_side *side, const char *name,
 					size_t likely);
-/** Append what the side has for people: "3 runs, model m-1, 2 completed", or a run's name in place
- * of their number. */
+/** Append a description of the side for people: "3 runs, model m-1, 2 completed", or a run's name
+ * in place of their number. */
 void kgb_side_describe(const struct kgb_side *side, struct kgb_buf *out);
 /** Add a cell with the names of its runs, separated by blanks. */
 void kgb_side_add_runs(const struct kgb_side *side, struct kgb_table *table);
@@ -63,7 +62,7 @@ void kgb_auto_sides(struct kgb_sides *sides);
 
 /* Within this room. */
 
-/** Add what an attempt came to; `code` is copied into the arena. */
+/** Add the outcome of an attempt; `code` is copied into the arena. */
 void kgb_side__add_try(struct kgb_side_op *op, const struct kgb_try *attempt, const char *code,
 		       struct kgb_arena *arena);
 /** Add the judged samples of a run to the side, which has its operators. \param text samples.jsonl

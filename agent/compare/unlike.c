@@ -9,7 +9,7 @@
 
 #define CONFIG_NAME "config.yaml"
 
-/* What an attempt, an operator or a run may spend. */
+/* Limits on the spending of an attempt, an operator or a run. */
 static const char *const budgets[] = {
 	"limits.attempt_timeout", "limits.verify_calls",   "run.max_attempts",
 	"run.iterations",         "budget.attempt_tokens", "budget.attempt_usd",
@@ -57,7 +57,7 @@ static int read_config(const struct kgb_run_row *run, struct kgb_yaml *out, stru
 	return kgb_fs_exists(AT_FDCWD, path) ? kgb_yaml_read(AT_FDCWD, path, out, err) : 0;
 }
 
-/** As it is written. */
+/** The value as text. */
 static const char *text_of(const struct kgb_yaml *config, const char *key)
 {
 	const cJSON *node = kgb_json_get(config->root, key);

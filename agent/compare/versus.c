@@ -84,7 +84,7 @@ void kgb_match_release(struct kgb_match *match)
 	KGB_VEC_RELEASE(&match->ops);
 }
 
-/** Mean of the values whose like is known too. */
+/** Mean of the values of one side where the other side's value is known too. */
 static double mean_of(const double *values, const double *others, size_t n, bool of_logs)
 {
 	double sum = 0;
@@ -99,7 +99,7 @@ static double mean_of(const double *values, const double *others, size_t n, bool
 	return of_logs ? exp(mean) : mean;
 }
 
-/** Spread of the differences of shares where there is no difference. */
+/** Spread of the differences of shares if there is no difference. */
 static double null_sd(const struct kgb_match *match, double *a, const double *b, size_t n)
 {
 	const size_t most = match->a->max_tries > match->b->max_tries ? match->a->max_tries
@@ -166,7 +166,7 @@ enum kgb_outcome kgb_versus_outcome(const struct kgb_versus *versus,
 	const double high = is_ratio ? log(versus->d.high) : versus->d.high;
 	const double least = is_ratio ? log(versus->detectable) : versus->detectable;
 	const double small = is_ratio ? log1p(KGB_SMALL) : KGB_SMALL;
-	/* Equal differences have no interval; what could have been found bounds them. */
+	/* Equal differences have no interval: the smallest detectable difference bounds them. */
 	const double bound = isnan(low) ? least : fmax(fabs(low), fabs(high));
 	*size_out = (double)NAN;
 	if (versus->d.n == 0)

@@ -12,7 +12,7 @@
 /** Of two-sided tests, and of the differences that are named as detectable. */
 #define KGB_LEVEL 0.05
 #define KGB_POWER 0.8
-/** A difference that nobody would choose a method for: 5 points, or a factor of 1.05. */
+/** Differences too small to matter for the choice of a method: 5 points, or a factor of 1.05. */
 #define KGB_SMALL 0.05
 
 enum kgb_measure_kind {
@@ -26,7 +26,7 @@ struct kgb_measure {
 	const char *name;
 	double (*of)(const struct kgb_try *attempt);
 	enum kgb_measure_kind kind;
-	int digits; /* that people see after the point */
+	int digits; /* printed after the point */
 };
 extern const struct kgb_measure kgb_measures[];
 extern const size_t kgb_n_measures;
@@ -60,7 +60,7 @@ struct kgb_versus {
 	struct kgb_paired d; /* B - A, or for KGB_RATIO B / A */
 	double detectable; /* that a test at KGB_LEVEL finds with KGB_POWER; of KGB_RATIO a factor
 			    */
-	double p; /* as d.p; whoever makes several comparisons adjusts it (kgb_holm) */
+	double p; /* as d.p; callers adjust it for several comparisons (kgb_holm) */
 };
 
 /** Test whether B differs from A. Each operator counts with the mean of its attempts, so that they
@@ -82,7 +82,7 @@ enum kgb_outcome {
 	KGB_OUTCOME_UNSURE, /* neither: more operators or attempts are needed */
 };
 
-/** What a comparison comes to. \param size_out with ALIKE the bound; with UNSURE the difference
+/** The outcome of a comparison. \param size_out with ALIKE the bound; with UNSURE the difference
  * that could have been found (of KGB_RATIO both as a factor); else NaN. */
 enum kgb_outcome kgb_versus_outcome(const struct kgb_versus *versus,
 				    const struct kgb_measure *measure, double *size_out);

@@ -240,7 +240,7 @@ static const struct {
 	       {"KGB_CODEX_BIN", "paths.codex"},
 	       {"KGB_COMMAND_BIN", "paths.command"}};
 
-/** Variables in our name space that are no settings. */
+/** KGB_ variables that are no settings. */
 static const char *const other_variables[] = {"KGB_CONFIG",    "KGB_DATA_DIR", "KGB_DEPS_DIR",
 					      "KGB_CACHE_DIR", "KGB_BWRAP",    "KGB_ZYGOTES"};
 static const char *const other_prefixes[] = {"KGB_TEST", "KGB_BOOTSTRAP_"};
@@ -331,7 +331,7 @@ static void check_texts(const struct kgb_config *config, const struct kgb_field 
 	}
 }
 
-/** What a table cannot check, after all sources. */
+/** Checks that the table cannot express, after all sources. */
 static void check(const struct kgb_config *config, struct kgb_faults *faults)
 {
 	const struct kgb_settings *s = &config->settings;
@@ -421,7 +421,8 @@ static int apply_variable(struct kgb_config *config, const struct kgb_strv *vari
 	return 0;
 }
 
-/** The addresses that other programs read too. Theirs of OpenAI end in the version, ours do not. */
+/** Addresses from variables that other programs read too. Their addresses of OpenAI end in the
+ * version, ours do not. */
 static int apply_base_url(struct kgb_config *config, const char *entry, struct kgb_err *err)
 {
 	static const struct {

@@ -29,7 +29,7 @@ enum kgb_gateway_choice {
 	KGB_GATEWAY_CHOICE_OFFLINE,
 };
 
-/** The protocol in which a bare model is asked. */
+/** The protocol of requests to a bare model. */
 enum kgb_model_server {
 	KGB_MODEL_SERVER_AUTO, /* anthropic when there is a key for it, else openai */
 	KGB_MODEL_SERVER_ANTHROPIC, /* Messages */
@@ -38,7 +38,7 @@ enum kgb_model_server {
 };
 
 enum kgb_sandbox_gpu {
-	KGB_SANDBOX_GPU_NONE, /* the agent sees none: kernels run where they are judged */
+	KGB_SANDBOX_GPU_NONE, /* the sandbox has none: kernels run only in the judge */
 	KGB_SANDBOX_GPU_AGENT, /* the GPU on which its kernels are judged */
 };
 
@@ -146,8 +146,8 @@ struct kgb_config {
 	}
 
 /** Defaults, then the file, then the environment. `path` NULL: KGB_CONFIG, else ./config.yaml if
- * there is one. `env` is a NULL-terminated environ. *faults gets all that is wrong, *out what is
- * right. A named file that does not exist is NOT_FOUND; everything else is INVALID with
+ * there is one. `env` is a NULL-terminated environ. *faults receives all faults, *out the valid
+ * settings. A named file that does not exist is NOT_FOUND; everything else is INVALID with
  * "file:line:col" or the variable's name. Unknown KGB_ variables are warned of with the nearest
  * name. */
 void kgb_config_collect(struct kgb_config *out, const char *path, const char *const *env,
@@ -182,7 +182,7 @@ char *kgb_config_python(const struct kgb_config *config);
 /** "Python 3.11.2, torch 2.13.0, Triton 3.9.0" of that interpreter, which is run for it (50 ms);
  * malloc'ed. NULL: it does not have them all. */
 char *kgb_config_versions(const struct kgb_config *config);
-/** What the settings say of every verification: its limits; the rest are defaults. */
+/** The request of every verification: limits from the settings, defaults for the rest. */
 void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_request *request,
 			      struct kgb_arena *arena);
 /** Rounds of a sample that is a chain of rounds, when the user names no number. */
@@ -196,16 +196,16 @@ void kgb_config_judge_request(const struct kgb_config *config, struct kgb_judge_
 /** The seed of a run's first sample, which is the run's part of model.seed: repetitions draw apart
  * from each other. -1: none is sent. */
 int64_t kgb_config_seed(const struct kgb_settings *settings, bool is_offline);
-/** How many samples of each operator a bare model is asked for, and how many rounds each has: 0
+/** The number of samples of each operator from a bare model, and the number of rounds of each: 0
  * without reflection, when model.max_rounds is another name of model.samples. */
 void kgb_config_samples(const struct kgb_settings_model *model, int *n_samples, int *n_rounds);
 /** The protocol of a bare model's server. Any other name than "auto", "anthropic", "openai" and
- * "openai-responses" is a server that speaks OpenAI's Chat Completions, and not known. */
+ * "openai-responses" means a server with OpenAI's Chat Completions. */
 enum kgb_model_server kgb_config_server(const struct kgb_settings_model *model, bool *is_known);
 /** The first method of run.method, which may name several; malloc'ed. */
 char *kgb_config_first_method(const struct kgb_config *config);
-/** Where a program lies, same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN); malloc'ed;
- * NULL when the user has to name it and has not. */
+/** The path of a program, by the same rules (KGB_OPENCODE_BIN, KGB_CODEX_BIN, KGB_COMMAND_BIN);
+ * malloc'ed; NULL: the user has to name it and has not. */
 char *kgb_config_program(const struct kgb_config *config, const struct kgb_program *program);
 /** The table of prices; malloc'ed. */
 char *kgb_config_prices(const struct kgb_config *config);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What programs that we start may see of our environment.
- */
+ * The environment of programs that we start. */
 #ifndef KGB_AGENT_CONFIG_ENV_H
 #define KGB_AGENT_CONFIG_ENV_H
 
 #include "base/str.h"
 
-/** Append what is set of it as "NAME=value": paths, language, which GPUs are meant for us. Never a
+/** Append the permitted variables that are set as "NAME=value": paths, language, our GPUs. Never a
  * key. */
 void kgb_child_env(struct kgb_strv *env);
 

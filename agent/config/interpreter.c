@@ -8,7 +8,7 @@
 
 #define ANSWER_MS 20000 /* of a cold interpreter */
 
-/* What is installed, without importing it, which takes seconds. */
+/* Read versions without importing the packages, which takes seconds. */
 static const char script[] =
 	"import platform\n"
 	"from importlib.metadata import version\n"

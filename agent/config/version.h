@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What is running: our version and that of every library, as loaded.
- */
+ * Versions at run time: ours and that of every loaded library. */
 #ifndef KGB_AGENT_CONFIG_VERSION_H
 #define KGB_AGENT_CONFIG_VERSION_H
 

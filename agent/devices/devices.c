@@ -19,7 +19,7 @@ static void add_cpu(struct kgb_devices *out)
 	out->items[out->n++] = (struct kgb_device){.name = CPU, .number = -1, .own = -1};
 }
 
-/** kgb-exec and the trace library are made only where CUDA's headers are. */
+/** kgb-exec and the trace library are built only with CUDA's headers. */
 static bool has_gpu_parts(const char *bin_dir)
 {
 	KGB_AUTO(free) char *exec = kgb_path_join(bin_dir, "kgb-exec");

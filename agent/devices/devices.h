@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Where kernels are judged: on this machine's CPU or on GPUs of it (the setting run.device).
- */
+ * The devices that judge kernels: this machine's CPU or its GPUs (the setting run.device). */
 #ifndef KGB_AGENT_DEVICES_DEVICES_H
 #define KGB_AGENT_DEVICES_DEVICES_H
 
@@ -15,7 +14,7 @@
 struct kgb_device {
 	char name[16]; /* for kgb-judge: "cpu", "cuda:0" */
 	int number; /* N of "cuda:N"; -1: the CPU */
-	int own; /* the GPU's number on this machine, whatever CUDA_VISIBLE_DEVICES says */
+	int own; /* the GPU's number on this machine, independent of CUDA_VISIBLE_DEVICES */
 };
 
 struct kgb_devices {
@@ -24,9 +23,9 @@ struct kgb_devices {
 	char target[160]; /* the first GPU that was tried: "NVIDIA H200, sm_90"; else "" */
 };
 
-/** What `text` means here: "cpu"; "auto": GPUs if there are any that this build can use, else the
- * CPU; "cuda": the first GPUs, as many as there are and at most `wanted`; "cuda:0,2": these.
- * Nothing is tried yet. INVALID, UNAVAILABLE with the remedy. */
+/** Resolve `text` on this machine: "cpu"; "auto": GPUs if there are any that this build can use,
+ * else the CPU; "cuda": the first GPUs, as many as there are and at most `wanted`; "cuda:0,2":
+ * these. Opens no device. INVALID, UNAVAILABLE with the remedy. */
 KGB_MUST_CHECK int kgb_devices_find(struct kgb_devices *out, const char *text, int64_t wanted,
 				    const char *bin_dir, struct kgb_err *err);
 /** The device of number `slot` of those that work at the same time. */

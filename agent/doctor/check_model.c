@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Checks of what answers an agent and what that costs.
- */
+ * Checks of the model's provider and of the table of prices. */
 #include <curl/curl.h>
 
 #include "agent/doctor/checks.h"
@@ -18,7 +17,7 @@
 /** A provider that may have a key. */
 struct api {
 	enum kgb_provider provider;
-	unsigned protocols; /* that it speaks, as KGB_PROTOCOL_BITs */
+	unsigned protocols; /* its protocols, as KGB_PROTOCOL_BITs */
 	const char *setting, *url;
 	const char *key; /* NULL: none */
 	bool is_bearer; /* how the key is sent */
@@ -63,7 +62,7 @@ void kgb_check_model(struct kgb_check_result *f)
 			  anthropic && openai ? "" : "; the other key is not set");
 }
 
-/** What a provider answers to a request that costs nothing. */
+/** A provider's answer to a request that costs nothing. */
 struct answer {
 	long status;
 	struct kgb_buf body;
@@ -85,8 +84,8 @@ static struct curl_slist *headers_of(const struct api *api)
 	return curl_slist_append(curl_slist_append(NULL, line), "anthropic-version: 2023-06-01");
 }
 
-/** Ask for the description of a model (NULL: of all): names, addresses, proxy, TLS and key are
- * those of a request that a run makes. */
+/** Request the description of a model (NULL: of all). Names, addresses, proxy, TLS and key are
+ * those of a run's requests. */
 static void ask(const struct api *api, const char *model, struct answer *answer)
 {
 	CURL *easy = curl_easy_init();
@@ -111,7 +110,7 @@ static void ask(const struct api *api, const char *model, struct answer *answer)
 	curl_easy_cleanup(easy);
 }
 
-/** A server that does not know the request answers with 404, too. */
+/** A server without this request answers with 404, too. */
 static bool is_unknown_model(const struct answer *answer, const char *model)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -125,7 +124,7 @@ static bool is_unknown_model(const struct answer *answer, const char *model)
 		strstr(message, model) && !strstr(message, "/models"));
 }
 
-/** Whether the API can be used; else *f says what is wrong. */
+/** Whether the API can be used; else *f describes the fault. */
 static bool try_api(struct kgb_check_result *f, const struct api *api, const char *model)
 {
 	struct answer answer = {.body = KGB_BUF_INIT(ANSWER_BYTES)};
@@ -195,7 +194,7 @@ void kgb_check_api(struct kgb_check_result *f)
 		apis[i].key = kgb_api_key(gateway, apis[i].provider, &apis[i].is_bearer);
 		if (!apis[i].key || (f->quick && !is_used))
 			continue;
-		/* A program that speaks all protocols may have its model from either provider. */
+		/* A program with all protocols may use either provider. */
 		if (!try_api(f, &apis[i], is_used && protocols != KGB_PROTOCOLS_ALL ? model : NULL))
 			return;
 		kgb_buf_addf(&reached, "%s%s", reached.len ? ", " : "", apis[i].url);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How many attempts at a time the limits of this machine hold. A run computes it before it starts,
- * and doctor shows the same numbers.
- */
+ * The number of attempts at a time that this machine's limits allow. A run computes it before it
+ * starts, and doctor shows the same numbers. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* What the run itself holds, and what one attempt with its judge needs. Estimates: the least that a
+/* The needs of the run itself, and of one attempt with its judge. Estimates: the least that a
  * coding CLI, torch and a record of the traffic take. A Node or a torch starts a thread per
  * processor, and RLIMIT_NPROC counts threads. */
 enum {
@@ -34,7 +33,7 @@ enum {
 struct row {
 	const char *name;
 	int64_t fits;
-	bool is_soft; /* one attempt is tried in any case: what it really needs is not known */
+	bool is_soft; /* one attempt is tried in any case, because its real needs are unknown */
 	char limit[160], remedy[160];
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Checks of what holds an agent and its files: each is tried, not looked up.
- */
+ * Checks of the sandbox and of folders for files: each check tries the feature. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/statfs.h>
@@ -169,7 +168,7 @@ void kgb_check_runs(struct kgb_check_result *f)
 	KGB_AUTO(free) char *dir = kgb_checks_existing_parent(f->cli);
 	KGB_AUTO(free) char *trial = kgb_path_join(dir, ".kgb-doctor.XXXXXX");
 	struct statvfs fs;
-	/* Made and removed: root may write anywhere by the mode bits. */
+	/* Create and remove a file: the mode bits let root write anywhere. */
 	if (!mkdtemp(trial) || rmdir(trial) < 0 || statvfs(dir, &fs) < 0) {
 		kgb_found(f, KGB_FAIL, "'%s' cannot be written: %s", dir, strerror(errno));
 		return;

@@ -34,7 +34,7 @@ void kgb_found_fix(struct kgb_check_result *f, enum kgb_check_outcome outcome, c
 	va_end(ap);
 }
 
-/** Run a program for its output; on failure *f says why. */
+/** Run a program for its output; on failure *f has the reason. */
 static int probe_program(struct kgb_check_result *f, const char *const *argv, struct kgb_buf *out)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -65,7 +65,7 @@ static int probe_program(struct kgb_check_result *f, const char *const *argv, st
 	return 0;
 }
 
-/** The answer of the run's Python to a script, or NULL: *f says why. */
+/** The answer of the run's Python to a script, or NULL with the reason in *f. */
 static cJSON *ask_python(struct kgb_check_result *f, const char *script,
 			 const struct kgb_strv *args)
 {

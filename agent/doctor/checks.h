@@ -12,7 +12,7 @@
 
 enum kgb_check_outcome { KGB_PASS, KGB_WARN, KGB_FAIL };
 
-/** What one check found. */
+/** The result of one check. */
 struct kgb_check_result {
 	struct kgb_cli *cli; /* borrowed */
 	bool quick; /* in: a run is about to start, so import nothing */
@@ -22,7 +22,7 @@ struct kgb_check_result {
 	char fix[512]; /* a command or an instruction; "": that of the check's row */
 };
 
-/** What a run needs. */
+/** Needs of a run. */
 enum kgb_need {
 	KGB_NEED_ISOLATION = 1 << 0, /* the level that the settings ask for */
 	KGB_NEED_SANDBOX = 1 << 1,
@@ -41,16 +41,16 @@ extern const struct kgb_check kgb_checks[]; /* ends with a row without a name */
 /** Record the outcome of a check. */
 void kgb_found(struct kgb_check_result *f, enum kgb_check_outcome outcome, const char *fmt, ...)
 	KGB_PRINTF(3, 4);
-/** Record it with a remedy of its own. */
+/** Record it with a specific remedy. */
 void kgb_found_fix(struct kgb_check_result *f, enum kgb_check_outcome outcome, const char *fix,
 		   const char *fmt, ...) KGB_PRINTF(4, 5);
 /** Make the checks of these needs (enum kgb_need). UNAVAILABLE with the remedy when one fails. */
 KGB_MUST_CHECK int kgb_checks_require(struct kgb_cli *cli, unsigned needs, bool gpu,
 				      struct kgb_err *err);
-/** What this machine can hold an agent with; tried once. */
+/** The isolation that this machine supports; tried once. */
 const struct kgb_ladder *kgb_checks_ladder(const struct kgb_cli *cli);
 
-/** GPUs that a run could use: *found is false when there is none, and *f says why. */
+/** GPUs that a run could use: *found is false if there is none, with the reason in *f. */
 void kgb_check_find_gpus(struct kgb_check_result *f, struct kgb_devices *devices, bool *found);
 void kgb_check_gpu(struct kgb_check_result *f, const struct kgb_device *device);
 /** torch uses each GPU and has loaded CUPTI, which records the work on a GPU. */
@@ -59,7 +59,7 @@ void kgb_check_torch_gpu(struct kgb_check_result *f, const struct kgb_devices *d
 /** The nearest directory that exists: where a run would be created; malloc'ed. */
 char *kgb_checks_existing_parent(const struct kgb_cli *cli);
 
-/** How many attempts at a time this machine holds. */
+/** The number of attempts at a time that this machine allows. */
 struct kgb_room {
 	int64_t fits;
 	char limit[160], remedy[160]; /* of the limit that is reached first */
@@ -76,7 +76,8 @@ void kgb_check_api(struct kgb_check_result *f);
 void kgb_check_prices(struct kgb_check_result *f);
 
 /* check_sandbox.c */
-/** Whether there is no sandbox at all, so that what is tried in one cannot be: *f says so then. */
+/** Whether there is no sandbox at all, so that checks in one are impossible: *f then has the
+ * reason. */
 bool kgb_check_needs_sandbox(struct kgb_check_result *f);
 void kgb_check_namespaces(struct kgb_check_result *f);
 void kgb_check_network(struct kgb_check_result *f);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * `doctor`: tries what a run needs instead of asking for version numbers, and says how to fix what
- * is missing.
- */
+ * `doctor`: tries each need of a run, instead of comparing version numbers, and prints remedies for
+ * faults. */
 #include "agent/cli/shared_options.h"
 #include "agent/doctor/checks.h"
 #include "base/formats/jsonw.h"
 
-/** What doctor prints: as text and as JSON. */
+/** The results of doctor, as text and as JSON. */
 struct report {
 	struct kgb_buf text, json;
 	struct kgb_jsonw w;

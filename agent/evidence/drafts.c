@@ -34,7 +34,7 @@ static int read_verdict(struct kgb_draft *draft, int run_fd, const char *path, s
 	return 0;
 }
 
-/** The round that ended first after a check, else the one that names it as its own. */
+/** The round that ended first after a check, else the round that names the check. */
 static int round_of(const struct kgb_attempt_state *attempt, const struct kgb_draft *draft)
 {
 	for (size_t i = 0; i < attempt->n_rounds; i++) {

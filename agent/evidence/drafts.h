@@ -17,7 +17,7 @@ struct kgb_draft {
 	const char *path; /* of the kernel, relative to the run's folder */
 	struct kgb_buf kernel; /* owned; empty: there is none, or its file is gone */
 	char sha256[65]; /* of the kernel; "": none */
-	cJSON *document; /* owned; what was judged before the maker went on; NULL: not judged */
+	cJSON *document; /* owned; the verdict before the maker went on; NULL: not judged */
 	struct kgb_verdict_summary verdict; /* points into it; status NULL: not judged */
 	const char *report; /* owned; the verdict as the maker of the kernel reads it, without
 			       seeds; NULL: not judged */

@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "sandbox/isolation/disk.h"
 
-/** What goes from the folder of an attempt and from those of its rounds. */
+/** Names that pruning removes from the folders of an attempt and of its rounds. */
 static const char *const dropped[] = {"home", "ws", "git", "traffic"};
 
 struct walk {
@@ -67,7 +67,7 @@ static int drop_folders(struct walk *walk, int dir_fd, struct kgb_err *err)
 		struct stat st;
 		if (fstatat(dir_fd, dropped[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		/* A file or a link in its place takes next to nothing. */
+		/* A file or a link in its place takes almost no room. */
 		(void)!kgb_disk_usage_add(dir_fd, dropped[i], &usage, NULL);
 		walk->n_folders++;
 		walk->bytes += usage.bytes;

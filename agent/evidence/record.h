@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The record of one run, opened to be read: its folder and what its journal adds up to. A run that
- * still goes on is read as far as it has come.
- */
+ * The record of one run, opened to be read: its folder and the folded state of its journal. A run
+ * that still goes on is read as far as it has come. */
 #ifndef KGB_AGENT_EVIDENCE_RECORD_H
 #define KGB_AGENT_EVIDENCE_RECORD_H
 

@@ -107,7 +107,7 @@ static void write_step(struct kgb_jsonw *w, const struct kgb_step *step, size_t 
 
 /* ---- documents ---- */
 
-/** What makes a document besides its steps. */
+/** The parts of a document besides its steps. */
 struct document {
 	const struct kgb_run_record *record;
 	const struct kgb_op_state *op;

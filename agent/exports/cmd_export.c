@@ -18,7 +18,7 @@
 struct export
 {
 	const char *where;
-	bool is_folder; /* each document goes to a file of its own below `where` */
+	bool is_folder; /* each document goes to a separate file below `where` */
 	struct kgb_output output;
 	struct kgb_buf suites; /* JUnit's, whose totals come before them */
 	struct kgb_junit_totals totals;
@@ -39,7 +39,7 @@ static int export_pairs(struct export *e, const struct kgb_run_record *record, s
 	return 0;
 }
 
-/** A document goes on a line of the file, or to a file of its own, whose name is unique. */
+/** Write a document to a line of the file, or to a separate file with a unique name. */
 static int put_document(struct export *e, const struct kgb_run_record *record,
 			const struct kgb_op_state *op, const char *number, struct kgb_buf *text,
 			struct kgb_err *err)

@@ -7,7 +7,7 @@
 
 #include "agent/evidence/record.h"
 
-/** What the suites so far add up to. */
+/** The totals of the suites so far. */
 struct kgb_junit_totals {
 	size_t n_tests, n_failures, n_errors, n_skipped;
 	double seconds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Where an export goes: a file that is replaced as a whole at the end, or standard output.
- */
+ * The destination of an export: a file that is replaced as a whole at the end, or standard
+ * output. */
 #ifndef KGB_AGENT_EXPORTS_OUTPUT_H
 #define KGB_AGENT_EXPORTS_OUTPUT_H
 
@@ -24,7 +24,7 @@ KGB_MUST_CHECK int kgb_output_open(struct kgb_output *out, const char *name, str
 /** Write a piece; it is empty afterwards. */
 KGB_MUST_CHECK int kgb_output_add(struct kgb_output *out, struct kgb_buf *piece,
 				  struct kgb_err *err);
-/** The file gets its name. Without this call nothing is left of it. */
+/** Give the file its name. Without this call release removes it. */
 KGB_MUST_CHECK int kgb_output_commit(struct kgb_output *out, struct kgb_err *err);
 void kgb_output_release(struct kgb_output *out);
 

@@ -9,7 +9,7 @@
 #include "base/formats/jsonw.h"
 #include "sandbox/workspace/diff.h"
 
-/** Where the drafts of a list come from. */
+/** The source of the drafts of a list. */
 struct source {
 	const struct kgb_run_record *record;
 	const struct kgb_op_state *op;
@@ -35,8 +35,8 @@ bool kgb_gain_of(const struct kgb_verdict_summary *before, const struct kgb_verd
 	return true;
 }
 
-/** Whether a version is known to be right: it passed, and no final verdict on the same kernel says
- * otherwise. */
+/** Whether a version is known to be right: it passed, and no final verdict on the same kernel
+ * contradicts that. */
 static bool is_right(const struct source *source, const struct kgb_draft *draft)
 {
 	const struct kgb_op_state *op = source->op;
@@ -49,8 +49,8 @@ static bool is_right(const struct source *source, const struct kgb_draft *draft)
 		 !kgb_str_eq(op->verdict.status, "passed"));
 }
 
-/** Whether a version was judged and shown to be wrong. A fault of the machine says nothing of it.
- */
+/** Whether a version was judged and shown to be wrong. A fault of the machine shows nothing about
+ * it. */
 static bool is_wrong(const struct kgb_draft *draft)
 {
 	return draft->report && draft->kernel.len > 0 && !kgb_draft_passed(draft) &&
@@ -80,7 +80,7 @@ static void write_side(struct kgb_jsonw *w, const char *key, const struct kgb_dr
 		      draft->sha256, (int)draft->kernel.len, draft->kernel.ptr);
 }
 
-/** What the model used between two checks, by the gateway's count. */
+/** The model's tokens between two checks, by the gateway's count. */
 static void write_spent(struct kgb_jsonw *w, const struct kgb_drafts *drafts, size_t before,
 			size_t after)
 {

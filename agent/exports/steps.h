@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The steps of a trajectory, made from what a coding CLI printed: one JSON event a line, foreign
- * and loose. Everything is optional; what is not understood is counted, never fatal; what is kept
- * has a cap. Each kind of stream has its own event types, so the events themselves show whose they
- * are. One reader (steps_<cli>.c) for each.
- */
+ * and loose. Everything is optional; an unknown event is counted, never fatal; kept texts have a
+ * cap. Each kind of stream has distinct event types, so the events show which CLI wrote them. One
+ * reader (steps_<cli>.c) for each. */
 #ifndef KGB_AGENT_EXPORTS_STEPS_H
 #define KGB_AGENT_EXPORTS_STEPS_H
 
@@ -56,7 +55,7 @@ struct kgb_steps {
 /** Add a step, which may move the others. */
 struct kgb_step *kgb_steps_add(struct kgb_steps *steps, enum kgb_step_source source,
 			       const char *message);
-/** Append to a text of a step, as a paragraph of its own. */
+/** Append to a text of a step, as a separate paragraph. */
 void kgb_steps_text(struct kgb_steps *steps, struct kgb_buf *text, const char *more);
 /** Read a stream that is open as `fd` to its end. */
 KGB_MUST_CHECK int kgb_steps_read(struct kgb_steps *steps, int fd, struct kgb_err *err);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Claude Code's `--output-format stream-json`. Each content block of a message comes as an event of
- * its own, under the message's id: together they are one step. The events repeat the usage of the
- * input and never have that of the output. What a sub-agent says is not the session's own: its
- * result is in the result of the call that began it.
- */
+ * Claude Code's `--output-format stream-json`. Each content block of a message is a separate event,
+ * under the message's id: together they are one step. The events repeat the usage of the input and
+ * never have that of the output. The text of a sub-agent is not part of the session: its result is
+ * in the result of the call that began it. */
 #include "agent/exports/steps.h"
 #include "base/str.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Codex's `exec --json`. Items have no message that they belong to: what the model says or thinks
- * begins a step, and so does a call after all calls of the step have ended. Tokens are reported for
- * a whole turn only.
- */
+ * Codex's `exec --json`. Items do not name a message: a text or a thought of the model begins a
+ * step, and so does a call after all calls of the step have ended. Tokens are reported for a whole
+ * turn only. */
 #include "agent/exports/steps.h"
 #include "base/str.h"
 
@@ -59,7 +58,7 @@ static void on_item(struct kgb_steps *steps, const cJSON *item, bool is_over)
 		if (!is_over)
 			return;
 		struct kgb_step *step = step_for(steps);
-		/* After what was said, thinking begins the next step. */
+		/* After a text, thinking begins the next step. */
 		if (kgb_str_eq(type, "reasoning") && step->message.len > 0)
 			step = kgb_steps_add(steps, KGB_STEP_AGENT, "");
 		kgb_steps_text(steps,

@@ -71,7 +71,7 @@ static int add_stream(struct kgb_steps *steps, const struct kgb_run_record *reco
 	return add_output(steps, record->dir.fd, path, err);
 }
 
-/** A session of a CLI: what it was told and what it did. */
+/** A session of a CLI: its prompt and its steps. */
 static int add_session(struct kgb_steps *steps, const struct kgb_run_record *record,
 		       const char *folder, int64_t started_ms, struct kgb_err *err)
 {
@@ -143,7 +143,7 @@ int kgb_trajectory_of_attempt(struct kgb_steps *out, const struct kgb_run_record
 {
 	if (add_sessions(out, record, attempt, err) < 0)
 		return -1;
-	/* What a script answers costs nothing that a price list has. */
+	/* Answers of the offline model's script have no price. */
 	if (kgb_attempt_cost_nanos(attempt) >= 0)
 		KGB_VEC_FOREACH(step, &out->list)
 			step->cost_nanos = kgb_price_nanos(&attempt->price, &step->usage);
@@ -174,7 +174,7 @@ static void add_system(struct kgb_steps *steps, const struct kgb_chat_texts *tex
 		kgb_steps_add(steps, KGB_STEP_SYSTEM, text.ptr);
 }
 
-/** What a round says about the answer before it, as it was sent. */
+/** The text of a round about the previous answer, as it was sent. */
 static void add_feedback(struct kgb_steps *steps, const struct kgb_run_record *record,
 			 const struct kgb_op_state *op, const struct kgb_sample *sample,
 			 const struct kgb_chat_texts *texts, const char *stem)

@@ -77,7 +77,7 @@ static int print_block(const struct kgb_followed *followed, int *exit_code)
 	return print(&text, exit_code);
 }
 
-/** That of the run, or the worst of the series; 0 while a process works on them. */
+/** The exit status of the run, or the worst of the series; 0 while a process works on them. */
 static int status_of(const struct kgb_cli *cli, const struct kgb_followed *followed)
 {
 	int exit_code = KGB_EXIT_OK;

@@ -27,7 +27,7 @@ static int on_record(void *payload, const struct kgb_journal_record *record, str
 	return 0;
 }
 
-/** What becomes of an operator now. What is no count is none. */
+/** Current activity of an operator. A value that is no count reads as 0. */
 static void read_present(const cJSON *node, struct kgb_op_state *op)
 {
 	snprintf(op->doing, sizeof(op->doing), "%s", kgb_json_str(node, "doing", ""));
@@ -37,8 +37,8 @@ static void read_present(const cJSON *node, struct kgb_op_state *op)
 	op->n_judging = n_judging > 0 && n_judging <= INT_MAX ? (int)n_judging : 0;
 }
 
-/** What the agents and the judges do now is in progress.json alone. Without the file it is not
- * known. */
+/** Only progress.json has the current activity of agents and judges. Without the file it is
+ * unknown. */
 static void read_doing(struct kgb_followed_run *run)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -65,7 +65,7 @@ int kgb_followed_run_read(struct kgb_followed_run *run, kgb_followed_fn fn, void
 			  struct kgb_err *err)
 {
 	struct reading reading = {run, fn, payload};
-	/* Asked first: a process that has let go of the run writes no more. */
+	/* Test the lock first: a process that has released the run writes no more. */
 	run->is_held = kgb_rundir_is_held(&run->dir);
 	if (kgb_journal_read_on(run->dir.fd, on_record, &reading, &run->read, err) < 0)
 		return err->kind == KGB_ERR_NOT_FOUND

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * A run of another process, read from its journal as that grows, and from progress.json. The run is
- * not disturbed: its lock is asked for, not taken, and nothing is written.
- */
+ * not disturbed: its lock is tested, not taken, and nothing is written. */
 #ifndef KGB_AGENT_FOLLOW_FOLLOWED_RUN_H
 #define KGB_AGENT_FOLLOW_FOLLOWED_RUN_H
 
@@ -28,8 +27,8 @@ typedef void (*kgb_followed_fn)(void *payload, const struct kgb_followed_run *ru
 /** Open a run as kgb_rundir_open does and read it as far as it goes. */
 KGB_MUST_CHECK int kgb_followed_run_open(struct kgb_followed_run *out, const char *runs_dir,
 					 const char *name, struct kgb_err *err);
-/** Read what was added. When is_held is false afterwards, that is all there will be. NOT_FOUND when
- * the folder of the run was removed. \param fn NULL: nothing is called. */
+/** Read the new records. If is_held is false afterwards, no more will follow. NOT_FOUND when the
+ * folder of the run was removed. \param fn NULL: nothing is called. */
 KGB_MUST_CHECK int kgb_followed_run_read(struct kgb_followed_run *run, kgb_followed_fn fn,
 					 void *payload, struct kgb_err *err);
 /** It has no end, and no process works on it: it was killed, or its machine went down. */

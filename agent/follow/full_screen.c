@@ -18,7 +18,7 @@ static struct {
 	bool color;
 } full; /* as ncurses itself */
 
-/** What we print is UTF-8 wherever it goes, as without ncurses. */
+/** Print UTF-8 in every locale, as without ncurses. */
 static void choose_encoding(void)
 {
 	setlocale(LC_CTYPE, "");

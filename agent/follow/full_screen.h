@@ -7,7 +7,8 @@
 
 #include "agent/report/styled.h"
 
-/** Take over the terminal on stdin and stdout. False: they are none that can be drawn on. */
+/** Take over the terminal on stdin and stdout. False: they are no terminal that ncurses can draw
+ * on. */
 bool kgb_full_screen_open(void);
 void kgb_full_screen_size(size_t *rows, size_t *columns);
 /** Show lines from the top, and `last` in the last row. */

@@ -12,8 +12,8 @@
 #include "sandbox/client/answer.h"
 #include "verify/lane/report.h"
 
-/* Most bytes of an answer that are sent back. What a model that repeats itself sends would cost as
- * much again. */
+/* Most bytes of an answer that are sent back: the endless answer of a model that repeats itself
+ * would be billed again. */
 #define ANSWER_SHOWN ((size_t)64 << 10)
 
 static int read_file(const struct kgb_llm_feedback *feedback, const char *suffix, size_t limit,

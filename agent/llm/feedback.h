@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the next round of a bare model is shown: its last answer, and the report on the check of the
- * kernel in it, as kgb-verify prints one.
- */
+ * The text that the next round of a bare model reads: its last answer, and the report on the check
+ * of its kernel, as kgb-verify prints one. */
 #ifndef KGB_AGENT_LLM_FEEDBACK_H
 #define KGB_AGENT_LLM_FEEDBACK_H
 

@@ -35,12 +35,12 @@ static void share_verdict(struct kgb_llm_work *work, const struct kgb_sample *ju
 	kgb_llm__end_work(work);
 }
 
-/** Those that waited for this verdict get it, or are judged themselves when there is none. */
+/** Give this verdict to the samples that waited for it, or judge them if there is none. */
 static void serve_twins(const struct kgb_llm_work *judged);
 
 static void on_checked(void *payload, const struct kgb_job_result *result);
 
-/** Read a verdict that decides; else the attempt ends with the reason why there is none. */
+/** Read a verdict that decides; else the attempt ends with the reason for its absence. */
 static bool take_verdict(struct kgb_llm_work *work, const struct kgb_job_result *result,
 			 struct kgb_verdict_summary *verdict)
 {
@@ -95,8 +95,8 @@ static bool is_being_judged(const struct kgb_llm_attempt *attempt, const char *t
 	return false;
 }
 
-/** Have the kernel of a round judged with the seeds of final verifications, or checked with those
- * that a model may see something of. */
+/** Submit the kernel of a round to the judge, with the seeds of final verifications or with those
+ * of checks. The model may read reports only of checks. */
 static struct kgb_job *submit(struct kgb_llm_work *work, bool is_check)
 {
 	struct kgb_llm_attempt *attempt = work->attempt;

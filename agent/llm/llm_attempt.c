@@ -197,7 +197,7 @@ void kgb_llm__end_work(struct kgb_llm_work *work)
 	kgb_llm__end_if_idle(work->attempt);
 }
 
-/** The rounds after this one will not come. */
+/** Mark the rounds after this one as never to be asked. */
 void kgb_llm__end_chain(struct kgb_llm_work *work)
 {
 	const int n_rounds = work->attempt->facts.env->samples->n_rounds;
@@ -237,8 +237,8 @@ static void leave_batches(struct kgb_llm_attempt *attempt)
 		}
 }
 
-/** Ask for nothing more. Without `now`, questions that have left get their answers, because they
- * are paid for. */
+/** Send no more questions. Without `now`, wait for the answers to questions that have left, because
+ * they are paid for. */
 static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 {
 	if (now)
@@ -255,7 +255,7 @@ static void drop_questions(struct kgb_llm_attempt *attempt, bool now)
 
 /* ---- asking ---- */
 
-/** What a sample was asked last, without the turns of a later round. */
+/** The last question of a sample, without the turns of a later round. */
 static struct kgb_question question_of(const struct kgb_llm_work *work)
 {
 	KGB_ASSERT(work);
@@ -285,7 +285,7 @@ static void judge_nothing(struct kgb_llm_work *work)
 	kgb_llm__end_work(work);
 }
 
-/** Record an answer and its kernel, and have it judged. */
+/** Record an answer and its kernel, and submit the kernel to the judge. */
 static int take_answer(struct kgb_llm_work *work, const struct kgb_choice *answer,
 		       const struct kgb_share *share, struct kgb_err *err)
 {
@@ -326,7 +326,7 @@ static int take_answer(struct kgb_llm_work *work, const struct kgb_choice *answe
 		.kernel_tree = kernel ? work->tree : NULL,
 	};
 	kgb_share_count(env, share, &sample);
-	/* What it took is on disk with it: the sample syncs both. */
+	/* The sample's sync puts its costs on disk as well. */
 	const bool is_batched = work->is_batched;
 	work->is_batched = false;
 	if (is_batched)
@@ -354,7 +354,7 @@ static void ask_one_by_one(struct kgb_llm_work *first)
 	}
 }
 
-/** Without what the server does not take. True: the question is asked again. */
+/** Leave out the field that the server refuses. True: the question is asked again. */
 static bool ask_without_field(struct kgb_llm_work *work, const struct kgb_answer *answer)
 {
 	struct kgb_sampling_plan *plan = work->attempt->facts.env->samples;
@@ -367,7 +367,7 @@ static bool ask_without_field(struct kgb_llm_work *work, const struct kgb_answer
 		return false;
 	const struct kgb_question question = question_of(work);
 	if (!kgb_refuse_field(plan, &question, answer)) {
-		/* Servers have many words for it. */
+		/* Servers word this error in many ways. */
 		if (work->n_choices == 1)
 			return false;
 		kgb_refuse_choices(plan, answer->error);
@@ -392,7 +392,7 @@ static void note_missing(struct kgb_llm_work *work, const struct kgb_answer *ans
 	enum kgb_agent_end end = answer->status == 0     ? KGB_AGENT_NETWORK
 				 : answer->status == 200 ? KGB_AGENT_TRANSIENT
 							 : kgb_events__status_end(answer->status);
-	/* LiteLLM's proxy has status 400 for it. */
+	/* LiteLLM's proxy answers with status 400. */
 	if (answer->status == 400 && strstr(answer->error, "Invalid model name"))
 		end = KGB_AGENT_MODEL;
 	if (budget || answer->status == KGB_LLM_NO_BUDGET)
@@ -407,7 +407,8 @@ static void note_missing(struct kgb_llm_work *work, const struct kgb_answer *ans
 	}
 	if (kgb_llm__is_hopeless(end))
 		drop_questions(attempt, false);
-	/* Other operators would get the same. A model that has answered may be back soon. */
+	/* Requests for other operators would fail the same way. A model that has answered before
+	 * may recover soon. */
 	if (end == KGB_AGENT_AUTH || end == KGB_AGENT_CREDIT ||
 	    (end == KGB_AGENT_MODEL && !kgb_asker_is_answered(attempt->facts.env->asker)))
 		kgb_asker_refuse(attempt->facts.env->asker, answer);
@@ -457,7 +458,7 @@ static void on_answer(void *payload, const struct kgb_answer *answer)
 		note_missing(work, answer);
 }
 
-/** The question leaves. */
+/** Send the question. */
 static void leave(void *payload, struct kgb_question *out)
 {
 	struct kgb_llm_work *first = payload;
@@ -472,7 +473,7 @@ static void leave(void *payload, struct kgb_question *out)
 	out->turns[2] = first->last_report;
 }
 
-/** The last answer of the chain and what is said about it. */
+/** The last answer of the chain and the report on it. */
 static int write_feedback(const struct kgb_llm_work *last, struct kgb_buf *answer,
 			  struct kgb_buf *text, struct kgb_err *err)
 {
@@ -495,7 +496,8 @@ static void forget_feedback(struct kgb_llm_work *work)
 	kgb_free(KGB_TAKE(work->last_report));
 }
 
-/** Read what the question of a later round has of the last one. On failure the run ends. */
+/** Read the last answer and the report on it, for the question of a later round. On failure the run
+ * ends. */
 static int read_feedback(struct kgb_llm_work *work)
 {
 	KGB_AUTO(buf) struct kgb_buf answer = KGB_BUF_INIT(KGB_ANSWER_BYTES);
@@ -552,8 +554,8 @@ static struct kgb_llm_work *last_of_request(struct kgb_llm_attempt *attempt,
 	return NULL;
 }
 
-/** In a replay, which has no rounds: ask for what this attempt got, with the requests that brought
- * it. */
+/** In a replay, which has no rounds: ask for the samples of the recorded attempt, with the same
+ * requests. */
 static void ask_as_recorded(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_attempt_facts *facts = &attempt->facts;
@@ -702,7 +704,7 @@ static void ask_for_missing(struct kgb_llm_attempt *attempt)
 		kgb_llm__ask(first);
 }
 
-/** Ask for the samples that are missing, and have those judged that have no verdict. */
+/** Ask for the missing samples, and submit those without a verdict to the judge. */
 static void begin_work(struct kgb_llm_attempt *attempt)
 {
 	const struct kgb_sampling_plan *plan = attempt->facts.env->samples;
@@ -813,7 +815,8 @@ static int load_offline(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 	return kgb_offline_load(&attempt->offline, &subject, KGB_OFFLINE_SAMPLE, err);
 }
 
-/** Of the recorded attempt with the same number; one that was killed at once has no record. */
+/** Read the recorded attempt with the same number; an attempt that was killed at once has no
+ * record. */
 static int load_record(struct kgb_llm_attempt *attempt, struct kgb_err *err)
 {
 	const struct kgb_attempt_facts *facts = &attempt->facts;
@@ -857,7 +860,7 @@ static int journal_start(const struct kgb_llm_attempt *attempt, struct kgb_err *
 static void on_budget(void *payload, const char *why)
 {
 	struct kgb_llm_attempt *attempt = payload;
-	/* Each open question comes to the end of the budget. */
+	/* Each open question reports the end of the budget. */
 	if (!attempt->warned_of_budget)
 		kgb_warn("%s: %s", attempt->facts.spec->name, why);
 	attempt->warned_of_budget = true;

@@ -3,12 +3,12 @@
  * An attempt of a bare model: independent samples for one operator. There is no CLI and no sandbox:
  * kgb-agent asks through a session of the gateway, takes the kernel out of each reply, and has the
  * judge decide while other samples are still on their way. An attempt asks only for samples that
- * earlier attempts have not got, and has only those judged that have no verdict. Loop thread only.
+ * earlier attempts lack, and judges only samples without a verdict. Loop thread only.
  *
  * With reflection each sample is a chain of rounds. The kernel of every round is judged like any
  * sample. For the next round it is also checked, as for kgb-verify: the model reads the report on
  * the check and nothing of the verdict that counts. A kernel that passes its check ends the chain,
- * whatever the verdict says.
+ * whatever its verdict.
  *
  * Files of sample 7 below the attempt's folder: samples/0007.md (the reply), samples/0007.py (the
  * kernel), samples/0007.json (its verdict), samples/0007.check.json (its check); in round 2

@@ -43,7 +43,7 @@ static const struct kgb_batch_record *record_of(const struct one *one)
 	return NULL;
 }
 
-/** Write down where a batch is. */
+/** Journal the state of a batch. */
 static int journal(const struct one *one, const char *state, const char *id, struct kgb_err *err)
 {
 	const struct kgb_llm_batches_spec *spec = &one->owner->spec;
@@ -67,7 +67,7 @@ static int index_of(const struct one *one, int number)
 	return -1;
 }
 
-/* ---- what a batch brings ---- */
+/* ---- results of a batch ---- */
 
 static void on_id(void *payload, const char *id)
 {
@@ -100,7 +100,7 @@ static void on_result(void *payload, int number, const struct kgb_answer *answer
 	spec->on_answer(spec->payload, number, answer);
 }
 
-/** Settle what has no answer. */
+/** Settle the requests without an answer. */
 static void settle_rest(const struct one *one, enum kgb_batch_end end)
 {
 	const struct kgb_op_state *op = state_of(one->owner);

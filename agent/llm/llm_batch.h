@@ -2,9 +2,8 @@
 /** \file
  * The batches of an attempt of a bare model: those that an earlier attempt left at the provider,
  * and new ones. Each is in the journal before it leaves, its requests are reserved in the budgets,
- * and a result and what it took are one record: whenever kgb-agent is killed, what is at the
- * provider is found again and nothing is bought or counted twice. Loop thread only.
- */
+ * and a result and its costs are one record: whenever kgb-agent is killed, its successor finds the
+ * batches at the provider and neither buys nor counts anything twice. Loop thread only. */
 #ifndef KGB_AGENT_LLM_LLM_BATCH_H
 #define KGB_AGENT_LLM_LLM_BATCH_H
 
@@ -13,7 +12,7 @@
 
 struct kgb_llm_batches;
 
-/** In the place of a status of HTTP: no budget has room for the question. */
+/** In place of an HTTP status: no budget has room for the question. */
 #define KGB_LLM_NO_BUDGET (-1)
 
 struct kgb_llm_batches_spec {
@@ -24,8 +23,7 @@ struct kgb_llm_batches_spec {
 	struct kgb_question (*question)(void *payload, int number);
 	/** An answer: journal it with the session's totals. */
 	void (*on_answer)(void *payload, int number, const struct kgb_answer *answer);
-	/** No answer comes any more in this attempt. `status` is of HTTP, KGB_LLM_NO_BUDGET, or 0.
-	 */
+	/** No answer will come in this attempt. `status` is of HTTP, KGB_LLM_NO_BUDGET, or 0. */
 	void (*on_missing)(void *payload, int number, int status, const char *why);
 	void (*on_fatal)(void *payload, const struct kgb_err *err);
 	void *payload;
@@ -38,7 +36,8 @@ void kgb_llm_batches_adopt(struct kgb_llm_batches *batches);
 bool kgb_llm_batches_has(const struct kgb_llm_batches *batches, int number);
 /** Ask for samples. on_missing may come from inside, for those that no budget has room for. */
 void kgb_llm_batches_ask(struct kgb_llm_batches *batches, const int *numbers, size_t n);
-/** Leave what is under way at the provider; no callback comes. Another attempt goes on with it. */
+/** Leave the batches under way at the provider; no callback follows. Another attempt goes on with
+ * them. */
 void kgb_llm_batches_leave(struct kgb_llm_batches *batches);
 /** Nothing may be under way. NULL is fine. */
 void kgb_llm_batches_free(struct kgb_llm_batches *batches);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The parts of an attempt of a bare model (llm_attempt.h): llm_attempt.c begins, asks and ends,
- * judging.c has kernels judged and checked, and leads a chain from round to round.
- */
+ * judging.c submits kernels to the judge, and leads a chain from round to round. */
 #ifndef KGB_AGENT_LLM_LLM_PARTS_H
 #define KGB_AGENT_LLM_LLM_PARTS_H
 
@@ -27,7 +26,7 @@ struct kgb_llm_work {
 	bool is_batched; /* a batch is to bring it */
 	struct kgb_job *job, *check;
 	char tree[KGB_SHA256_HEX_LEN]; /* of its kernel; "": not known yet */
-	/* Of a later round: what its question has of the last one. Owned; NULL: it has left. */
+	/* In a later round: last answer and report for its question. Owned; NULL: sent. */
 	char *last_answer, *last_report;
 	bool is_over;
 };
@@ -70,16 +69,16 @@ const struct kgb_sample *kgb_llm__sample_of(const struct kgb_llm_work *work);
 /** The attempt is over when nothing is under way. */
 void kgb_llm__end_if_idle(struct kgb_llm_attempt *attempt);
 void kgb_llm__end_work(struct kgb_llm_work *work);
-/** The rounds after this one will not come. */
+/** Mark the rounds after this one as never to be asked. */
 void kgb_llm__end_chain(struct kgb_llm_work *work);
 /** Send one request for linked samples. */
 void kgb_llm__ask(struct kgb_llm_work *first);
-/** Whether no question after one that ended so can be answered. */
+/** Whether this failure means that later questions cannot be answered either. */
 bool kgb_llm__is_hopeless(enum kgb_agent_end end);
 
 /** Record the verdict on a round: status, code, reached and speedup of `sample`. */
 void kgb_llm__record_verdict(struct kgb_llm_work *work, struct kgb_sample *sample);
-/** Have the kernel of a round judged, unless the same program is. */
+/** Submit the kernel of a round to the judge, unless the same program is being judged. */
 void kgb_llm__judge(struct kgb_llm_work *work);
 /** After an answer: end the chain when its kernel passes a check, else ask for the next round. */
 void kgb_llm__go_on(struct kgb_llm_work *work);

@@ -28,7 +28,7 @@ int kgb_llm_recorded_first(const struct kgb_attempt_env *env, const char *operat
 			   const struct kgb_sample * recorded)
 {
 	int first = recorded->number;
-	/* A request asks for the next samples that no earlier attempt had got. */
+	/* A request asks for the next samples that all earlier attempts lack. */
 	for (int choice = recorded->choice; choice > 1 && first > 1; choice--) {
 		const struct kgb_sample *before = NULL;
 		do

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The samples of a recorded run of a bare model, for its replay: which attempt got them, with which
- * requests, and their verdicts.
- */
+ * The samples of a recorded run of a bare model, for its replay: the attempt and the request that
+ * brought each, and their verdicts. */
 #ifndef KGB_AGENT_LLM_LLM_REPLAY_H
 #define KGB_AGENT_LLM_LLM_REPLAY_H
 

@@ -5,7 +5,7 @@
 
 void kgb_refuse_choices(struct kgb_sampling_plan *plan, const char *why)
 {
-	/* Requests that left before get the same. */
+	/* Requests that left before receive the same answer. */
 	if (plan->choices > 1)
 		kgb_warn("the server does not give several choices (n) for a request; samples are "
 			 "asked for one by one from now on: %s",
@@ -25,7 +25,7 @@ bool kgb_refuse_field(struct kgb_sampling_plan *plan, const struct kgb_question 
 	const enum kgb_sampling_field field = kgb_question_refused(question, answer->error);
 	if (!kgb_refusal_is_of_fields(answer) || field == KGB_N_SAMPLING_FIELDS)
 		return false;
-	/* Questions that left before the first refusal get one as well. */
+	/* Questions that left before the first refusal are refused as well. */
 	if (!(plan->sampling.refused & (1u << field)))
 		kgb_warn("the server refuses %s; it is left out from now on: %s",
 			 kgb_sampling_field_name(field), answer->error);

@@ -36,7 +36,7 @@ static bool defines_entry(const char *text, const struct kgb_spec *spec)
 
 struct search {
 	const struct kgb_spec *spec;
-	char *any; /* owned; the last block that says Python */
+	char *any; /* owned; the last block marked as Python */
 	char *entry; /* owned; the last block that defines a function, a closed one if possible */
 };
 

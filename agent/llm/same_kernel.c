@@ -40,7 +40,7 @@ static bool declares_encoding(const char *text)
 	return false;
 }
 
-/** Carriage returns and form feeds are line breaks and blanks of their own kind. */
+/** Carriage returns and form feeds have special rules as line breaks and blanks. */
 static bool has_other_controls(const char *text)
 {
 	for (; *text; text++)
@@ -54,7 +54,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/** Whether a blank before the token says nothing: at the inner side of a bracket. */
+/** Whether a blank before the token has no meaning: at the inner side of a bracket. */
 static bool is_at_bracket(const struct line *line, char token)
 {
 	const char last = line->text.ptr[line->text.len - 1];
@@ -95,8 +95,8 @@ static bool step_format(struct field *field, const char *at)
 	return false;
 }
 
-/** Length of the string that begins with a quote; 0: it has no end, or what its end is depends on
- * the version of Python (quotes of its own kind in a field, PEP 701). */
+/** Length of the string that begins with a quote; 0: it has no end, or its end depends on the
+ * version of Python (the same quotes inside a field, PEP 701). */
 static size_t string_len(const char *text, bool is_format)
 {
 	const char quote = *text;

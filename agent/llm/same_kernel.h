@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/hash.h"
 
-/** Append a Python text without what makes no difference: comments, blank lines, docstrings and
- * other statements that are only a string, the width of blanks between tokens, and line breaks
- * within brackets and after backslashes. What is appended parses to the tree of `text` without its
+/** Append a Python text without the parts that have no effect: comments, blank lines, docstrings
+ * and other statements that are only a string, the width of blanks between tokens, and line breaks
+ * within brackets and after backslashes. The appended text parses to the tree of `text` without its
  * docstrings, so texts that become equal are the same program. False when the text has something
  * whose meaning is not certain here (a declared encoding, unbalanced brackets, strings or format
  * strings, control characters): then `out` is as it was. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What one of the samples of a request took.
- */
+ * The tokens and costs of one of the samples of a request. */
 #ifndef KGB_AGENT_LLM_SHARE_H
 #define KGB_AGENT_LLM_SHARE_H
 

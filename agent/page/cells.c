@@ -6,11 +6,12 @@
 
 #include "base/system/fs.h"
 
-/* Of all cells together: a page of 210 operators x 4 runs has room for so much beside kernels. */
+/* Most bytes of texts of all cells together: a page of 210 operators x 4 runs has room for these
+ * beside kernels. */
 #define STEPS_MAX 10000
 #define MESSAGES_MAX (400u << 10)
 
-/** What one cell may have of these. */
+/** Most of these bytes for one cell. */
 struct share {
 	size_t n_steps, message_bytes;
 };
@@ -107,7 +108,7 @@ void kgb_cells_write(struct kgb_jsonw *w, const struct kgb_collected *c, bool wi
 	for (size_t r = 0; r < c->runs.n; r++) {
 		struct kgb_err ignored = KGB_ERR_INIT;
 		KGB_AUTO(fd) int run_fd = -1;
-		/* Without its folder a run has no kernels, and each of its cells says so. */
+		/* Without its folder a run has no kernels: each of its cells gets a note. */
 		(void)!kgb_fs_opendir(AT_FDCWD, c->runs.items[r].row->path, &run_fd, &ignored);
 		for (size_t i = 0; i < c->runs.items[r].row->ops.n; i++)
 			write_cell(w, c, r, i, with_histories, run_fd, kernels);

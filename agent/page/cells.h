@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The cells of a report: what each operator came to in each run, with its kernel, its verdict and
- * its history.
- */
+ * The cells of a report: the outcome of each operator in each run, with its kernel, its verdict and
+ * its history. */
 #ifndef KGB_AGENT_PAGE_CELLS_H
 #define KGB_AGENT_PAGE_CELLS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The runs of a report, read whole: their rows, their documents, what each operator went through.
- */
+ * The runs of a report, read whole: their rows, their documents, the history of each operator. */
 #ifndef KGB_AGENT_PAGE_COLLECTED_H
 #define KGB_AGENT_PAGE_COLLECTED_H
 
@@ -33,7 +32,8 @@ KGB_MUST_CHECK int kgb_collect(const struct kgb_runs *runs, const struct kgb_str
 void kgb_collected_release(struct kgb_collected *collected);
 void kgb_auto_collected(struct kgb_collected *collected);
 
-/** A number with five significant digits, which is all that a plot shows: a page is smaller so. */
+/** A number with five significant digits, which are all that a plot shows, and keep a page
+ * small. */
 double kgb_shortened(double value);
 
 #endif

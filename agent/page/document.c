@@ -11,7 +11,7 @@
 #include "agent/report/common.h"
 #include "base/time.h"
 
-/** What a page without enough room leaves out, in this order. */
+/** The parts that a page without enough room omits, in this order. */
 enum part { HISTORIES, TIMELINES, KERNELS, N_PARTS };
 static const struct {
 	const char *name, *note;
@@ -57,7 +57,7 @@ static void write_operators(struct kgb_jsonw *w, const struct kgb_collected *c)
 	kgb_jsonw_array_end(w);
 }
 
-/** What the document says before its plots. */
+/** The sentences of the document before its plots. */
 struct words {
 	const char *time;
 	struct kgb_strv warnings, sentences;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The document of a report, kgb.report/1 (docs/schemas): all that its page shows.
- */
+ * The document of a report, kgb.report/1 (docs/schemas): the whole content of its page. */
 #ifndef KGB_AGENT_PAGE_DOCUMENT_H
 #define KGB_AGENT_PAGE_DOCUMENT_H
 
@@ -9,8 +8,8 @@
 #include "base/buf.h"
 
 /** Append the document of runs that have been collected. It takes about `limit` bytes of a page at
- * most: kernels are cut to what the rest leaves. Where that is less than a quarter, histories are
- * left out, then timelines, then kernels, and the warnings say so. LIMIT: nothing helps.
+ * most: kernels are cut to what the rest leaves. If that is less than a quarter, histories are left
+ * out, then timelines, then kernels, each with a warning. LIMIT: it does not fit even so.
  * \param now_ms when the report is made
  * \param left_out gets the names of what is left out */
 KGB_MUST_CHECK int kgb_report_document(const struct kgb_runs *runs,

@@ -94,7 +94,7 @@ static size_t cut_length(const struct kgb_page_kernel *kernel, size_t size)
 	size_t len = size < kernel->len ? size : kernel->len;
 	size_t used = embedded_size(kernel->text, len);
 	while (len > 0 && used > size) {
-		/* By the share that is too much: what remains is about as dense. */
+		/* Shrink by the excess share, assuming that the rest is equally dense. */
 		const size_t next = (size_t)((double)len * (double)size / (double)used);
 		len = next < len ? next : len - 1;
 		used = embedded_size(kernel->text, len);

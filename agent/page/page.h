@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/** A page is at most about so large: viewers and mail refuse more. */
+/** Approximate limit on a page: viewers and mail refuse more. */
 #define KGB_PAGE_LIMIT 4900000
 
 /** Bytes of a page without a document. UNAVAILABLE with the remedy when the build found no Plot and

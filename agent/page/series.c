@@ -55,7 +55,7 @@ static void write_fast_point(struct kgb_jsonw *w, const double *speedups, size_t
 		      kgb_shortened(share.low), kgb_shortened(share.high));
 }
 
-/** The whole curve: it changes at the speedups that were measured, and nowhere else. */
+/** The whole curve: it changes only at the measured speedups. */
 static void write_fast_p(struct kgb_jsonw *w, size_t r, const struct kgb_run_row *run)
 {
 	KGB_AUTO(free) double *speedups = kgb_xcalloc(run->ops.n + 1, sizeof(*speedups));
@@ -124,7 +124,8 @@ static void write_groups(struct kgb_jsonw *w, const struct kgb_collected *c, con
 
 /* ---- the ladder ---- */
 
-/** How far a kernel got, by the verdict: what passed and was timed reached the last rung. */
+/** How far a kernel got, by the verdict: a kernel that passed and was timed reached the last
+ * rung. */
 static enum kgb_reached rung_of(const struct kgb_op_row *op)
 {
 	if (op->is_correct)

@@ -8,7 +8,7 @@
 
 struct bar {
 	const char *what; /* "agent", "check", "final" */
-	const char *group; /* whose rows it may lie in: "agent", or a device */
+	const char *group; /* group of its row: "agent", or a device */
 	size_t op, place, row; /* the operator; its place in the document; the row it got */
 	double from, to; /* seconds after the start of the run */
 };

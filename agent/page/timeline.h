@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The timeline of a run: which agent worked when, and when which device judged.
- */
+ * The timeline of a run: when each agent worked, and when each device judged. */
 #ifndef KGB_AGENT_PAGE_TIMELINE_H
 #define KGB_AGENT_PAGE_TIMELINE_H
 

@@ -8,7 +8,7 @@
 #include "agent/compare/versus.h"
 #include "agent/report/common.h"
 
-/* ---- what must be read first ---- */
+/* ---- warnings ---- */
 
 static int add_warnings(const struct kgb_runs *runs, const struct kgb_collected *c,
 			struct kgb_strv *warnings, struct kgb_err *err)
@@ -28,7 +28,7 @@ static int add_warnings(const struct kgb_runs *runs, const struct kgb_collected 
 	return 0;
 }
 
-/* ---- what each run came to ---- */
+/* ---- outcome of each run ---- */
 
 static void add_speed(struct kgb_buf *out, const struct kgb_run_row *run,
 		      const struct kgb_figures *f)
@@ -80,9 +80,9 @@ static void add_run(const struct kgb_collected_run *run, struct kgb_strv *senten
 	kgb_strv_add(sentences, text.ptr);
 }
 
-/* ---- how methods differ ---- */
+/* ---- differences between methods ---- */
 
-/** What `compare` says of the same runs; where nothing was timed, nothing of speed. */
+/** The sentences of `compare` on the same runs; those on speed only if something was timed. */
 static int add_comparisons(const struct kgb_runs *runs, struct kgb_strv *sentences,
 			   struct kgb_err *err)
 {

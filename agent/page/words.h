@@ -8,8 +8,8 @@
 #include "agent/page/collected.h"
 #include "base/str.h"
 
-/** Add what must be read first (runs that are offline, or measure different things), then what each
- * run came to, then how methods differ from the first one, in the words of `compare`. */
+/** Add the warnings (runs that are offline, or measure different things), then the outcome of each
+ * run, then the differences of methods from the first one, in the words of `compare`. */
 KGB_MUST_CHECK int kgb_words(const struct kgb_runs *runs, const struct kgb_collected *collected,
 			     struct kgb_strv *warnings, struct kgb_strv *sentences,
 			     struct kgb_err *err);

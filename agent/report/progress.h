@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * progress.json: a projection of the folded state. Replaced atomically, at most every 200 ms while
- * a run lives and within 250 ms of an event. It holds no clock of its own, so a rebuild gives the
- * same bytes.
- */
+ * a run lives and within 250 ms of an event. It holds only times of the journal, so a rebuild gives
+ * the same bytes. */
 #ifndef KGB_AGENT_REPORT_PROGRESS_H
 #define KGB_AGENT_REPORT_PROGRESS_H
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/** What is known of one chain; rounds count from 1. */
+/** The facts of one chain; rounds count from 1. */
 struct chain {
 	int reached; /* first round that reached the rung; 0: none */
 	int last; /* that was answered */

@@ -249,7 +249,7 @@ static const struct kgb_row ladder_rows[] = {
 };
 
 /** Means over the timed cases: the speedup by the device's own clock, where every case has one, and
- * the share of the device's peak that the kernel came to, where some case has one. */
+ * the share of the device's peak that the kernel reached, where some case has one. */
 static void write_device(struct kgb_jsonw *w, const cJSON *timed_cases)
 {
 	double logs = 0, shares = 0;

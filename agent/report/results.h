@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * results.json: what came out, per operator and in sum; a projection of the folded state.
- */
+ * results.json: outcomes, per operator and in sum; a projection of the folded state. */
 #ifndef KGB_AGENT_REPORT_RESULTS_H
 #define KGB_AGENT_REPORT_RESULTS_H
 
@@ -20,8 +19,8 @@ KGB_MUST_CHECK int kgb_results_write(int dir_fd, const struct kgb_run_state *sta
  * ANSI colours beside the words. `run_path` is shown as the place of evidence; may be NULL. */
 void kgb_results_table(const struct kgb_run_state *state, const char *run_path, size_t width,
 		       bool color, struct kgb_buf *out);
-/** Exit status that the state deserves: 0 all passed, 1 some did not, 5 budget, 4 when nothing but
- * infra_error came out. */
+/** The exit status for the state: 0 all passed, 1 some did not, 5 budget, 4 all verdicts are
+ * infra_error. */
 int kgb_results_exit_code(const struct kgb_run_state *state);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How far a sample of a bare model got.
- */
+ * The rung that a sample of a bare model reached. */
 #ifndef KGB_AGENT_REPORT_SAMPLE_RUNG_H
 #define KGB_AGENT_REPORT_SAMPLE_RUNG_H
 
 #include "agent/store/sample.h"
 
-/** The rungs of the ladder that pass@k is told for. */
+/** The rungs of the ladder for which pass@k is reported. */
 enum kgb_sample_rung {
 	KGB_SAMPLE_COMPILES,
 	KGB_SAMPLE_CORE,
@@ -15,7 +14,7 @@ enum kgb_sample_rung {
 	KGB_N_SAMPLE_RUNGS
 };
 
-/** Whether a sample got as far as a rung. A verdict of `cheated` shows none. */
+/** Whether a sample reached a rung. A verdict of `cheated` shows none. */
 bool kgb_sample_has_reached(const struct kgb_sample *sample, enum kgb_sample_rung rung);
 /** "compiles", "core", "correct". */
 const char *kgb_sample_rung_name(enum kgb_sample_rung rung);

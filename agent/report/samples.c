@@ -21,7 +21,7 @@ struct tally {
 	int64_t wall_ms;
 	struct kgb_usage usage; /* of the samples */
 	int64_t cost_nanos; /* of the samples whose cost is known; -1: of none */
-	struct kgb_spent spent; /* for all that was asked */
+	struct kgb_spent spent; /* for all questions */
 	size_t solved; /* operators */
 };
 #define TALLY_INIT                                                                       \
@@ -59,8 +59,8 @@ static void add_op(struct tally *tally, const struct kgb_run_state *state,
 }
 
 /** How many samples an estimate rests on: all that were answered, or none while one of them has no
- * verdict. Those that are judged first are not like the others: without a kernel it takes no time.
- */
+ * verdict. The samples that are judged first are a biased choice: an answer without a kernel needs
+ * no time. */
 static size_t count_judged(const struct kgb_op_state *op)
 {
 	for (size_t i = 0; i < op->n_samples; i++)
@@ -156,7 +156,7 @@ static void write_tally(struct kgb_jsonw *w, const struct tally *tally)
 		      kgb_report__dollars(tally->cost_nanos));
 }
 
-/** Member per_solved: what each operator with a right sample took, with what the others took. */
+/** Member per_solved: the costs of all operators for each one with a right sample. */
 static void write_per_solved(struct kgb_jsonw *w, const struct tally *tally)
 {
 	const double n = (double)tally->solved;
@@ -270,7 +270,7 @@ static void write_fast(struct kgb_jsonw *w, const struct kgb_run_state *state, d
 	kgb_free(values);
 }
 
-/** What is told of independent samples. */
+/** The figures of independent samples. */
 static void write_run_at_k(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
 	const size_t most = (size_t)state->n_samples;
@@ -291,7 +291,7 @@ static void write_run_at_k(struct kgb_jsonw *w, const struct kgb_run_state *stat
 	kgb_jsonw_put(w, "}");
 }
 
-/** What is told of chains of rounds. */
+/** The figures of chains of rounds. */
 static void write_run_at_r(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
 	kgb_jsonw_put(w, "refine_at_r: {");

@@ -112,7 +112,7 @@ void kgb_styled_wrap(struct kgb_styled *styled, const char *text, size_t n_lines
 		if (newline)
 			*newline = '\0';
 		for (char *blank = line; (blank = strchr(blank, '\n'));)
-			*blank = ' '; /* what the last line has no room for is cut */
+			*blank = ' '; /* text beyond the last line is cut */
 		if (i > 1) {
 			kgb_styled_line(styled);
 			kgb_styled_addf(styled, KGB_STYLE_PLAIN, "%*s", (int)indent, "");

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Lines of styled text of a fixed width. They are laid out once and drawn by whatever there is:
- * with escape sequences, as plain text, or by ncurses. A style never stands alone: the words say
- * the same.
- */
+ * Lines of styled text of a fixed width. They are laid out once and drawn with escape sequences, as
+ * plain text, or by ncurses. A style only repeats what the words state. */
 #ifndef KGB_AGENT_REPORT_STYLED_H
 #define KGB_AGENT_REPORT_STYLED_H
 
@@ -45,7 +43,7 @@ struct kgb_styled {
 		.width = (columns_of_a_line), .text = KGB_BUF_INIT(0) \
 	}
 
-/** Begin a line; all that is added belongs to it. */
+/** Begin a line; text that is added belongs to it. */
 void kgb_styled_line(struct kgb_styled *styled);
 /** Add text of any origin: escaped, and cut with "~" at the end of the line. */
 void kgb_styled_add(struct kgb_styled *styled, enum kgb_style style, const char *text);

@@ -85,7 +85,7 @@ static void add_table(const struct kgb_run_state *state, size_t width, bool colo
 	kgb_table_text(&table, width, out);
 }
 
-/** Why each operator that did not pass did not, and where to look. */
+/** For each operator that did not pass: the reason, and where to look. */
 static void add_failures(const struct kgb_run_state *state, const char *run_path,
 			 struct kgb_buf *out)
 {
@@ -113,7 +113,7 @@ static void add_failures(const struct kgb_run_state *state, const char *run_path
 	}
 }
 
-/** Which verdicts are of kernels that the run did not make. */
+/** The verdicts on kernels that the run did not make. */
 static void add_replaced(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	for (size_t i = 0; i < state->n_ops; i++)
@@ -124,7 +124,7 @@ static void add_replaced(const struct kgb_run_state *state, struct kgb_buf *out)
 				state->ops[i].name, state->ops[i].safe_name);
 }
 
-/** Which operators passed on a GPU and have no speedup all the same. */
+/** The operators that passed on a GPU but have no speedup. */
 static void add_timing_notes(const struct kgb_run_state *state, struct kgb_buf *out)
 {
 	for (size_t i = 0; i < state->n_ops; i++) {

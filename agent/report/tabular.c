@@ -93,7 +93,7 @@ static void add_column(struct view *view, size_t column)
 	view->right[view->n++] = right;
 }
 
-/** The part with this heading. Returns whether it has a column of its own. */
+/** The part with this heading. Returns whether a column belongs to it alone. */
 static bool make_view(const struct kgb_table *table, const char *heading, struct view *view)
 {
 	bool found = !heading;
@@ -166,7 +166,7 @@ static void fit(struct view *view, size_t width)
 	view->widths[0] -= over < most ? over : most;
 }
 
-/** Blanks are owed until the next cell, so that no line ends in blanks. */
+/** Blanks are written before the next cell, so that no line ends in blanks. */
 static size_t add_padded(const struct view *view, size_t i, const char *text, const char *ansi,
 			 size_t owed, struct kgb_buf *out)
 {

@@ -17,7 +17,7 @@
 
 struct kgb_table_column {
 	const char *key; /* member of JSON, head of CSV */
-	const char *title; /* for people; NULL: people do not see the column */
+	const char *title; /* for people; NULL: text for people omits the column */
 	const char *part; /* heading of the part of the table that has it; NULL: each part has it.
 			     Columns of one part stand together */
 };
@@ -32,9 +32,8 @@ struct kgb_table_cell {
 struct kgb_table {
 	const struct kgb_table_column *columns; /* borrowed */
 	size_t n_columns;
-	const char *const *dispensable; /* keys of columns that a narrow terminal does without, the
-					   first goes first; NULL ends the list; borrowed; NULL:
-					   none */
+	const char *const *dispensable; /* keys of columns that a narrow terminal omits, the first
+					   one first; NULL ends the list; borrowed; NULL: none */
 	bool color; /* on a terminal that shows the styles of cells */
 	KGB_VEC(struct kgb_table_cell) cells; /* row by row */
 	struct kgb_arena arena;
@@ -47,7 +46,7 @@ struct kgb_table {
 
 /** Add a cell, from left to right, row after row; the text is copied. NULL: unknown. */
 void kgb_table_word(struct kgb_table *table, const char *word);
-/** A number, and what people see of it (printf). NaN: unknown, and "-" is seen. */
+/** A number, and its format for people (printf). NaN: unknown, printed as "-". */
 void kgb_table_number(struct kgb_table *table, double value, const char *format, ...)
 	KGB_PRINTF(3, 4);
 
@@ -57,11 +56,11 @@ void kgb_table_style(struct kgb_table *table, enum kgb_style style);
 void kgb_table_count(struct kgb_table *table, size_t n);
 /** A share as percent, "-" for NaN. */
 void kgb_table_share(struct kgb_table *table, double share);
-/** Three cells: a share with its bounds, which people see as "43.3 [27.4, 60.8]". */
+/** Three cells: a share with its bounds, printed for people as "43.3 [27.4, 60.8]". */
 void kgb_table_interval(struct kgb_table *table, double share, double low, double high);
 void kgb_table_speedup(struct kgb_table *table, double speedup);
 void kgb_table_tokens(struct kgb_table *table, double tokens);
-/** A duration, which people see as "5 m 57 s". */
+/** A duration, printed for people as "5 m 57 s". */
 void kgb_table_seconds(struct kgb_table *table, double seconds);
 
 size_t kgb_table_n_rows(const struct kgb_table *table);
@@ -70,8 +69,8 @@ size_t kgb_table_n_rows(const struct kgb_table *table);
  * its heading. Where rows are wider than `width` (0: unlimited), dispensable columns are left out,
  * then the first column is cut with "~". */
 void kgb_table_text(const struct kgb_table *table, size_t width, struct kgb_buf *out);
-/** Append a text that stands in Markdown for itself: what Markdown and HTML take as their own is
- * escaped, line breaks too. */
+/** Append a literal text as Markdown: characters with a meaning in Markdown or HTML are escaped,
+ * line breaks too. */
 void kgb_markdown_add(struct kgb_buf *out, const char *text);
 /** Append it as Markdown, one table for each part. */
 void kgb_table_markdown(const struct kgb_table *table, struct kgb_buf *out);

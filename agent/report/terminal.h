@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a terminal can show. The environment and the terminal are asked each time.
- */
+ * Abilities of a terminal. Each call reads the environment and the terminal again. */
 #ifndef KGB_AGENT_REPORT_TERMINAL_H
 #define KGB_AGENT_REPORT_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/** fd is a terminal that can do more than print: TERM is set and not "dumb". */
+/** Whether fd is a terminal that handles escape sequences: TERM is set and not "dumb". */
 bool kgb_terminal_is_capable(int fd);
 /** NO_COLOR is not set, or empty (https://no-color.org). */
 bool kgb_terminal_allows_color(void);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * `kgb-agent replay [RUN]`: the agents of an earlier run once more, with the real CLI but without a
- * model, a judge and money: the model's answers and the verdicts come from the record. What the
- * CLI leaves must be what it left then, byte for byte. The replay is a run of its own, below
- * RUN/replays/.
- */
+ * model, a judge and money: the model's answers and the verdicts come from the record. The CLI must
+ * leave the same files, byte for byte. The replay is a separate run, below RUN/replays/. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -72,7 +70,7 @@ static int open_source(struct replay *r, struct kgb_err *err)
 {
 	const char *name = r->cli->operators.n > 0 ? r->cli->operators.items[0] : NULL;
 	KGB_AUTO(free) char *runs = kgb_config_runs(&r->cli->config);
-	/* Locked: the record of a run that goes on would end where it is read. */
+	/* Lock the run: the record of a run that goes on is incomplete. */
 	if (kgb_rundir_open(&r->source, runs, name, KGB_RUNDIR_LOCK, err) < 0)
 		return -1;
 	if (kgb_run_is_pruned(r->source.fd))
@@ -86,8 +84,8 @@ static int open_source(struct replay *r, struct kgb_err *err)
 	return kgb_config_load(&r->config, config, NULL, err);
 }
 
-/** Whether the attempt that counts came to an end: of one that was killed with kgb-agent the record
- * breaks off somewhere. */
+/** Whether the attempt that counts ended: the record of an attempt that was killed with kgb-agent
+ * is incomplete. */
 static bool was_attempted(const struct kgb_op_state *op, KGB_UNUSED const void *payload)
 {
 	const struct kgb_attempt_state *attempt = kgb_op_counting_attempt(op);
@@ -114,7 +112,7 @@ static int load_specs(struct replay *r, struct kgb_err *err)
 	return rc;
 }
 
-/* The prompt names the platform, so it is the recorded one, whatever this machine has. */
+/* The prompt names the platform: take the recorded one instead of this machine's. */
 static void set_devices(struct replay *r)
 {
 	bool cpu = kgb_str_eq(r->recorded.platform, "cpu");
@@ -146,7 +144,7 @@ static bool find_protocol(const struct replay *r, const char *attempt_rel, int64
 	return false;
 }
 
-/** How the recorded run asked a bare model. */
+/** The settings by which the recorded run asked a bare model. */
 static int prepare_samples(struct replay *r, struct kgb_err *err)
 {
 	const bool is_offline = kgb_maker_is_offline(&r->recorded.maker);
@@ -297,14 +295,14 @@ static int drive(struct replay *r, struct kgb_sched_outcome *outcome, struct kgb
 
 /* ---- comparing ---- */
 
-/* What became of one operator. */
+/* The outcome of one operator. */
 struct comparison {
 	bool same_kernel, same_checks; /* of a bare model: samples */
 	int64_t n_checks, n_recorded_checks;
 	int64_t n_misses;
 };
 
-/* Both are there and equal, or neither is. */
+/* Whether both exist and are equal, or neither exists. */
 static bool same_file(int dir_a, const char *path_a, int dir_b, const char *path_b)
 {
 	KGB_AUTO(buf) struct kgb_buf a = KGB_BUF_INIT(KGB_LIMIT_KERNEL);

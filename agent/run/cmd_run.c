@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * `kgb-agent [OPERATORS]`: plan, generate, verify; and `--skip-gen`: verify again what is there.
- */
+ * `kgb-agent [OPERATORS]`: plan, generate, verify; and `--skip-gen`: verify existing kernels
+ * again. */
 #include "agent/cli/cmd.h"
 #include "agent/cli/shared_options.h"
 #include "agent/run/run_series.h"
 #include "agent/run/run_stages.h"
 
-/** Options that contradict each other. What costs money is never started by guessing. */
+/** Refuse options that contradict each other: never guess before spending money. */
 static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_flags *flags = &plan->cli->flags;
@@ -53,7 +53,8 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
-/** Operators and method: reported together with what is wrong with the settings. */
+/** Check operators and method; the caller reports their faults together with those of the
+ * settings. */
 static void check_names(struct kgb_cli *cli, struct kgb_faults *faults)
 {
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT, paths = KGB_STRV_INIT;

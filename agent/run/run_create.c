@@ -23,7 +23,7 @@ static int start_new_run(struct kgb_run_plan *plan, const char *method, struct k
 	return 0;
 }
 
-/** The kernels to begin with become part of the run, which needs no other run from now on. */
+/** Copy the initial kernels into the run, so that it no longer needs the other run. */
 static int copy_start(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	if (!plan->start_dir)
@@ -94,8 +94,8 @@ static int adopt_kernels(struct kgb_run_plan *plan, const char *dir, struct kgb_
 	return 0;
 }
 
-/** All that a run has before its first attempt. In one that could not begin nothing has happened:
- * its folder would only be taken for the latest run. */
+/** Everything that a run has before its first attempt. Remove a run that could not begin: else its
+ * folder would be taken for the latest run. */
 int kgb_run_create(struct kgb_run_plan *plan, const char *method, bool is_new, struct kgb_err *err)
 {
 	const char *kernels = plan->cli->flags.kernels;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "sandbox/meter/prices.h"
 
-/* Waits before an overloaded provider is asked again: the first, and the longest. */
+/* The first and the longest wait before the next call to an overloaded provider. */
 #define RETRY_BASE_MS 500
 #define RETRY_CAP_MS 30000
 
@@ -37,7 +37,7 @@ static struct kgb_sched_item plan_item(const struct kgb_run_plan *plan, const st
 	return item;
 }
 
-/** What the schedule gets of one run, and what must outlive it. */
+/** The schedule's input from one run, and the objects that must outlive it. */
 struct part {
 	struct kgb_sched_item *items; /* owned */
 	struct kgb_sampling_plan samples;
@@ -104,7 +104,7 @@ static void fill_accounts(const struct kgb_run_plans *plans, struct kgb_accounts
 				accounts->by_provider[i] = (*plan)->accounts[i];
 }
 
-/** What all runs share: the first has the settings of all. */
+/** Shared by all runs: the settings of the first run hold for all. */
 static void fill_shared(const struct kgb_run_plans *plans, struct kgb_sched_spec *spec)
 {
 	const struct kgb_run_plan *first = plans->items[0];
@@ -155,7 +155,7 @@ int kgb_run_drive(const struct kgb_run_plans *plans, const struct kgb_display_sp
 
 void kgb_run_announce_model(const struct kgb_run_plan *plan)
 {
-	/* From here on all lines are of runs: on a terminal they need no name before them. */
+	/* From here on all lines belong to runs: on a terminal they need no program name. */
 	if (kgb_terminal_is_capable(STDERR_FILENO))
 		kgb_log_set_program(NULL);
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)

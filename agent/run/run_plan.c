@@ -104,7 +104,7 @@ static void find_keys(struct kgb_run_plan *plan)
 	}
 }
 
-/** "ANTHROPIC_API_KEY": what to set for the method's program. */
+/** The variables to set for the method's program: "ANTHROPIC_API_KEY". */
 static const char *wanted_keys(const struct kgb_run_plan *plan)
 {
 	enum kgb_protocol protocol = (enum kgb_protocol)plan->method.program.protocol;
@@ -113,7 +113,7 @@ static const char *wanted_keys(const struct kgb_run_plan *plan)
 	return kgb_provider_key_variable(kgb_protocol_provider(protocol));
 }
 
-/** The user's own program may ask no model at all. */
+/** The user's program may send no request at all. */
 static bool needs_model(const struct kgb_run_plan *plan)
 {
 	return plan->method.program.protocol != KGB_N_PROTOCOLS;
@@ -148,7 +148,7 @@ static void drop_without_answer(struct kgb_run_plan *plan)
 			n, n_all, wanted_keys(plan), dropped.ptr);
 }
 
-/** Say which settings have no effect on this plan. */
+/** Warn of settings without an effect on this plan. */
 static void note_idle_settings(const struct kgb_run_plan *plan)
 {
 	const struct kgb_config *config = &plan->cli->config;
@@ -231,7 +231,7 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
-/** A budget that holds no request would end each attempt before the model is asked. */
+/** A budget smaller than one request would end each attempt before its first request. */
 static int check_budget(const struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
@@ -257,7 +257,7 @@ static int check_budget(const struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
-/** Prices are part of the configuration; a budget in dollars needs that of the model. */
+/** Prices are part of the configuration; a budget in dollars needs the model's price. */
 static int plan_prices(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings_budget *budget = &plan->cli->config.settings.budget;
@@ -415,7 +415,7 @@ int kgb_run_plan_generation(struct kgb_run_plan *plan, struct kgb_err *err)
 	return kgb_run_plan_read_texts(plan, err) < 0 ? -1 : plan_start(plan, err);
 }
 
-/** The method's program, asked for its version where it can do no harm. */
+/** Find the method's program and get its version, in a sandbox. */
 static int plan_program(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_program *program = &plan->method.program;
@@ -428,8 +428,9 @@ static int plan_program(struct kgb_run_plan *plan, struct kgb_err *err)
 	return 0;
 }
 
-/** Work on no more operators at a time than the machine's limits hold. A bare model is asked for
- * the first samples of all operators before the second ones; only its judges take room. */
+/** Work on no more operators at a time than the machine's limits hold. A bare model gets the
+ * questions for the first samples of all operators before those for the second; only its judges
+ * take room. */
 static void fit_room(struct kgb_run_plan *plan)
 {
 	struct kgb_room room;
@@ -476,7 +477,7 @@ static int check_maker(const struct kgb_run_plan *plan, struct kgb_err *err)
 		plan->dir.name, differences.ptr, goes_live ? " (--set gateway.mode=offline)" : "");
 }
 
-/** What the machine must have for this plan. */
+/** Check what this plan needs of the machine. */
 int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_settings *settings = &plan->cli->config.settings;
@@ -489,7 +490,7 @@ int kgb_run_plan_environment(struct kgb_run_plan *plan, struct kgb_err *err)
 		return -1;
 	if (plan->generate)
 		plan->versions = kgb_config_versions(&plan->cli->config);
-	/* Whoever names GPUs wants them used. */
+	/* Named GPUs are all used. */
 	plan->at_a_time = (int)settings->run.device_count;
 	if ((size_t)plan->at_a_time < plan->devices.n)
 		plan->at_a_time = (int)plan->devices.n;
@@ -563,8 +564,8 @@ int kgb_run_plan_earlier(struct kgb_run_plan *plan, struct kgb_err *err)
 	return rc;
 }
 
-/** Whether a resume has something to do for an operator: a verdict, or an attempt that ended
- * without use by itself, is the end of it. */
+/** Whether a resume has work for an operator. A verdict ends the work, and so does an attempt that
+ * ended by itself without a kernel. */
 static bool is_unfinished(const struct kgb_op_state *op, const void *payload)
 {
 	const struct kgb_cli *cli = payload;

@@ -47,7 +47,7 @@ int kgb_run_conclude(struct kgb_run_plan *plan, const struct kgb_sched_outcome *
 	return exit_code;
 }
 
-/** results.json, and the same for the user. */
+/** Write results.json, and print the same for the user. */
 int kgb_run_report(struct kgb_run_plan *plan, const struct kgb_sched_outcome *outcome)
 {
 	const struct kgb_run_state *state = kgb_run_log_state(plan->log);

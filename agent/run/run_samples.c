@@ -179,7 +179,8 @@ int kgb_run_read_copies(const struct kgb_rundir *dir, const struct kgb_method *m
 	return read_texts(dir, method, wants, given, out, err);
 }
 
-/** Whether a text is the run's copy: a run goes on, and the user names no other file now. */
+/** Whether a text is the run's copy: the run is resumed, and the command line names no other
+ * file. */
 static bool wants_copy(const struct kgb_run_plan *plan, enum kgb_chat_text text)
 {
 	if (!plan->resume && plan->generate)
@@ -231,7 +232,7 @@ void kgb_run_plan_describe_sampling(struct kgb_run_plan *plan)
 	plan->prompts = kgb_buf_take(&prompts);
 }
 
-/** The prompt of an operator is still the one that its samples answered. */
+/** Check that the prompt of an operator is still the one that its samples answered. */
 static int check_prompt(const struct kgb_run_plan *plan, const struct kgb_spec *spec,
 			struct kgb_err *err)
 {

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 
-/** One run of the series, with settings of its own. */
+/** One run of the series, with separate settings. */
 struct member {
 	struct kgb_cli cli; /* owns its settings and its index; the rest is the user's */
 	char *label; /* owned; the name of its folder */
@@ -154,7 +154,7 @@ static void copy_plan(struct member *member, const struct kgb_run_plan *first)
 	kgb_run_plan_describe_sampling(&member->plan);
 }
 
-/** Runs that the real model and the script answer are not to be compared by an oversight. */
+/** Refuse a mix of live and offline runs, so that they are not compared by mistake. */
 static int check_gateway(const struct series *series, struct kgb_err *err)
 {
 	const struct kgb_run_plan *first = series->plans.items[0];
@@ -289,7 +289,7 @@ static int print_plan(const struct series *series)
 
 /* ---- the runs, made and driven ---- */
 
-/** All folders and journals are there before the first attempt begins; else nothing is. */
+/** Create all folders and journals before the first attempt begins; on failure remove them all. */
 static int create(struct series *series, struct kgb_err *err)
 {
 	KGB_AUTO(free) char *runs_dir = kgb_config_runs(&series->cli->config);
@@ -379,7 +379,7 @@ static int print_table(const struct series *series, const struct kgb_table *tabl
 	return kgb_cli_print(&text, exit_code);
 }
 
-/** What became of a run; one without anything to do has nothing. */
+/** Print the outcome of a run; nothing for a run without work. */
 static const struct kgb_sched_outcome *outcome_of(const struct series *series,
 						  const struct kgb_sched_outcome *outcomes,
 						  const struct kgb_run_plan *plan)
@@ -404,7 +404,7 @@ static int report(const struct series *series, const struct kgb_sched_outcome *o
 		struct kgb_run_plan *plan = &(*member)->plan;
 		const struct kgb_sched_outcome *outcome = outcome_of(series, outcomes, plan);
 		bool is_written = false;
-		/* An error that ended all runs is one error. */
+		/* Report an error that ended all runs only once. */
 		if (outcome->fatal && !kgb_str_eq(outcome->err.msg, reported))
 			kgb_log_err(&outcome->err);
 		reported = outcome->fatal ? outcome->err.msg : reported;
@@ -477,7 +477,7 @@ int kgb_run_series(struct kgb_cli *cli)
 
 /* ---- resume ---- */
 
-/** The run goes on with its own settings. */
+/** A resumed run keeps its settings. */
 static int open_member(struct member *member, char *path, struct kgb_err *err)
 {
 	struct kgb_faults faults = {0};
@@ -491,7 +491,7 @@ static int open_member(struct member *member, char *path, struct kgb_err *err)
 	return is_bad ? -1 : kgb_run_plan_rest(&member->plan, err);
 }
 
-/** All runs are held before one goes on. */
+/** Lock all runs before the first one goes on. */
 static int reopen(struct series *series, const struct kgb_strv *runs, struct kgb_err *err)
 {
 	for (size_t i = 0; i < runs->n; i++) {

@@ -2,15 +2,13 @@
 /** \file
  * A series: a run for each of several methods and each repetition, in one command, one folder
  * (agent/store/series.h) and one schedule, in which the operators of the runs take turns. Devices,
- * judges and accounts are shared, budgets are each run's own.
- */
+ * judges and accounts are shared; each run has separate budgets. */
 #ifndef KGB_AGENT_RUN_RUN_SERIES_H
 #define KGB_AGENT_RUN_RUN_SERIES_H
 
 #include "agent/cli/cmd.h"
 
-/** The methods that the user names, in that order. A name that stands there twice, or that is no
- * method's, is a fault. */
+/** The methods that the user names, in that order. A repeated or unknown name is a fault. */
 void kgb_run_series_methods(const struct kgb_cli *cli, struct kgb_strv *methods,
 			    struct kgb_faults *faults);
 /** Whether the user asks for more than one run. */

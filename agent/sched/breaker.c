@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* So many attempts without an answer are no passing trouble: each has tried for gateway.max_wait.
- */
+/* Consecutive attempts without an answer that open the breaker. Each has retried for
+ * gateway.max_wait, so the fault is not a passing one. */
 #define UNANSWERED_MAX 2
 
 const char *kgb_breaker_note(struct kgb_breaker *breaker, enum kgb_agent_end end, bool answered)

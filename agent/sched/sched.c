@@ -18,17 +18,18 @@
 #include "base/system/fs.h"
 #include "base/time.h"
 
-/* An attempt that cannot start for want of descriptors, processes or memory waits for what others
- * give back; when nothing else runs, so often. */
+/* Interval and largest number of retries of an attempt that cannot start for lack of descriptors,
+ * processes or memory. The number counts only waits while nothing else runs that could release
+ * some. */
 #define START_DELAY_MS 1000
 #define START_DELAYS_MAX 60
-/* Descriptors that must be free before an attempt starts: of its start, and of a judge beside it.
- */
+/* Descriptors that must be free before an attempt starts: for its start, and for a judge beside
+ * it. */
 #define SPARE_FILES 32
 
 enum item_phase { ITEM_WAITING, ITEM_GENERATING, ITEM_VERIFYING, ITEM_ENDED };
 
-/** The operators that may be worked on at a time; the number of a slot gives its device. */
+/** The places of operators in work; the number of a slot gives its device. */
 struct slots {
 	bool *busy; /* owned */
 	int n;
@@ -44,7 +45,7 @@ struct run {
 	struct kgb_budget budget; /* of the run */
 	struct kgb_progress *progress;
 	struct kgb_breaker breaker;
-	bool halted; /* no attempt begins; what runs goes on to its end */
+	bool halted; /* no attempt begins; running ones go on to their end */
 	struct kgb_sched_outcome outcome;
 };
 
@@ -80,8 +81,7 @@ struct sched {
 	struct kgb_broker *broker;
 	struct kgb_asker *asker; /* of a bare model */
 	uv_signal_t signals[3];
-	uv_timer_t pump_timer; /* work is started from the loop, never from inside a callback of its
-				  own */
+	uv_timer_t pump_timer; /* starts work from the loop, never from inside a callback */
 	int n_signals;
 	int n_parts; /* not closed yet, while closing */
 	bool stopping, closing;
@@ -106,8 +106,8 @@ static void stop_all(struct sched *sched, bool now)
 	pump(sched);
 }
 
-/** The journal or the disk of one run failed: the others would only spend money until they meet the
- * same. */
+/** The journal or the disk of one run failed: stop all, because the others would spend money until
+ * they fail the same way. */
 static void on_fatal(void *payload, const struct kgb_err *err)
 {
 	const struct run *run = payload;
@@ -270,7 +270,7 @@ static void heed_provider(struct item *item, const struct kgb_attempt_outcome *o
 	const char *remedy = kgb_breaker_note(&run->breaker, outcome->end,
 					      totals && totals->n_exchanges > totals->n_errors);
 
-	/* A record that lacks an answer is no provider's fault. */
+	/* In a replay a missing answer is no fault of the provider. */
 	if (!remedy || run->halted || run->env.replay)
 		return;
 	run->halted = true;
@@ -317,7 +317,7 @@ static int start_attempt(struct item *item, const struct kgb_attempt_task *task,
 		       : kgb_attempt_start(&item->attempt, env, task, on_attempt_done, item, err);
 }
 
-/** How long the next attempt may take, and whose time that is. */
+/** The time limit of the next attempt, and the owner of that time. */
 static void allot_time(const struct item *item, struct kgb_attempt_task *task)
 {
 	const struct kgb_sched_run *spec = item->run->spec;
@@ -339,7 +339,7 @@ static void allot_time(const struct item *item, struct kgb_attempt_task *task)
 	}
 }
 
-/** No attempt is begun when a budget is used up already: ends the operator then. */
+/** End the operator without an attempt if a budget is used up already. */
 static bool is_spent(struct item *item, const struct kgb_attempt_task *task)
 {
 	const struct kgb_budget *budget = kgb_budget_reached(&item->budget);
@@ -377,7 +377,7 @@ static void on_failed_start(struct item *item, const struct kgb_err *err)
 		kgb_run_state_op(kgb_run_log_state(item->run->env.log), item->spec->name);
 	const int max_attempts = item->run->env.max_attempts;
 	give_slot(item);
-	/* The journal counts an attempt once it has a record there. */
+	/* The journal counts an attempt from its first record on. */
 	item->n_attempts = op ? (int)op->n_attempts : item->n_attempts - 1;
 	if (err->kind == KGB_ERR_LIMIT && !short_of) {
 		item->phase = ITEM_ENDED;
@@ -419,7 +419,7 @@ static void generate(struct item *item)
 
 /* ---- the loop ---- */
 
-/** Nothing waits that may begin. */
+/** Whether no waiting operator may begin. */
 static bool all_ended(const struct sched *sched)
 {
 	for (size_t i = 0; i < sched->n_items; i++) {
@@ -441,7 +441,7 @@ static bool has_waiting(const struct run *run)
 	return false;
 }
 
-/** Operators were left because the run's own budget is used up. */
+/** Whether operators were left because the run's budget is used up. */
 static bool is_run_spent(const struct run *run)
 {
 	const struct kgb_sched_run *spec = run->spec;
@@ -454,12 +454,13 @@ static bool is_run_spent(const struct run *run)
 	return spent && counts.by_status[KGB_OP_BUDGET] > 0;
 }
 
-/** The last event, with the file that shows it. Errors end up in the outcome. */
+/** Append the last event, then write the last progress.json. Errors go into the outcome. */
 static void finish_run(struct run *run)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_sched_outcome *outcome = &run->outcome;
-	/* Halted, but nothing was left to begin: the operators' own ends say it all. */
+	/* A halted run with no operator left to begin needs no reason: each operator has its
+	 * end. */
 	if (run->halted && has_waiting(run))
 		outcome->fatal = true;
 	enum kgb_run_end end = outcome->fatal      ? KGB_RUN_FAILED
@@ -481,7 +482,7 @@ static void finish_run(struct run *run)
 	}
 }
 
-/** A signal too many must not end the report of what the first one has interrupted. */
+/** A further signal must not end the report on the interrupted run. */
 static void close_signals(struct sched *sched)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(sched->signals); i++) {
@@ -525,8 +526,7 @@ static void close_all(struct sched *sched)
 	uv_close((uv_handle_t *)&sched->pump_timer, on_pump_closed);
 }
 
-/** While the provider has shut us out, an attempt would only be wasted; while the machine is short
- * of something, it could not start. */
+/** Start no attempt while the provider refuses all requests or the machine lacks resources. */
 static int64_t pause_ms(const struct sched *sched)
 {
 	const int64_t provider_ms = sched->gateway ? kgb_gateway_paused_ms(sched->gateway) : 0;
@@ -613,7 +613,7 @@ static void start_handles(struct sched *sched)
 	}
 }
 
-/** What the runs need of the parts that they share. */
+/** Open the parts that the runs share. */
 struct needs {
 	bool judge, gateway, asker;
 };
@@ -673,7 +673,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 	return 0;
 }
 
-/** Budgets begin with what earlier starts of this run have spent. */
+/** Budgets begin with the spending of earlier starts of this run. */
 static void open_budgets(struct run *run)
 {
 	struct sched *sched = run->sched;

@@ -3,9 +3,8 @@
  * Drives runs: attempts for the planned operators, at most device_count at a time, spread over the
  * devices, each followed by its final verification while the next attempt already runs. The
  * operators of several runs take turns: the first of each run, then the second of each, so that a
- * provider's bad hour meets all runs alike. Owns the loop from start to end, answers signals, and
- * only ever appends events to the journal of the run that they belong to.
- */
+ * bad hour of the provider affects all runs alike. Owns the loop from start to end, answers
+ * signals, and only ever appends events to the journal of the run that they belong to. */
 #ifndef KGB_AGENT_SCHED_SCHED_H
 #define KGB_AGENT_SCHED_SCHED_H
 
@@ -21,7 +20,7 @@
 struct kgb_sched_item {
 	const struct kgb_spec *spec; /* borrowed */
 	bool generate; /* false: verify kernels/<safe_name>.py as it is */
-	int n_attempts; /* that there were already */
+	int n_attempts; /* of earlier starts */
 };
 
 /** One of the runs. */
@@ -30,7 +29,7 @@ struct kgb_sched_run {
 	struct kgb_attempt_env env; /* its members before `loop` */
 	const struct kgb_sched_item *items;
 	size_t n_items;
-	int own_slots; /* so many of its operators at a time, whatever the others do, for a bare
+	int own_slots; /* operators of this run at a time, independent of the others, for a bare
 			  model; 0: all such runs share device_count */
 	bool skip_verify;
 	int64_t attempt_timeout_ms;
@@ -39,7 +38,7 @@ struct kgb_sched_run {
 	int64_t run_time_ms, operator_time_ms;
 };
 
-/** What all runs have in common: devices, judges and accounts. */
+/** Shared by all runs: devices, judges and accounts. */
 struct kgb_sched_spec {
 	const struct kgb_sched_run *runs; /* one at least */
 	size_t n_runs;
@@ -49,7 +48,7 @@ struct kgb_sched_spec {
 	int max_questions; /* to a bare model at a time */
 	struct kgb_display_spec display; /* also of runs that have nothing left to do */
 	struct kgb_gateway_spec gateway; /* used when something is generated */
-	struct kgb_judge_request judge_request; /* what all verifications have in common */
+	struct kgb_judge_request judge_request; /* common to all verifications */
 };
 
 struct kgb_sched_outcome {
@@ -60,7 +59,7 @@ struct kgb_sched_outcome {
 
 /** Drive the runs to their end. The run_started and planned events of each are there already;
  * run_finished is appended here. progress.json is kept up to date and final when this returns.
- * \param out one for each run. An error of ours that stops one stops all. -1 only when nothing
+ * \param out one for each run. An internal error that stops one run stops all. -1 only when nothing
  * could be started. */
 KGB_MUST_CHECK int kgb_sched_drive(const struct kgb_sched_spec *spec, struct kgb_sched_outcome *out,
 				   struct kgb_err *err);

@@ -137,7 +137,7 @@ static void add_counts(const struct kgb_run_counts *counts, const struct part pa
 	kgb_styled_add(out, KGB_STYLE_FAINT, *gap == ',' ? ")" : "");
 }
 
-/** Whatever times a journal has: a million years at most. */
+/** Cap times of a broken journal at a million years. */
 static int64_t whole_ms(double ms)
 {
 	return (int64_t)fmin(ms, 3e16);
@@ -220,7 +220,7 @@ void kgb_block_lay(const struct kgb_shown *shown, const struct kgb_block_view *v
 		   struct kgb_styled *out)
 {
 	const size_t before = out->columns.n;
-	/* Of runs that do not live nothing is known after their last record. */
+	/* The last record of runs that do not live is the last known moment. */
 	const int64_t until_ms = kgb_shown_until_ms(shown, view->now_ms);
 	add_head(shown, view, until_ms, out);
 	const size_t taken = out->columns.n - before;

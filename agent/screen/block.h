@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The block that shows how runs stand: a bar over all of them, what is left and spent, a line for
- * each run of a series, the operators that did not pass, those that are worked on. The terminal of
- * the runs and `kgb-agent watch` draw the same lines.
- */
+ * The block that shows the progress of runs: a bar over all of them, time and cost so far and to
+ * come, a line for each run of a series, the operators that did not pass, those in work. The
+ * terminal of the runs and `kgb-agent watch` draw the same lines. */
 #ifndef KGB_AGENT_SCREEN_BLOCK_H
 #define KGB_AGENT_SCREEN_BLOCK_H
 
@@ -17,7 +16,7 @@ struct kgb_block_view {
 	const struct kgb_forecast *forecast;
 };
 
-/** Lay it out in lines of out->width columns. What does not fit is counted: "+N more". */
+/** Lay it out in lines of out->width columns. Rows that do not fit are counted: "+N more". */
 void kgb_block_lay(const struct kgb_shown *shown, const struct kgb_block_view *view,
 		   struct kgb_styled *out);
 
@@ -28,8 +27,8 @@ struct kgb_block_columns {
 };
 /** As many as the longest label and name of the plans need, within reason. */
 struct kgb_block_columns kgb_block_columns(const struct kgb_shown *shown, size_t width);
-/** Add the label of a run as a cell, if there is one, and a gap; of a label that is too long the
- * end stays, where the number of the repetition is. */
+/** Add the label of a run as a cell, if there is one, and a gap; a label that is too long is cut at
+ * its front, because its end has the number of the repetition. */
 void kgb_block_add_label(const char *label, size_t columns, struct kgb_styled *out);
 
 /** "0:07", "12:05", "1:02:03": fixed enough not to jump about; returns out. */

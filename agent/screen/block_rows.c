@@ -62,7 +62,7 @@ const char *kgb_block__word_for_completed(const struct kgb_run_state *state)
 	return state->skip_verify ? "generated" : "passed";
 }
 
-/** Of n things in n_rows rows: how many have a row; the others share one. */
+/** The number of n things that get one of n_rows rows; the others share one row. */
 static size_t count_shown(size_t n, size_t n_rows)
 {
 	return n <= n_rows ? n : n_rows > 0 ? n_rows - 1 : 0;
@@ -152,7 +152,7 @@ static void add_failed(const struct row *row, struct kgb_block_columns columns,
 	kgb_styled_add(out, KGB_STYLE_PLAIN, why ? why : "");
 }
 
-/** How far a bare model's samples are. */
+/** The progress of a bare model's samples. */
 static void add_samples(const struct kgb_run_state *state, const struct kgb_op_state *op,
 			struct kgb_styled *out)
 {
@@ -225,7 +225,7 @@ static bool has_failed(const struct kgb_op_state *op)
 	return kgb_op_status_is_final(op->status) && op->status != KGB_OP_PASSED;
 }
 
-/** The last first. */
+/** Latest first. */
 static int by_end(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;

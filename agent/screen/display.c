@@ -12,10 +12,10 @@
 #include "base/time.h"
 
 #define REDRAW_MS 100
-/* A forecast of a thousand operators takes up to 100 ms, in which the loop does nothing else. */
+/* Shortest time between forecasts: one of a thousand operators blocks the loop for up to 100 ms. */
 #define FORECAST_MS 5000
 
-/** What listens to the log of one run. */
+/** The listener to the log of one run. */
 struct listener {
 	struct kgb_display *display;
 	const char *label; /* borrowed; NULL: none */
@@ -29,7 +29,7 @@ struct kgb_display {
 	enum kgb_display_style style;
 	bool dirty;
 	bool closing;
-	bool is_terse; /* on a terminal without -v: what ended or failed has a line */
+	bool is_terse; /* on a terminal without -v: only ends and failures have a line */
 	bool color;
 	int64_t drawn_second;
 	struct kgb_forecast forecast;
@@ -55,15 +55,15 @@ static bool update_screen(struct kgb_display *display)
 	return display->rows != rows || display->columns != columns;
 }
 
-/** One write, so that the eye never sees half a block. A terminal that is gone is no reason to stop
- * a run. */
+/** Write the block with one call, so that no half block appears. A terminal that is gone does not
+ * stop a run. */
 static void put(const struct kgb_buf *text)
 {
 	(void)!kgb_fs_write_all(STDERR_FILENO, text->ptr, text->len, NULL);
 }
 
-/** To the first row of the block. A terminal that has become narrower has broken the lines of the
- * block into several rows each. */
+/** Move the cursor to the first row of the block. A terminal that has become narrower has broken
+ * the lines of the block into several rows each. */
 static void add_rewind(struct kgb_display *display, struct kgb_buf *out)
 {
 	const size_t columns = display->columns;
@@ -97,7 +97,7 @@ static void add_lines(const struct kgb_display *display, const struct kgb_styled
 	}
 }
 
-/** The block, and above it lines that stay, in the place of the earlier block. A quarter of the
+/** Replace the earlier block by lines that stay and the new block below them. A quarter of the
  * screen is left to those lines, and one row to the cursor. */
 static void draw(struct kgb_display *display, const struct kgb_styled *above)
 {
@@ -219,7 +219,7 @@ int kgb_display_start(struct kgb_display **out, uv_loop_t *loop,
 		KGB_ASSERT(rc == 0);
 		kgb_log_set_hook(on_log_before, on_log_after, display);
 	}
-	/* The block shows a run, it does not keep one alive. */
+	/* The block's timer must not keep the loop alive. */
 	uv_unref((uv_handle_t *)&display->timer);
 	add_runs(display, spec);
 	*out = display;

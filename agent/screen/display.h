@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What runs look like while they live, on stderr. On a terminal: a line in columns for what ended
- * or failed (with -v for every event), and below them a block that shows how the runs stand,
- * redrawn in place at most ten times a second. Elsewhere: one plain line for each event. Colours
- * only on a terminal, never with NO_COLOR or TERM=dumb, and never without words.
- */
+ * The display of live runs, on stderr. On a terminal: a line in columns for each end and failure
+ * (with -v for every event), and below them a block with the progress of the runs, redrawn in place
+ * at most ten times a second. Elsewhere: one plain line for each event. Colours only on a terminal,
+ * never with NO_COLOR or TERM=dumb, and never without words. */
 #ifndef KGB_AGENT_SCREEN_DISPLAY_H
 #define KGB_AGENT_SCREEN_DISPLAY_H
 

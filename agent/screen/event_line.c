@@ -12,7 +12,7 @@
 
 #define EVENT_COLUMNS 9 /* "attempt 1", "generated" */
 #define FIGURES_LINES 3
-/* Fewer are no column: figures have a line of their own then. */
+/* With fewer columns figures go on a separate line. */
 #define FIGURES_COLUMNS_MIN 30
 
 /** "verify.mismatch: why, case C, reached core (40/41 core, 12/66 edge)" */
@@ -105,7 +105,7 @@ static void line_attempt_finished(const struct kgb_run_state *state, const struc
 		kgb_buf_adds(&line->figures, ", will be tried again");
 	const bool is_bad = last->end != KGB_AGENT_OK || !last->code_generated;
 	line->style = is_bad ? KGB_STYLE_BAD : KGB_STYLE_PLAIN;
-	/* A kernel that no verdict follows is all that comes of the operator. */
+	/* Without verification the kernel is the operator's outcome. */
 	line->is_end = is_bad || state->skip_verify;
 }
 
@@ -173,7 +173,7 @@ static void line_operator_ended(const struct kgb_run_state *state, const struct 
 	line->is_end = true;
 }
 
-/** Chains of rounds of which a round is right. */
+/** Chains with a right round. */
 static size_t count_right_chains(const struct kgb_op_state *op, int n_samples)
 {
 	size_t n = 0;
@@ -187,7 +187,8 @@ static size_t count_right_chains(const struct kgb_op_state *op, int n_samples)
 	return n;
 }
 
-/** Only when the last sample of an operator is judged: others would flood the terminal. */
+/** Print a line only after the last sample of an operator: one for each sample would flood the
+ * terminal. */
 static void line_samples(const struct kgb_run_state *state, const struct kgb_op_state *op,
 			 struct kgb_event_line *line)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The line that people read of an event of a run.
- */
+ * The line for people on an event of a run. */
 #ifndef KGB_AGENT_SCREEN_EVENT_LINE_H
 #define KGB_AGENT_SCREEN_EVENT_LINE_H
 

@@ -12,7 +12,7 @@ struct kind {
 	const struct kgb_run_state *first; /* of its runs */
 	struct kgb_work_piece *pieces; /* owned; room for all its operators */
 	size_t n, n_live, n_waiting;
-	size_t n_slots; /* of a bare model: its runs have places of their own */
+	size_t n_slots; /* of a bare model: its runs have separate places */
 	int64_t timeout_ms, verify_ms; /* the longest of its attempts and verifications; 0: none */
 };
 
@@ -72,8 +72,8 @@ static void add_piece(struct kind *kind, double amount, bool ended)
 	kind->n_live += !ended;
 }
 
-/** How long an attempt may take, and how long a verification after it takes at most. For a bare
- * model only its answers have a limit. */
+/** The time limits of an attempt and of the verification after it. For a bare model only its
+ * answers have a limit. */
 static void note_limits(struct kind *kind, const struct kgb_run_state *state,
 			const struct kgb_op_state *op)
 {
@@ -143,7 +143,8 @@ static void foretell_time(const struct kgb_shown *shown, int64_t now_ms, struct 
 		const struct kind *kind = &kinds.items[i];
 		const bool is_left = kind->n_live + kind->n_waiting > 0;
 		out->n_methods += is_left;
-		/* With so few operators the last ends before anything can be foretold. */
+		/* With so few operators the last one ends before there is a basis for a
+		 * forecast. */
 		if (is_left && kind->n + kind->n_waiting <= KGB_REMAINING_LEAST)
 			out->will_know = false;
 	}

@@ -14,7 +14,7 @@
 /** NaN: not known. */
 struct kgb_forecast {
 	struct kgb_remaining ms; /* until the last operator has ended */
-	bool will_know; /* ms is not known, and will be once more operators have ended */
+	bool will_know; /* ms is unknown until more operators have ended */
 	size_t n_methods; /* of which something is left */
 	double usd_spent; /* so far, attempts that were lost included */
 	struct kgb_remaining usd; /* of all runs at their end */

@@ -28,7 +28,7 @@ bool kgb_shown_lives(const struct kgb_shown *shown);
 const char *kgb_shown_status(const struct kgb_shown *shown);
 /** When the command that works, or worked last, on the runs began with the last of them. */
 int64_t kgb_shown_started_ms(const struct kgb_shown *shown);
-/** Until when something is known: now, or the last record of a run that does not live. */
+/** The latest moment with known facts: now, or the last record of a run that does not live. */
 int64_t kgb_shown_until_ms(const struct kgb_shown *shown, int64_t now_ms);
 /** Sums over all runs. */
 void kgb_shown_count(const struct kgb_shown *shown, struct kgb_run_counts *out);

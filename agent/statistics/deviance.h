@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What makes kernels right: the operator's category, or the method? Outcomes are a table of n_ops
- * operators times n_methods methods, outcomes[i * n_methods + k] nonzero when method k passed
- * operator i.
- */
+ * How much the operator's category and the method explain whether kernels are right. Outcomes are a
+ * table of n_ops operators times n_methods methods, outcomes[i * n_methods + k] nonzero when method
+ * k passed operator i. */
 #ifndef KGB_AGENT_STATISTICS_DEVIANCE_H
 #define KGB_AGENT_STATISTICS_DEVIANCE_H
 

@@ -14,7 +14,8 @@
 #define EXACT_MAX 16 /* 65,536 choices of signs */
 #define N_CHOICES 99999
 #define DRAWN_AT_ONCE 1000
-/* Sums of the same numbers in other orders and signs differ by rounding: not by this share. */
+/* Relative difference below which two sums count as equal: sums of the same numbers in other orders
+ * differ by rounding. */
 #define ROUNDING 1e-12
 
 /** Differences other than 0, eight by eight: the sums that the 256 choices of their signs give. */
@@ -124,7 +125,7 @@ struct kgb_paired kgb_paired_difference(const double *a, const double *b, size_t
 		if (isfinite(a[i]) && isfinite(b[i]))
 			values[n_known++] = a[i] - b[i];
 	const struct kgb_estimate mean = kgb_bootstrap_mean(values, n_known);
-	/* Equal values show no spread, and a difference has no border that would bound it. */
+	/* Equal values show no spread, and a difference has no natural bound. */
 	const bool is_bounded = !are_equal(values, n_known);
 	return (struct kgb_paired){
 		.value = mean.value,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What k samples of a model are worth, estimated from n of them without bias.
- */
+ * Unbiased estimates of the value of k samples of a model, from n of them. */
 #ifndef KGB_AGENT_STATISTICS_PASS_AT_K_H
 #define KGB_AGENT_STATISTICS_PASS_AT_K_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a comparison of two methods can see before money is spent. A difference is a mean over
- * operators of one value for each: A's success minus B's, or the logarithm of the ratio of their
- * speedups. Normal approximation: an exact test of few operators sees a little less.
- */
+ * The differences that a comparison of two methods can detect, computed before money is spent. A
+ * difference is a mean over operators of one value for each: A's success minus B's, or the
+ * logarithm of the ratio of their speedups. Normal approximation: an exact test of few operators
+ * detects a little less. */
 #ifndef KGB_AGENT_STATISTICS_POWER_H
 #define KGB_AGENT_STATISTICS_POWER_H
 
@@ -16,8 +16,8 @@
 /** Standard deviation of the difference of pass rates of n operators when there is no difference:
  * the root mean square of the differences, NaN ones left out. With one attempt each this is the
  * root of the share of operators on which the methods disagree. \param step what one attempt more
- * that passes adds to an operator's rate (1 / attempts): without any difference seen, one of that
- * size may well be. */
+ * that passes adds to an operator's rate (1 / attempts): without an observed difference, one of
+ * that size is still possible. */
 double kgb_null_sd(const double *differences, size_t n, double step);
 
 /** Variance of attempts at operators, split by a one-way analysis of variance with random operators
@@ -37,8 +37,8 @@ struct kgb_components kgb_variance_components(const double *values, const size_t
  * values are equal, or nothing is known. */
 double kgb_icc(const double *values, const size_t *sizes, size_t n);
 
-/** Operators that n answers are worth when each operator has m of them with intraclass correlation
- * `icc`: n / (1 + (m - 1) icc), Kish (1965). */
+/** The effective number of operators of n answers when each operator has m of them with intraclass
+ * correlation `icc`: n / (1 + (m - 1) icc), Kish (1965). */
 double kgb_effective_n(double n, double m, double icc);
 
 /** Standard deviation over operators of the difference of two methods' means of m attempts each:

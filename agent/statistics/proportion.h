@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Shares of operators, and what two methods differ in on the same operators.
- */
+ * Shares of operators, and tests of the difference of two methods on the same operators. */
 #ifndef KGB_AGENT_STATISTICS_PROPORTION_H
 #define KGB_AGENT_STATISTICS_PROPORTION_H
 

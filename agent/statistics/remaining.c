@@ -12,20 +12,21 @@
 #include "verify/tensor/statistics.h"
 
 #define N_SIMULATIONS 200
-/* Of very many pieces the ends differ little: fewer simulations keep the time short. */
+/* The ends of very many pieces differ little, so fewer simulations suffice and keep the time
+ * short. */
 #define N_SIMULATIONS_LEAST 50
 #define N_DRAWS_MOST 400000
 #define TAIL 0.05
-/* What is expected of the standard deviation of logarithms before anything is seen: pieces that
- * differ by a factor of two. Its weight is less than that of one piece. */
+/* Prior expectation of the standard deviation of logarithms: pieces that differ by a factor of two.
+ * Its weight is less than that of one piece. */
 #define PRIOR_SD 0.7
-/* An amount of nothing has no logarithm: amounts count as this share of the largest at least. None
- * is foretold that is larger by its inverse. */
+/* Smallest amount, as a share of the largest, since zero has no logarithm. No forecast exceeds the
+ * largest amount by more than the inverse. */
 #define LEAST_SHARE 1e-4
 #define NEWTON_STEPS 25
 #define NEWTON_ENOUGH 1e-4
 
-/** How much a piece of a kind takes, as one resample shows it. */
+/** The distribution of the amount of a piece of a kind, by one resample. */
 struct estimate {
 	const struct kgb_work *work;
 	struct kgb_work_piece *pieces; /* owned; in ascending order of their amounts */
@@ -210,8 +211,8 @@ static size_t count_up_to(const struct estimate *e, double amount)
 	return low;
 }
 
-/** What a piece takes of which it is known that it takes more than `amount`, which is not less than
- * the longest that ended. */
+/** Draw the amount of a piece that takes more than `amount`, which is at least the largest amount
+ * of an ended piece. */
 static double draw_beyond(const struct estimate *e, double amount, uint64_t *stream)
 {
 	const double largest = e->pieces[e->work->n - 1].amount;
@@ -229,7 +230,7 @@ static double draw_beyond(const struct estimate *e, double amount, uint64_t *str
 	return e->work->limit > amount ? fmin(drawn, e->work->limit) : drawn;
 }
 
-/** What a piece takes that has taken `so_far`, from then on. */
+/** Draw the further amount of a piece that has taken `so_far`. */
 static double draw_rest(const struct estimate *e, double so_far, uint64_t *stream)
 {
 	const size_t first = count_up_to(e, so_far);
@@ -240,7 +241,7 @@ static double draw_rest(const struct estimate *e, double so_far, uint64_t *strea
 	       so_far;
 }
 
-/** Put a later time in the place of the earliest of a heap. */
+/** Replace the earliest time of a heap by a later one. */
 static void replace_first(double *heap, size_t n, double value)
 {
 	size_t at = 0;
@@ -268,8 +269,7 @@ struct pool {
 	double *free_at; /* owned; when each place becomes free */
 };
 
-/** The kind whose turn it is: of those that wait the largest share is left of it; NULL: none waits.
- */
+/** The kind to serve next: the waiting kind with the largest share left; NULL: none waits. */
 static struct estimate *next_kind(const struct pool *pool)
 {
 	struct estimate *next = NULL;
@@ -370,7 +370,7 @@ static struct kgb_remaining summarise(struct simulation *s)
 				      kgb_quantile(ends, n, 1 - TAIL)};
 }
 
-/** The kinds that share places have the first pool, each other one its own. */
+/** Kinds that share places have the first pool; each other kind has a separate pool. */
 static void open_pools(struct simulation *s, size_t n_shared)
 {
 	s->pools = kgb_xcalloc(s->n_kinds + 1, sizeof(*s->pools));

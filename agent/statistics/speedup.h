@@ -14,12 +14,12 @@ struct kgb_mean {
 };
 
 /** Geometric mean of those that have a speedup: exp of the mean logarithm (Fleming and Wallace
- * 1986). A method that fails on the operators where a kernel is hard to make fast looks better in
- * it, so it is told with its n only. */
+ * 1986). A method that fails on the operators where a fast kernel is hard looks better in it, so it
+ * is always printed with its n. */
 struct kgb_mean kgb_geometric_mean_of_correct(const double *speedups, size_t n);
 
-/** The same over all n, an operator without a speedup counting as 1.0: whoever has no kernel uses
- * the baseline. NaN when none has a speedup: nothing was timed. */
+/** The same over all n. An operator without a kernel counts as 1.0, the baseline's speed. NaN when
+ * none has a speedup: nothing was timed. */
 struct kgb_mean kgb_geometric_mean_with_fallback(const double *speedups, size_t n);
 
 /** The same over the operators where all of several runs have a speedup: `speedups` has n_runs
@@ -31,8 +31,8 @@ struct kgb_mean kgb_geometric_mean_of_common(const double *const *speedups, size
  * as the baseline (strictly), as a count of all n. */
 size_t kgb_fast_p(const double *speedups, size_t n, double p);
 
-/** Any-time curve: operators of n that were solved at a cost of at most `cost`; costs[i] is what
- * operator i had cost when it was solved, NaN when it was not. As a share of n it is the empirical
+/** Any-time curve: operators of n that were solved at a cost of at most `cost`; costs[i] is the
+ * cost of operator i up to its solution, NaN without one. As a share of n it is the empirical
  * distribution of COCO (Hansen et al., arXiv 1605.03560, section 4). */
 size_t kgb_solved_within(const double *costs, size_t n, double cost);
 

@@ -109,8 +109,8 @@ static int commit(struct kgb_run_log *log, struct draft *draft, enum kgb_journal
 	if (kgb_json_parse(draft->buf.ptr, draft->buf.len, &data, err) < 0)
 		return -1;
 	struct kgb_journal_record record = {.type = draft->type, .data = data};
-	/* A record that cannot be folded would make the journal unreadable, so it is refused before
-	 * it is written. */
+	/* Refuse a record that cannot be folded before it is written: it would make the journal
+	 * unreadable. */
 	if (kgb_run_state__fold(&log->state, &record, false, err) < 0 ||
 	    kgb_journal_append(log->journal, draft->type, draft->buf.ptr, sync, &record.seq,
 			       &record.time_ms, err) < 0 ||

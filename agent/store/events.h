@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The events of a run. Whoever drives a run only appends events; each is checked against the state,
- * written to the journal, folded into the state and passed to the listeners, in this order.
- */
+ * The events of a run. The scheduler and attempts append events; each is checked against the state,
+ * written to the journal, folded into the state and passed to the listeners, in this order. */
 #ifndef KGB_AGENT_STORE_EVENTS_H
 #define KGB_AGENT_STORE_EVENTS_H
 
@@ -25,11 +24,11 @@ KGB_MUST_CHECK int kgb_run_log_open(struct kgb_run_log **out, const struct kgb_r
 				    struct kgb_err *err);
 void kgb_run_log_close(struct kgb_run_log *log);
 const struct kgb_run_state *kgb_run_log_state(const struct kgb_run_log *log);
-/** What the agent of an operator does now; any text. Listeners get it as an event of type "doing",
- * when it is another than before; it is not journalled. */
+/** Report the current activity of an operator's agent; any text. Listeners get it as an event of
+ * type "doing" if it changed; it is not journalled. */
 void kgb_run_log_set_doing(struct kgb_run_log *log, const char *operator, const char * text);
-/** So many more verifications of kernels of an operator wait for a judge, and so many more does a
- * judge work on. Listeners get it as an event of type "job"; it is not journalled. */
+/** Report changes of the numbers of an operator's verifications that wait for a judge, and that a
+ * judge works on. Listeners get it as an event of type "job"; it is not journalled. */
 void kgb_run_log_move_job(struct kgb_run_log *log, const char *operator, int queued, int judging);
 /** Several listeners: progress file, status block. */
 void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payload);
@@ -37,7 +36,7 @@ void kgb_run_log_listen(struct kgb_run_log *log, kgb_run_log_fn fn, void *payloa
 struct kgb_event_run_started {
 	const char *run_name, *dataset, *cli_name, *cli_version, *isolation, *platform;
 	struct kgb_maker maker; /* the method alone when nothing is generated */
-	const char *from_run; /* whose kernels it begins with; NULL: none */
+	const char *from_run; /* run of the initial kernels; NULL: none */
 	int device_count;
 	int n_samples; /* of each operator; 0: not of a bare model */
 	int n_rounds; /* of each sample; 0: without reflection */
@@ -67,7 +66,7 @@ struct kgb_event_attempt_finished {
 	const char *error_code, *error_message;
 	const struct kgb_totals *gateway; /* may be NULL */
 	const struct kgb_report *cli; /* may be NULL */
-	const char *sandbox; /* what the walls saw, a JSON object; NULL: nothing */
+	const char *sandbox; /* the sandbox's measurements, a JSON object; NULL: none */
 	const char
 		*stopped_by; /* of a method that works in rounds: why it ended by itself, or NULL */
 };
@@ -92,7 +91,7 @@ KGB_MUST_CHECK int kgb_event_verify_call(struct kgb_run_log *log, const char *op
 KGB_MUST_CHECK int kgb_event_round_finished(struct kgb_run_log *log, const char *operator,
 					    int attempt, const struct kgb_round *round,
 					    struct kgb_err *err);
-/** A bare model has answered. The time is the record's; what a verdict says is not written.
+/** A bare model has answered. The time is the record's; fields of a verdict are not written.
  * `totals` of the attempt, in the same record, may be NULL. */
 KGB_MUST_CHECK int kgb_event_sample(struct kgb_run_log *log, const char *operator,
 				    const struct kgb_sample * sample,

@@ -18,7 +18,7 @@ void kgb_rows__write_object(struct kgb_jsonw *w, const char *key, const struct k
 	kgb_jsonw_object_end(w);
 }
 
-/* The same members of an event and of the state that it leads to. A later start keeps what it does
+/* The members that an event and the resulting state share. A later start keeps members that it does
  * not give. */
 #define RUN_STARTED(container)                                             \
 	KGB_ROW(KEPT_TEXT, container, run_name, "run"),                    \
@@ -88,7 +88,7 @@ void kgb_cli_report__read(const cJSON *node, struct kgb_report *out)
 }
 
 #define VERDICT(type, field, name) KGB_ROW(type, struct kgb_verdict_summary, field, name)
-/* 0 is a speedup that is not known, and a bound that is none. */
+/* 0 is an unknown speedup, or a missing bound. */
 #define SPEEDUP_ROWS                                                                          \
 	VERDICT(POSITIVE, speedup, "speedup"), VERDICT(POSITIVE, speedup_low, "speedup_low"), \
 		VERDICT(POSITIVE, speedup_high, "speedup_high"),                              \

@@ -35,7 +35,8 @@ KGB_MUST_CHECK int kgb_verdict_summary__read(const cJSON *node, struct kgb_arena
 
 /** All members but the time, which is the record's. */
 void kgb_round__write_members(struct kgb_jsonw *w, const struct kgb_round *round);
-/** INVALID when something in it cannot be. Strings go to the arena; NULL arena: only checks. */
+/** INVALID when a member has an impossible value. Strings go to the arena; NULL arena: only
+ * checks. */
 KGB_MUST_CHECK int kgb_round__read(const cJSON *node, struct kgb_arena *arena,
 				   struct kgb_round *out, struct kgb_err *err);
 

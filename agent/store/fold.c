@@ -73,7 +73,8 @@ static const char *agent_end_name_of(int value)
 	return kgb_agent_end_code((enum kgb_agent_end)value);
 }
 
-/* Of an operator whose last attempt ended so and left no kernel: an agent that ends well fails. */
+/* The status of an operator whose last attempt ended this way without a kernel: an agent that ends
+ * well fails. */
 static enum kgb_op_status status_without_kernel(enum kgb_agent_end end)
 {
 	const enum kgb_status status = kgb_agent_end_status(end);
@@ -207,7 +208,7 @@ static void close_lost(struct kgb_run_state *state)
 	}
 }
 
-/** How long the last start took; up to its last record when it did not end. */
+/** The duration of the last start, up to its last record if it did not end. */
 static int64_t last_start_ms(const struct kgb_run_state *state)
 {
 	if (state->started_ms == 0)
@@ -705,7 +706,7 @@ void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent
 	out->n_attempts = 1;
 	if (attempt->has_gateway) {
 		out->gateway = attempt->gateway.usage;
-		/* Of an attempt that was lost, also those that were open then. */
+		/* Of a lost attempt, also the requests that were open at its end. */
 		out->n_requests = attempt->gateway.n_exchanges +
 				  (attempt->ended_ms >= 0 ? attempt->gateway.n_open : 0);
 		out->n_calls = attempt->gateway.n_calls;

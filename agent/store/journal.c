@@ -20,15 +20,15 @@
 #define CRC_MEMBER_LEN 18
 #define CRC_KEY ",\"crc\":\""
 #define CRC_KEY_LEN (sizeof(CRC_KEY) - 1)
-/** A run writes some hundred records per operator; this is hundreds of times what a big one needs.
- */
+/** Largest journal. A run writes some hundred records per operator; this is hundreds of times what
+ * a big run needs. */
 #define JOURNAL_LIMIT ((size_t)1 << 30)
 
 struct kgb_journal {
 	int fd;
 	int64_t seq;
 	off_t end; /* size of the file; everything before it is good */
-	bool broken; /* cutting back or a sync failed: what is on disk is not known any more */
+	bool broken; /* cutting back or a sync failed: the content on disk is unknown */
 	struct kgb_buf line;
 };
 
@@ -197,7 +197,7 @@ int kgb_journal_open(struct kgb_journal **out, int dir_fd, kgb_journal_fn fn, vo
 		return -1;
 	if (scan.torn_bytes > 0 && cut_torn_tail(dir_fd, fd, &text, &scan, err) < 0)
 		return -1;
-	/* A file that was just created must not vanish with the power. */
+	/* A file that was just created must survive a power failure. */
 	if (scan.n_records == 0 && fsync(dir_fd) < 0)
 		return kgb_fail_errno(err, errno, "sync the run directory");
 	struct kgb_journal *journal = kgb_xcalloc(1, sizeof(*journal));
@@ -238,7 +238,7 @@ static int build_line(struct kgb_journal *journal, const char *type, const char 
 	return 0;
 }
 
-/** One write(2). What a short or failed write left behind is cut off again. */
+/** Write with one write(2). The remains of a short or failed write are cut off again. */
 static int write_line(struct kgb_journal *journal, struct kgb_err *err)
 {
 	const struct kgb_buf *line = &journal->line;
@@ -270,8 +270,8 @@ int kgb_journal_append(struct kgb_journal *journal, const char *type, const char
 	if (build_line(journal, type, data_json, time_ms, err) < 0 || write_line(journal, err) < 0)
 		return -1;
 	if (sync == KGB_JOURNAL_SYNC && fdatasync(journal->fd) < 0) {
-		/* After a failed sync the kernel may have dropped the dirty pages: nothing is known
-		 * about the file. */
+		/* After a failed sync the kernel may have dropped the dirty pages: the content of
+		 * the file is unknown. */
 		journal->broken = true;
 		return kgb_fail_errno(err, errno, "sync '%s'", KGB_JOURNAL_NAME);
 	}

@@ -29,8 +29,8 @@
 
 struct kgb_journal;
 
-/** Whether the record must be on disk before append returns (state changes) or may be lost with the
- * power (ticks). */
+/** Whether the record must be on disk before append returns (state changes) or may be lost in a
+ * power failure (ticks). */
 enum kgb_journal_sync {
 	KGB_JOURNAL_LAZY,
 	KGB_JOURNAL_SYNC,

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/** What writes the kernels of a run or an attempt. Older journals lack the endpoint. */
+/** The maker of the kernels of a run or an attempt. Older journals lack the endpoint. */
 struct kgb_maker {
 	const char *method;
 	const char *gateway_mode; /* "live", "offline", "replay"; NULL: of kernels whose

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Run directories: runs/<method>_<dataset>_<UTC time>_<4 hex>/. Files in it are named in DESIGN
- * section 6. The latest run is the one whose journal was written last; there is no pointer file
- * that could go stale.
- */
+ * Run directories: runs/<method>_<dataset>_<UTC time>_<4 hex>/. docs/results.md lists its files.
+ * The latest run is the one with the journal that was written last; there is no pointer file that
+ * could go stale. */
 #ifndef KGB_AGENT_STORE_RUNDIR_H
 #define KGB_AGENT_STORE_RUNDIR_H
 
@@ -13,9 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/** What the folder of a series has (series.h). */
+/** The file that marks the folder of a series (series.h). */
 #define KGB_SERIES_NAME "series.json"
-/** Kernels of an earlier run that the work begins with: start/<safe_name>.py. */
+/** Initial kernels, from an earlier run: start/<safe_name>.py. */
 #define KGB_RUNDIR_START "start"
 
 struct kgb_rundir {
@@ -68,9 +67,9 @@ KGB_MUST_CHECK int kgb_rundir_list(const char *runs_dir, struct kgb_strv *out, s
 
 /** "attempts/aten__add/001", relative to the run directory; malloc'ed. Attempts count from 1. */
 char *kgb_rundir_attempt_rel(const char *safe_name, int attempt);
-/** Creates that directory with traffic/ and verdicts/ in it. What lies there already is removed:
- * the journal, which is written before an agent runs, knows of no such attempt, so it is what a
- * start that was cut off has left. */
+/** Creates that directory with traffic/ and verdicts/ in it. Existing files there are removed: the
+ * journal, which is written before an agent runs, has no such attempt, so a start that was cut off
+ * left them. */
 KGB_MUST_CHECK int kgb_rundir_make_attempt(const struct kgb_rundir *dir, const char *safe_name,
 					   int attempt, struct kgb_err *err);
 /** Replace kernels/<safe_name>.py atomically and durably. */

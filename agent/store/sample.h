@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * A sample: one answer of a bare model for one operator, and its verdict. Samples of one number are
- * a chain of rounds, in each of which the model is shown how its last kernel was checked; without
- * reflection a chain has one round.
- */
+ * a chain of rounds, in each of which the model reads the report on its last kernel's check;
+ * without reflection a chain has one round. */
 #ifndef KGB_AGENT_STORE_SAMPLE_H
 #define KGB_AGENT_STORE_SAMPLE_H
 
@@ -12,8 +11,7 @@
 
 #include "sandbox/meter/usage.h"
 
-/** One answer of a bare model. What the provider did not answer is missing and has no row: it is
- * asked again. */
+/** One answer of a bare model. A question without an answer has no row: it is asked again. */
 struct kgb_sample {
 	int number; /* from 1, within the operator; of the chain */
 	int round; /* from 1, within the chain */

@@ -19,9 +19,9 @@ KGB_MUST_CHECK int kgb_series_create(const char *runs_dir, const char *dataset,
 /** Whether that folder is the folder of a series. */
 bool kgb_series_is(const char *path);
 /** The series that `name` names: a series below `runs_dir`, or the path of one; NULL: that of the
- * latest run. *path is malloc'ed, or NULL when it is no series; `runs` gets the paths of its runs
- * in the order of series.json. INVALID when that file is broken, NOT_FOUND when a run that it names
- * was never made. */
+ * latest run. *path is malloc'ed, or NULL when it is no series; `runs` receives the paths of its
+ * runs in the order of series.json. INVALID when that file is broken, NOT_FOUND when a run that it
+ * names was never made. */
 KGB_MUST_CHECK int kgb_series_find(const char *runs_dir, const char *name, char **path,
 				   struct kgb_strv *runs, struct kgb_err *err);
 /** The name by which the run at that path is found: "RUN", or "SERIES/RUN"; malloc'ed. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the events of a run add up to. The state is folded from the journal's JSON by one function,
- * both live and on replay, so a rebuilt projection equals the live one. No clock is read here:
- * times are those of the records.
- */
+ * The state of a run, folded from its events. One function folds the journal's JSON, both live and
+ * on replay, so a rebuilt projection equals the live one. No clock is read here: times are those of
+ * the records. */
 #ifndef KGB_AGENT_STORE_STATE_H
 #define KGB_AGENT_STORE_STATE_H
 
@@ -44,7 +43,7 @@ bool kgb_op_status_is_final(enum kgb_op_status status);
 
 #define KGB_TIMING_NOTE_LEN 320
 
-/** What a verdict comes down to. Counts are -1 when not known. */
+/** Summary of a verdict. Counts are -1 when not known. */
 struct kgb_verdict_summary {
 	const char *status; /* "passed", "failed", "refused", "cheated", "infra_error" */
 	const char *code; /* NULL when passed */
@@ -63,9 +62,9 @@ struct kgb_verdict_summary {
 	const cJSON *tiers, *modes, *dtypes, *interfaces;
 	const cJSON *timed_cases; /* figures of the timing by case; NULL: nothing was timed */
 	const char *gpu; /* name of the GPU that timed it, or NULL */
-	const char *baseline; /* what it was timed against (docs/timing.md), or NULL */
+	const char *baseline; /* the baseline of the timing (docs/timing.md), or NULL */
 	const char *timing_precision; /* quick, standard or thorough, or NULL */
-	/* Baseline over candidate as the verdict says, with its interval; 0: there is none. */
+	/* Baseline over candidate by the verdict, with its interval; 0: none. */
 	double speedup, speedup_low, speedup_high;
 	char timing_note[KGB_TIMING_NOTE_LEN]; /* passed on a GPU, but no speedup: why; "" else */
 };
@@ -74,12 +73,13 @@ struct kgb_verdict_summary {
 KGB_MUST_CHECK int kgb_verdict_summarise(const cJSON *verdict, struct kgb_verdict_summary *out,
 					 struct kgb_err *err);
 
-/** What attempts spent, in tokens and billionths of a dollar. What no part reports stays -1. */
+/** Spending of attempts, in tokens and billionths of a dollar. Counts that no part reports stay
+ * -1. */
 struct kgb_spent {
 	size_t n_attempts;
 	int64_t n_requests; /* to the model, as the gateway counted them */
 	int64_t n_calls; /* that the provider got for them, repeated ones too */
-	int64_t n_calls_unsure; /* of which that is not known */
+	int64_t n_calls_unsure; /* of unknown cost */
 	struct kgb_usage gateway, cli;
 	int64_t cost_nanos; /* by our table of prices; the sum of what is known */
 	int64_t cli_cost_nanos; /* as the CLI reports it */
@@ -92,7 +92,7 @@ struct kgb_spent {
 		.cli_cost_nanos = -1                                                      \
 	}
 
-/** One check that the agent asked for. */
+/** One check that the agent requested. */
 struct kgb_verify_call {
 	int attempt;
 	int number; /* 1, 2, ... within the attempt */
@@ -114,7 +114,7 @@ struct kgb_round {
 	int check; /* that version's number below verdicts/; 0: none */
 	bool kept; /* it is the best so far */
 	const char *commit; /* of the workspace, or NULL */
-	const char *summary; /* what it changed, in the agent's own words: one line, or NULL */
+	const char *summary; /* the agent's summary of the change: one line, or NULL */
 	const char *session_id; /* or NULL */
 	const char *prompt_sha256; /* NULL for number 0 */
 	struct kgb_usage gateway, cli; /* of this round alone */
@@ -142,8 +142,9 @@ struct kgb_attempt_state {
 	bool has_gateway;
 	struct kgb_totals gateway;
 	bool has_cli;
-	struct kgb_report cli; /* what the journal holds of it */
-	const char *sandbox; /* what the walls saw, a JSON object in one line; NULL: not recorded */
+	struct kgb_report cli; /* the journal's record of it */
+	const char *sandbox; /* the sandbox's measurements, a JSON object in one line; NULL: not
+				recorded */
 	int n_verify_calls;
 	struct kgb_round *rounds; /* in order; none unless the method has a loop */
 	size_t n_rounds;
@@ -230,7 +231,7 @@ void kgb_run_state_release(struct kgb_run_state *state);
 void kgb_auto_run_state(struct kgb_run_state *state);
 /** By name; NULL when not planned. */
 struct kgb_op_state *kgb_run_state_op(const struct kgb_run_state *state, const char *name);
-/** Whether the judged kernel is another one than was made: the file was changed. */
+/** Whether the judged kernel differs from the one that was made: the file was changed. */
 bool kgb_op_is_replaced(const struct kgb_op_state *op);
 /** Last attempt or NULL. */
 struct kgb_attempt_state *kgb_op_last_attempt(const struct kgb_op_state *op);
@@ -249,35 +250,36 @@ int64_t kgb_run_wall_ms(const struct kgb_run_state *state);
  * NULL, when they differ (resume --force). */
 struct kgb_maker kgb_run_maker(const struct kgb_run_state *state);
 
-/** Whether a method makes its kernels; else they come from elsewhere (`--kernels`), and the maker,
- * as far as known, is that of the run that made them. */
+/** Whether a method makes the run's kernels. Else they come from elsewhere (`--kernels`), and the
+ * maker, as far as known, is that of the run that made them. */
 bool kgb_run_is_made(const struct kgb_run_state *state);
 
-/** Of its last attempt that left a kernel, else of its last; without attempts of the kernel that
- * was adopted. Fields are NULL where nothing is known. */
+/** The maker of an operator's kernel: that of the last attempt with a kernel, else that of the last
+ * attempt, or without attempts that of the adopted kernel. Unknown fields are NULL. */
 struct kgb_maker kgb_op_maker(const struct kgb_op_state *op);
 
-/** The attempt that an operator's figures are of: the last that left a kernel, else the last; NULL
+/** The attempt that gives an operator's figures: the last that left a kernel, else the last; NULL
  * without attempts. The others are lost: infra and provider faults, kills. */
 const struct kgb_attempt_state *kgb_op_counting_attempt(const struct kgb_op_state *op);
 
-/** \param attempt NULL: nothing. */
+/** Get the spending of an attempt. \param attempt NULL: all counts are unknown. */
 void kgb_attempt_spent(const struct kgb_attempt_state *attempt, struct kgb_spent *out);
 /** sum += part. */
 void kgb_spent_add(struct kgb_spent *sum, const struct kgb_spent *part);
-/** Of the attempt that counts; of a bare model all attempts do. */
+/** Get the spending of the attempt that counts; all attempts of a bare model count. */
 void kgb_op_spent(const struct kgb_op_state *op, struct kgb_spent *out);
-/** Of the attempts that do not count. */
+/** Get the spending of the attempts that do not count. */
 void kgb_op_lost(const struct kgb_op_state *op, struct kgb_spent *out);
-/** Of all operators: by the attempts that count, and by the others. */
+/** Get the spending of all operators, by the attempts that count and by the others. */
 void kgb_run_spent(const struct kgb_run_state *state, struct kgb_spent *counting,
 		   struct kgb_spent *lost);
-/** By our table of prices; -1: not known. */
+/** The cost of an attempt by our table of prices, in billionths of a dollar; -1: not known. */
 int64_t kgb_attempt_cost_nanos(const struct kgb_attempt_state *attempt);
-/** What budgets count for all its attempts; requests that were open when kgb-agent died count as
- * what had been reserved for them. */
+/** The amount that budgets count for all attempts of an operator; requests that were open when
+ * kgb-agent died count with their reservations. */
 void kgb_op_charged(const struct kgb_op_state *op, int64_t *tokens, int64_t *nanos);
-/** Milliseconds of all ended attempts; of a bare model, that waits for verdicts, of its answers. */
+/** Milliseconds of all ended attempts of an operator, or of the answers of a bare model, which also
+ * waits for verdicts. */
 int64_t kgb_op_agent_ms(const struct kgb_op_state *op);
 
 /** Geometric mean of the speedups of operators that passed, and how many have one; 0: none. */
@@ -286,7 +288,7 @@ double kgb_run_speedup(const struct kgb_run_state *state, size_t *n);
 struct kgb_run_counts {
 	size_t total, pending, running, completed, failed; /* total: sum of the other four */
 	size_t generated; /* part of completed: a kernel, not verified */
-	size_t core; /* whose kernel is right on all core cases; replaced ones apart */
+	size_t core; /* kernel right on all core cases; replaced ones apart */
 	size_t replaced; /* part of failed: the judged kernel is not the one that was made */
 	size_t by_status[KGB_OP_N_STATUSES]; /* replaced ones apart */
 };

@@ -13,8 +13,8 @@
 
 struct kgb_attempt_limits {
 	const struct kgb_ladder *ladder; /* borrowed */
-	/** The agent sees the GPU on which its kernels are judged, and `python`: an interpreter
-	 * with torch (borrowed). */
+	/** The sandbox contains the GPU on which the kernels are judged, and `python`: an
+	 * interpreter with torch (borrowed). */
 	bool gpu;
 	const char *python;
 	int64_t disk_bytes;
@@ -34,7 +34,7 @@ struct kgb_broken_limit {
 	char why[640];
 };
 
-/** Record a broken limit; `fmt` says what happened. Only the first is kept. */
+/** Record a broken limit with a message. Only the first is kept. */
 void kgb_broken_limit_set(struct kgb_broken_limit *broken, enum kgb_agent_end end, const char *name,
 			  int64_t limit, int64_t measured, const char *fmt, ...) KGB_PRINTF(6, 7);
 

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-/* Reading at one go: a flood must not starve the loop, which serves all attempts. */
+/* Most bytes of one read: a flood must not starve the loop, which serves all attempts. */
 #define SLICE_MS 20
-/* Reading at the end: a second or so of parsing. */
+/* Most bytes of the read at the end: about a second of parsing. */
 #define REST_BYTES (16LL << 20)
 
 int kgb_cli_stream_init(struct kgb_cli_stream *stream, const char *adapter, struct kgb_err *err)

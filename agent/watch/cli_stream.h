@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Reads what the CLI of a round writes to stdout.jsonl, while it writes. Loop thread only.
- */
+ * Reads stdout.jsonl while the CLI of a round writes it. Loop thread only. */
 #ifndef KGB_AGENT_WATCH_CLI_STREAM_H
 #define KGB_AGENT_WATCH_CLI_STREAM_H
 

@@ -9,10 +9,10 @@
 #include "base/time.h"
 
 #define COUNT_MS 2000
-/* Of all time at most 1/20 goes into counting files. */
+/* Counting files takes at most 1/20 of all time. */
 #define COUNT_SHARE 20
-/* A disk that had room is never filled by attempts: with less than this left, those end that hold
- * much. With half of it left all end: files that no name leads to may fill the disk. */
+/* Attempts must not fill a disk that had room: with less than this left, attempts that hold much
+ * end. With half of it left all attempts end, because files without a name may fill the disk. */
 #define DISK_RESERVE ((int64_t)512 << 20)
 
 static const char *const parts[KGB_N_DISK_PARTS] = {
@@ -28,7 +28,7 @@ static void on_count(uv_work_t *work)
 	for (int i = 0; i < KGB_N_DISK_PARTS; i++) {
 		struct kgb_err ignored = KGB_ERR_INIT;
 		struct kgb_disk_usage part = {0};
-		/* A folder that is not there (yet) takes nothing. */
+		/* A folder that does not exist (yet) has no bytes. */
 		(void)!kgb_disk_usage_add(disk->dir_fd, parts[i], &part, &ignored);
 		disk->counted.parts[i] = part.bytes;
 		total.bytes += part.bytes;
@@ -106,7 +106,7 @@ void kgb_disk_watch_tick(struct kgb_disk_watch *disk)
 {
 	struct kgb_disk_room room;
 	kgb_disk_room(disk->dir_fd, &room);
-	/* The attempt itself may have taken what the disk has lost since the last count. */
+	/* The attempt itself may have used the room that the disk has lost since the last count. */
 	bool is_urgent = disk->room.bytes - room.bytes > disk->limits->disk_bytes / 16 ||
 			 disk->room.files - room.files > disk->limits->n_files / 4 ||
 			 (disk->had_room && room.bytes < DISK_RESERVE);

@@ -24,7 +24,7 @@ static void add_report(struct kgb_report *sum, const struct kgb_report *part)
 static void add_result(struct kgb_sandbox_child_result *sum,
 		       const struct kgb_sandbox_child_result *part)
 {
-	/* One process that could not be shown to be gone is enough. */
+	/* One process that may have survived is enough. */
 	if (sum->survivors == 0 || part->survivors > 0)
 		sum->survivors = part->survivors;
 	sum->killed = sum->killed || part->killed;
@@ -48,7 +48,7 @@ static void add_probe(struct kgb_sandbox_status *sum, const struct kgb_sandbox_p
 		sum->probes[sum->n_probes++] = *probe;
 }
 
-/** Sums, largest values, and the worst value of what must hold in all rounds. */
+/** Sums, largest values, and the worst values of conditions that must hold in all rounds. */
 static void add_status(struct kgb_sandbox_status *sum, const struct kgb_sandbox_status *part)
 {
 	sum->tree_empty = sum->tree_empty && part->tree_empty;

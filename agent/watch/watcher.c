@@ -9,17 +9,17 @@
 #include "base/str.h"
 #include "base/time.h"
 
-/* How often processes are sampled; more often where the limit on silence is near. */
+/* Interval of samples of the processes; shorter near the limit on silence. */
 #define SAMPLE_MS 2000
 #define SAMPLE_MIN_MS 200
-/* A sample that another attempt has just taken will do. */
+/* Oldest sample of another attempt that may be used. */
 #define SAMPLE_AGE_MS 100
-/* Less than this share of a processor is no sign of life: timers of a CLI that waits. */
-#define LIFE_CPU_SHARE 100
-/* ... or so many bytes read from or written to a disk: more than a log of being idle. */
+/* Processor time below 1/100 of a processor is no sign of life: timers of a waiting CLI. */
+#define LIFE_CPU_DIVISOR 100
+/* Disk IO from this many bytes on is a sign of life: more than the log of an idle CLI. */
 #define LIFE_IO_BYTES (64 << 10)
-/* With more than this share, the processes wait for processors. */
-#define BUSY_CPU_SHARE 2
+/* Processor time above 1/2 of the time that passed means that the agent computes. */
+#define BUSY_CPU_DIVISOR 2
 
 /* ---- processes and clocks ---- */
 
@@ -31,7 +31,7 @@ static int64_t cpu_ticks(const struct kgb_proc_tree *tree)
 	return ticks;
 }
 
-/** A process that ends takes its bytes along: a smaller sum means nothing. */
+/** Ignore a smaller sum: a process that ends takes its bytes along. */
 static int64_t io_bytes(const struct kgb_proc_tree *tree)
 {
 	int64_t sum = 0;
@@ -106,7 +106,7 @@ static void sample(struct kgb_watcher *watcher, pid_t launcher, int64_t max_age_
 	int64_t io_before = watcher->io_bytes;
 	watcher->io_bytes = io_bytes(&watcher->tree);
 	if (!same_processes(&watcher->tree, &watcher->before) ||
-	    watcher->cpu_ms * LIFE_CPU_SHARE >= passed_ms ||
+	    watcher->cpu_ms * LIFE_CPU_DIVISOR >= passed_ms ||
 	    watcher->io_bytes - io_before >= LIFE_IO_BYTES)
 		note_life(watcher);
 	bool in_tool = watcher->n_open_requests == 0 && has_tool(&watcher->tree, launcher);
@@ -200,7 +200,7 @@ void kgb_watcher_diagnose(struct kgb_watcher *watcher, const struct kgb_watcher_
 {
 	if (watcher->waiting_class)
 		return;
-	/* Over too short a moment use of processors means nothing. */
+	/* Processor shares over too short an interval have no meaning. */
 	if (kgb_mono_ms() - watcher->sample_ms >= SAMPLE_MIN_MS)
 		sample(watcher, view->launcher, SAMPLE_AGE_MS);
 	long long passed_ms = watcher->passed_ms;
@@ -208,9 +208,9 @@ void kgb_watcher_diagnose(struct kgb_watcher *watcher, const struct kgb_watcher_
 	const struct kgb_proc_tree_process *stopped = busiest(watcher, 'T', view->launcher);
 	const struct kgb_proc_tree_process *running = busiest(watcher, 'R', view->launcher);
 	const struct kgb_proc_tree_process *tool = busiest(watcher, 0, view->launcher);
-	/* On a full machine a process that is ready to run gets little processor time, and waits
-	 * for that. */
-	bool is_busy = watcher->cpu_ms * BUSY_CPU_SHARE > watcher->passed_ms ||
+	/* On a full machine a process that is ready to run waits for a processor and gets little
+	 * time. */
+	bool is_busy = watcher->cpu_ms * BUSY_CPU_DIVISOR > watcher->passed_ms ||
 		       (running && own_cpu_ms(watcher, running) > 0);
 	if (view->awaits_verdict)
 		set_waiting(watcher, "check", "a verdict that it has asked for");
@@ -240,7 +240,7 @@ void kgb_watcher_diagnose(struct kgb_watcher *watcher, const struct kgb_watcher_
 			watcher, "nothing",
 			"no request to the model is open, no tool runs, %lld ms of processor time in %lld ms",
 			(long long)watcher->cpu_ms, passed_ms);
-	/* It becomes part of JSON, and a process may call itself as it likes. */
+	/* The name becomes part of JSON, and a process may set any name. */
 	for (char *c = watcher->waiting; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
@@ -263,12 +263,12 @@ static enum kgb_watcher_order check_idle(struct kgb_watcher *watcher,
 			     "no sign of life for %lld ms; it waits for %s: %s", (long long)idle_ms,
 			     watcher->waiting_class, watcher->waiting);
 	kgb_warn("%s: %s", watcher->spec.operator, watcher->broken.why);
-	/* A process that was stopped takes no other signal. */
+	/* A stopped process handles no other signal. */
 	return kgb_str_eq(watcher->waiting_class, "stopped") ? KGB_WATCHER_KILLS
 							     : KGB_WATCHER_STOPS;
 }
 
-/** A program that is not the CLI that the method names can be busy for ever without a request. */
+/** A program other than the method's CLI could be busy for ever without a request. */
 static enum kgb_watcher_order check_first_request(struct kgb_watcher *watcher)
 {
 	const struct kgb_program *program = watcher->spec.program;
@@ -347,7 +347,7 @@ void kgb_watcher_count_probe(struct kgb_watcher *watcher, const char *what, cons
 	watcher->probes[i].count++;
 }
 
-/** Take over the limit that the launcher saw broken. */
+/** Record the broken limit that the launcher reports. */
 static void take_launcher_limit(struct kgb_watcher *watcher,
 				const struct kgb_sandbox_status *status,
 				const struct kgb_sandbox_child_result *result)
@@ -386,7 +386,7 @@ void kgb_watcher_end_round(struct kgb_watcher *watcher, const struct kgb_watcher
 	run_clocks(watcher, view);
 	watcher->end_ms = kgb_mono_ms();
 	take_launcher_limit(watcher, status, result);
-	kgb_disk_watch_count(&watcher->disk); /* what the agent has left */
+	kgb_disk_watch_count(&watcher->disk); /* the files that the agent left */
 }
 
 void kgb_watcher_close(struct kgb_watcher *watcher)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Watches a running agent: limits on what it writes, signs of life, clocks, and what it waits for.
- * The watcher ends nothing itself; it returns an order to its owner. Loop thread only.
- */
+ * Watches a running agent: limits on its files, signs of life, clocks, and the cause of its waits.
+ * The watcher ends nothing itself; it returns an order to its owner. Loop thread only. */
 #ifndef KGB_AGENT_WATCH_WATCHER_H
 #define KGB_AGENT_WATCH_WATCHER_H
 
@@ -12,7 +11,7 @@
 #include "methods/program.h"
 #include "sandbox/spawn/sandbox_child.h"
 
-/** What the owner does with the agent. */
+/** The order to the owner. */
 enum kgb_watcher_order {
 	KGB_WATCHER_LETS_RUN,
 	KGB_WATCHER_STOPS, /* by SIGINT first */
@@ -74,18 +73,18 @@ struct kgb_watcher {
 /** The attempt's folder exists; nothing runs yet. */
 KGB_MUST_CHECK int kgb_watcher_open(struct kgb_watcher *watcher,
 				    const struct kgb_watcher_spec *spec, struct kgb_err *err);
-/** A round begins: the time since the last round was no silence of the CLI. */
+/** A round begins: the time since the last round does not count as silence of the CLI. */
 void kgb_watcher_begin_round(struct kgb_watcher *watcher);
 enum kgb_watcher_order kgb_watcher_tick(struct kgb_watcher *watcher,
 					const struct kgb_watcher_view *view);
-/** The CLI sent the gateway something, or got something from it. */
+/** Note traffic between the CLI and the gateway. */
 void kgb_watcher_note_request(struct kgb_watcher *watcher);
 /** Count a request for something that the gateway does not offer. */
 void kgb_watcher_count_probe(struct kgb_watcher *watcher, const char *what, const char *path);
-/** Find out what the agent waits for, before it is asked to end. The first answer is kept. */
+/** Record what the agent waits for, before it is asked to end. The first answer is kept. */
 void kgb_watcher_diagnose(struct kgb_watcher *watcher, const struct kgb_watcher_view *view);
-/** The sandbox is gone: record the limit that its launcher saw broken, and start the last count of
- * files. */
+/** The sandbox is gone: record the broken limit that its launcher reports, and start the last count
+ * of files. */
 void kgb_watcher_end_round(struct kgb_watcher *watcher, const struct kgb_watcher_view *view,
 			   const struct kgb_sandbox_status *status,
 			   const struct kgb_sandbox_child_result *result);
