@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Codes: one word for each way in which a kernel, an attempt or an operator can end. They stand in
- * verdicts, results.json, progress.json and the journal; docs/codes.md is `kgb-agent list --codes`.
- * Each row: enumerator, code, the status that it leads to, who is to blame, whether the same is
- * tried AGAIN, and a sentence.
- */
+ * Codes: one word for each end of a kernel, an attempt or an operator. Verdicts, results.json,
+ * progress.json and the journal contain them; docs/codes.md is the output of `kgb-agent list
+ * --codes`. Each row: enumerator, code, its status, the party at fault, whether the same is tried
+ * AGAIN, and a sentence. */
 #ifndef KGB_BASE_CODES_H
 #define KGB_BASE_CODES_H
 
@@ -13,7 +12,7 @@
 
 /* clang-format off */
 #define KGB_CODES(X) \
-	/* How an agent ended. */ \
+	/* Ends of an agent. */ \
 	X(AGENT_OK, "agent.ok", NONE, NOBODY, FINAL, "The CLI finished and reported success.") \
 	X(AGENT_LIMIT, "agent.limit", BUDGET, AGENT, FINAL, "The CLI reached its own limit of turns or money.") \
 	X(AGENT_CONTEXT_FULL, "agent.context_full", FAILED, AGENT, FINAL, "The prompt or the conversation exceeded the model's context.") \
@@ -28,7 +27,7 @@
 	X(AGENT_HUNG, "agent.hung", FAILED, AGENT, FINAL, "The agent gave no sign of life for too long.") \
 	X(AGENT_KILLED, "agent.killed", FAILED, AGENT, FINAL, "A signal that kgb-agent did not send ended the CLI.") \
 	X(AGENT_CRASHED, "agent.crashed", FAILED, AGENT, FINAL, "The CLI ended without its closing event.") \
-	/* What an agent left. */ \
+	/* Files of an agent. */ \
 	X(AGENT_NO_KERNEL, "agent.no_kernel", FAILED, AGENT, FINAL, "The agent left no kernel, or the stub that it was given.") \
 	X(AGENT_KERNEL_MISSING, "agent.kernel_missing", FAILED, AGENT, FINAL, "kernel.py is missing.") \
 	X(AGENT_KERNEL_TOO_LARGE, "agent.kernel_too_large", FAILED, AGENT, FINAL, "kernel.py is larger than a kernel may be.") \
@@ -36,7 +35,7 @@
 	X(AGENT_KERNEL_HARD_LINK, "agent.kernel_hard_link", FAILED, AGENT, FINAL, "kernel.py has another name on the disk.") \
 	X(AGENT_KERNEL_NOT_REGULAR, "agent.kernel_not_regular", FAILED, AGENT, FINAL, "kernel.py is not a regular file.") \
 	X(AGENT_KERNEL_UNREADABLE, "agent.kernel_unreadable", FAILED, AGENT, FINAL, "kernel.py cannot be read.") \
-	/* What an agent tried. */ \
+	/* Forbidden actions of an agent. */ \
 	X(CHEAT_PROBE, "cheat.probe", NONE, AGENT, FINAL, "The agent tried something that the sandbox refuses. A note in the results; decides nothing.") \
 	/* Providers of models. */ \
 	X(PROVIDER_AUTH, "provider.auth", INFRA_ERROR, PROVIDER, FINAL, "The provider refused the key (401, 403).") \
@@ -64,7 +63,7 @@
 	X(CONTRACT_SIGNATURE, "contract.signature", REFUSED, KERNEL, FINAL, "The parameters of an entry are not the operator's.") \
 	X(CONTRACT_NO_KERNEL, "contract.no_kernel", REFUSED, KERNEL, FINAL, "The file has no @triton.jit function.") \
 	X(CONTRACT_KERNEL_UNREACHABLE, "contract.kernel_unreachable", REFUSED, KERNEL, FINAL, "No entry reaches a @triton.jit function.") \
-	/* Rules on the text of a kernel file (policy/l1.yaml). They accuse nobody: what a name would have done is not observed. */ \
+	/* Rules on the text of a kernel file (policy/l1.yaml). They are no accusation of cheating: the effect of a name is not observed. */ \
 	X(L1_GLOBAL_SETTING, "l1.global_setting", NONE, KERNEL, FINAL, "A setting of the whole process is changed.") \
 	X(L1_DYNAMIC_ATTRIBUTE, "l1.dynamic_attribute", NONE, KERNEL, FINAL, "An attribute is read by a computed name.") \
 	X(L1_DUNDER, "l1.dunder", NONE, KERNEL, FINAL, "A special name is read that a kernel does not need.") \
@@ -84,7 +83,7 @@
 	X(L1_TORCH_COMPUTE, "l1.torch_compute", REFUSED, KERNEL, FINAL, "torch computes outside of a kernel.") \
 	X(L1_TRITON_INTERNALS, "l1.triton_internals", NONE, KERNEL, FINAL, "The insides of Triton are used.") \
 	X(L1_LIBRARY_COMPUTE, "l1.library_compute", REFUSED, KERNEL, FINAL, "Another library computes.") \
-	/* What a call did. */ \
+	/* Faults of a call. */ \
 	X(VERIFY_EXCEPTION, "verify.exception", FAILED, KERNEL, FINAL, "The call raised an exception.") \
 	X(VERIFY_DEVICE_EXCEPTION, "verify.device_exception", FAILED, KERNEL, FINAL, "The call raised an exception of the GPU or its driver.") \
 	X(VERIFY_EXIT, "verify.exit", FAILED, KERNEL, FINAL, "The kernel file ended its process.") \
@@ -107,7 +106,7 @@
 	X(VERIFY_UNSTABLE, "verify.unstable", FAILED, KERNEL, FINAL, "Repeated calls give results that differ by more than the tolerance.") \
 	X(VERIFY_SEED, "verify.seed", FAILED, KERNEL, FINAL, "A random operator does not follow its seed.") \
 	X(VERIFY_DISTRIBUTION, "verify.distribution", FAILED, KERNEL, FINAL, "Random results do not follow the operator's distribution.") \
-	/* What a GPU record shows. */ \
+	/* Faults shown by a GPU record. */ \
 	X(VERIFY_RECORD, "verify.record", FAILED, KERNEL, FINAL, "The record of the kernel's work on the GPU breaks a rule.") \
 	X(VERIFY_NOT_REPLAYABLE, "verify.not_replayable", FAILED, KERNEL, FINAL, "The work on the GPU cannot be repeated on other data.") \
 	X(VERIFY_HOST_DEPENDENT, "verify.host_dependent", FAILED, KERNEL, FINAL, "The work on the GPU depends on data that the host read.") \
@@ -127,7 +126,7 @@
 	X(CHEAT_TIMING_CHECKED, "cheat.timing.checked", CHEATED, KERNEL, FINAL, "Calls whose results are checked take longer than the others.") \
 	X(CHEAT_TIMING_REUSE, "cheat.timing.reuse", CHEATED, KERNEL, FINAL, "Inputs seen before are faster than new ones.") \
 	X(CHEAT_TIMING_TREND, "cheat.timing.trend", CHEATED, KERNEL, FINAL, "The candidate changes against the baseline while it runs.") \
-	/* Trouble of kgb-agent or its machine. */ \
+	/* Faults of kgb-agent or its machine. */ \
 	X(INFRA_NOT_STARTED, "infra.not_started", INFRA_ERROR, MACHINE, AGAIN, "The attempt could not be started.") \
 	X(INFRA_SANDBOX, "infra.sandbox", INFRA_ERROR, MACHINE, AGAIN, "The sandbox ended under the agent: bwrap or kgb-launch was killed.") \
 	X(INFRA_NO_REQUEST, "infra.no_request", INFRA_ERROR, MACHINE, AGAIN, "The CLI sent the model no request in limits.first_request: it is another program, or cannot work here.") \
@@ -149,14 +148,14 @@
 /* clang-format on */
 
 enum kgb_code {
-	KGB_CODE_NONE, /* there is none: passed, or nothing is known yet */
+	KGB_CODE_NONE, /* none: passed, or not known yet */
 #define KGB_CODE_ENUMERATOR(id, ...) KGB_CODE_##id,
 	KGB_CODES(KGB_CODE_ENUMERATOR)
 #undef KGB_CODE_ENUMERATOR
 		KGB_N_CODES,
 };
 
-/** How a kernel or an operator ends. */
+/** The end of a kernel or an operator. */
 enum kgb_status {
 	KGB_STATUS_NONE, /* the code is a note and decides nothing */
 	KGB_STATUS_PASSED,
@@ -184,7 +183,7 @@ enum kgb_blame {
 	KGB_BLAME_MACHINE, /* kgb-agent itself or the computer */
 	KGB_BLAME_USER, /* a limit that the user set, or the user's signal */
 };
-/** "kernel", "agent", ...; "-" for NOBODY. */
+/** "kernel", "agent", ...; "-" for none. */
 const char *kgb_blame_name(enum kgb_blame blame);
 
 struct kgb_code_row {
@@ -200,7 +199,7 @@ const struct kgb_code_row *kgb_code_row(enum kgb_code code);
 const char *kgb_code_name(enum kgb_code code);
 /** The status that it leads to; NONE for KGB_CODE_NONE. */
 enum kgb_status kgb_code_status(enum kgb_code code);
-/** Is it one of these? */
+/** Whether it is one of these codes. */
 bool kgb_code_is_among(enum kgb_code code, const enum kgb_code *codes, size_t n);
 /** The code of that name. KGB_CODE_NONE: `name` is NULL or no code of this version. */
 enum kgb_code kgb_code_find(const char *name);

@@ -80,7 +80,7 @@ int kgb__ctx(struct kgb_err *err, const char *file, int line, const char *fmt, .
 /** "invalid", "not_found", ... */
 const char *kgb_err_kind_name(enum kgb_err_kind kind);
 
-/** Exit statuses of every program of this project (DESIGN section 10). */
+/** Exit statuses of every program of this project (README.md, "Exit status"). */
 enum kgb_exit {
 	KGB_EXIT_OK = 0,
 	KGB_EXIT_FAILURES = 1,
@@ -96,7 +96,8 @@ enum kgb_exit {
  * CANCELLED 130, INVALID and NOT_FOUND `invalid`, else 70. */
 int kgb_err_exit(const struct kgb_err *err, int invalid);
 
-/** Whether descriptors, processes or memory were short: others may end and give some back. */
+/** Whether descriptors, processes or memory were short: the end of other programs may release
+ * some. */
 bool kgb_err_is_shortage(const struct kgb_err *err);
 
 /** Broken invariant: prints file, line and the condition, then aborts. Stays in release builds.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * SHA-256 for evidence, CRC-32C for torn writes, the kernel's random source, and numbers that can
- * be drawn again.
- */
+ * SHA-256 for evidence, CRC-32C for torn writes, the kernel's random source, and reproducible
+ * random numbers. */
 #ifndef KGB_BASE_HASH_H
 #define KGB_BASE_HASH_H
 
@@ -18,13 +17,13 @@ struct kgb_sha256;
 struct kgb_sha256 *kgb_sha256_begin(void);
 void kgb_sha256_add(struct kgb_sha256 *sha256, const void *data, size_t len);
 void kgb_sha256_end(struct kgb_sha256 *sha256, char out[KGB_SHA256_HEX_LEN]);
-/** SHA-256 of the SHA-256 of each MiB in turn: as hard to forge, and made by several threads. It is
- * another number than kgb_sha256_hex gives. */
+/** SHA-256 of the SHA-256 of each MiB in turn: as hard to forge, and made by several threads. The
+ * result differs from that of kgb_sha256_hex. */
 void kgb_sha256_tree_hex(const void *data, size_t len, char out[KGB_SHA256_HEX_LEN]);
 /** CRC-32C (Castagnoli, reflected, init and xorout 0xffffffff): "123456789" -> 0xe3069283. */
 uint32_t kgb_crc32c(const void *data, size_t len);
-/** The bits of a word, mixed: what SplitMix64 draws for a state (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators", 2014). No secret. */
+/** The bits of a word, mixed: the output of SplitMix64 for a state (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators", 2014). Not for secrets. */
 static inline uint64_t kgb_mix64(uint64_t z)
 {
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Caps for everything that comes from outside. One list shows how much memory a hostile peer can
- * make us hold. All values are bytes unless the name or comment gives another unit.
- */
+ * Caps on all outside data. The list bounds the memory that a hostile peer can make us hold. All
+ * values are bytes unless the name or comment gives another unit. */
 #ifndef KGB_BASE_LIMITS_H
 #define KGB_BASE_LIMITS_H
 

@@ -117,7 +117,7 @@ void kgb_auto_fd(const int *fd)
 	kgb_close(*fd);
 }
 
-/* Blocks grow by the page-sized default; an allocation that is larger gets a block of its own. */
+/* Blocks grow by the page-sized default; a larger allocation gets a separate block. */
 enum { ARENA_BLOCK = 8192 };
 
 struct kgb_arena_block {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Allocation that aborts when memory is exhausted, scope-bound cleanup, and an arena for documents
- * whose parts live and die together.
- */
+ * whose parts are freed together. */
 #ifndef KGB_BASE_MEM_H
 #define KGB_BASE_MEM_H
 
@@ -52,7 +51,7 @@ void *kgb_arena_array(struct kgb_arena *arena, size_t count, size_t size);
 char *kgb_arena_strdup(struct kgb_arena *arena, const char *s);
 char *kgb_arena_strndup(struct kgb_arena *arena, const char *s, size_t len);
 char *kgb_arena_printf(struct kgb_arena *arena, const char *fmt, ...) KGB_PRINTF(2, 3);
-/** Everything in `from` is from now on freed with `to`; `from` is empty. */
+/** Move all memory of `from` to `to`; `from` is empty afterwards. */
 void kgb_arena_join(struct kgb_arena *to, struct kgb_arena *from);
 void kgb_arena_release(struct kgb_arena *arena);
 void kgb_auto_arena(struct kgb_arena *arena);

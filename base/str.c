@@ -166,14 +166,14 @@ static bool is_placeholder_name(const char *s, size_t len)
 
 enum { SECTIONS_MAX = 8 }; /* in each other */
 
-/* What stands between "{{" and "}}". */
+/* The text between "{{" and "}}". */
 struct tag {
 	const char *open, *next; /* its first character, and the first one behind it */
 	char kind; /* '#', '^' or '/' of a section; 0: a placeholder */
 	char *name;
 };
 
-/* What is being rendered: a section is open while its end has not come. */
+/* The state of rendering, with the open sections. */
 struct rendering {
 	const char *text;
 	const char *(*lookup)(const char *name, const void *payload);

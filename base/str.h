@@ -47,11 +47,11 @@ size_t kgb_utf8_char(const char *s, size_t *columns);
  * LRI..PDI). */
 bool kgb_utf8_drives_terminal(const char *s, size_t n);
 /** Append s, which is valid UTF-8, with spaces replaced by line breaks so that words stay whole and
- * lines have at most `columns` columns; a longer word has its own line. Lines after the first are
- * indented by `indent` spaces. */
+ * lines have at most `columns` columns; a longer word has a line of its own. Lines after the first
+ * are indented by `indent` spaces. */
 void kgb_utf8_wrap(struct kgb_buf *out, const char *s, size_t len, size_t columns, size_t indent);
 /** Append s with control characters, direction marks and invalid UTF-8 as \xNN (newline, tab and
- * return as \n, \t, \r), so that a child's text cannot drive a terminal. For people to read:
+ * return as \n, \t, \r), so that a child's text cannot drive a terminal. Only for people:
  * backslashes are not doubled, so it cannot be undone. */
 void kgb_escape(struct kgb_buf *out, const char *s, size_t len);
 /** s escaped and cut to fit between quotes in a one-line message, "..." marking the cut; returns
@@ -63,14 +63,14 @@ const char *kgb_brief(const char *s, char out[KGB_BRIEF_LEN]);
  * prefix/substring), best first; returns how many. Names are borrowed pointers. */
 size_t kgb_nearest(const char *word, const char *const *names, size_t n_names, const char **out,
 		   size_t max_out);
-/** Append "; did you mean 'a' or 'b'?" when something is near, else nothing. */
+/** Append "; did you mean 'a' or 'b'?" if some name is near. */
 void kgb_suggest(struct kgb_buf *out, const char *word, const char *const *names, size_t n_names);
 
 /** {{name}} template: every placeholder is looked up through `lookup` (NULL = unknown = error
  * naming it and its line). Inserted text is not re-scanned. Names are of [A-Za-z0-9_.-]; blanks
- * around are fine. What stands between {{#name}} and {{/name}} is left out where the value of name
- * is empty, between {{^name}} and {{/name}} where it is not; such a tag takes a line that it has to
- * itself with it. LIMIT when the text does not fit into out. A failure appends nothing. */
+ * around are fine. The text between {{#name}} and {{/name}} is left out if the value of name is
+ * empty, that between {{^name}} and {{/name}} if it is not; such a tag alone on a line takes the
+ * line with it. LIMIT when the text does not fit into out. A failure appends nothing. */
 KGB_MUST_CHECK int kgb_template_render(struct kgb_buf *out, const char *tmpl,
 				       const char *(*lookup)(const char *name, const void *payload),
 				       const void *payload, struct kgb_err *err);

@@ -83,7 +83,7 @@ void kgb_time_format_compact(int64_t wall_ms, char out[KGB_TIME_COMPACT_LEN])
 	memcpy(out, text, KGB_TIME_COMPACT_LEN);
 }
 
-/* Do the next characters follow `pattern`, in which '0' is any digit? */
+/* Whether the next characters follow `pattern`, in which '0' is any digit. */
 static bool follows(const char *s, const char *pattern)
 {
 	for (; *pattern; s++, pattern++)
@@ -142,7 +142,7 @@ static bool scan_time(const char *s, int64_t *out_wall_ms)
 	const char *p = s + 19;
 	if (!take_fraction(&p, &ms) || !scan_offset(p, &offset_minutes))
 		return false;
-	/* timegm carries what is out of range, such as February 30, into the next field. */
+	/* timegm carries an out-of-range value, such as February 30, into the next field. */
 	int64_t seconds = timegm(&normal);
 	if (normal.tm_mon != tm.tm_mon || normal.tm_mday != tm.tm_mday ||
 	    normal.tm_hour != tm.tm_hour || normal.tm_min != tm.tm_min ||

@@ -14,7 +14,7 @@
 int64_t kgb_mono_ns(void);
 int64_t kgb_mono_ms(void);
 int64_t kgb_wall_ms(void); /* since the Unix epoch */
-/** Wait for at least so long, whatever signals come; not at all for 0. */
+/** Wait for at least this time, also across signals; return at once for 0. */
 void kgb_sleep_ns(uint64_t ns);
 
 #define KGB_TIME_LEN 25 /* "2026-11-21T08:43:48.123Z" and the NUL */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 
-/* Digits of a SHA-256 that tell texts apart in a message. */
+/* Digits of a SHA-256 that identify a text in a message. */
 #define SHORT_SHA256 16
 
 static const char *const names[KGB_N_CHAT_TEXTS] = {"system", "examples", "reflection"};
@@ -49,7 +49,7 @@ int kgb_chat_round_render(const struct kgb_chat_texts *texts, const struct kgb_c
 				   &values, err);
 }
 
-/** Whether the text about an answer can be made, as each round will do. */
+/** Check that the text about an answer can be rendered, as each round will do. */
 static int check_reflection(const struct kgb_chat_texts *texts, struct kgb_err *err)
 {
 	static const struct kgb_chat_round any = {"o", 1, 2, "k", "v"};
@@ -124,7 +124,8 @@ static void hash_prompt(struct kgb_chat_prompt *prompt, const struct kgb_chat_te
 					       &texts->texts[KGB_CHAT_REFLECTION]};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(parts); i++) {
 		kgb_buf_add(&all, parts[i]->ptr, parts[i]->len);
-		kgb_buf_addc(&all, '\0'); /* no text can be moved from one part to the next */
+		/* The separator makes the hash depend on the bounds of the parts. */
+		kgb_buf_addc(&all, '\0');
 	}
 	kgb_sha256_hex(all.ptr, all.len, prompt->sha256);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a bare model is sent: the system text with its examples, the task that every method has
+ * The messages to a bare model: the system text with its examples, the task that every method has
  * (prompt.h), and in later rounds its last answer with the verdict on that kernel. The texts are
- * files of the method, and the user may give others.
- */
+ * files of the method, which the user may replace. */
 #ifndef KGB_METHODS_CHAT_PROMPT_H
 #define KGB_METHODS_CHAT_PROMPT_H
 
@@ -13,7 +12,7 @@
 enum kgb_chat_text {
 	KGB_CHAT_SYSTEM,
 	KGB_CHAT_EXAMPLES, /* follow the system text */
-	KGB_CHAT_REFLECTION, /* a template: what a later round says about the last answer */
+	KGB_CHAT_REFLECTION, /* a template: the text of a later round about the last answer */
 	KGB_N_CHAT_TEXTS
 };
 /** "system", "examples", "reflection". */
@@ -24,12 +23,12 @@ struct kgb_chat_texts {
 };
 
 /** Read the texts: `files` in place of the method's where they are not NULL or "". Errors name the
- * key (prompt.system) and the file: one that cannot be read, an empty reflection, a placeholder
- * that there is not. On failure nothing is to be released. */
+ * key (prompt.system) and the file: an unreadable file, an empty reflection, an unknown
+ * placeholder. On failure nothing is to be released. */
 KGB_MUST_CHECK int kgb_chat_texts_read(struct kgb_chat_texts *out, const struct kgb_method *method,
 				       const char *const files[KGB_N_CHAT_TEXTS],
 				       struct kgb_err *err);
-/** Append the system text that a bare model is sent, with its examples. */
+/** Append the system text for a bare model, with its examples. */
 void kgb_chat_texts_system(const struct kgb_chat_texts *texts, struct kgb_buf *out);
 void kgb_chat_texts_release(struct kgb_chat_texts *texts);
 /** Append "system 0123456789abcdef, examples none, reflection 0123456789abcdef": the first digits
@@ -52,10 +51,10 @@ void kgb_chat_prompt_of(struct kgb_chat_prompt *out, const struct kgb_chat_texts
 			const char *task);
 void kgb_chat_prompt_release(struct kgb_chat_prompt *prompt);
 
-/** An answer that the next round is shown. */
+/** An answer that the next round reads. */
 struct kgb_chat_round {
 	const char *operator;
-	int round, rounds; /* its number, from 1, and how many there are at most */
+	int round, rounds; /* its number, from 1, and the most rounds */
 	const char *kernel; /* in the answer; "": none */
 	const char *verdict; /* report on it, as kgb-verify prints it */
 };

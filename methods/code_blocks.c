@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* CommonMark: so much deeper than its opening fence may a closing one be. */
+/* CommonMark: largest indentation of a closing fence beyond its opening one. */
 #define CLOSING_INDENT 3
 
 enum language { OTHER, UNNAMED, PYTHON };
@@ -96,7 +96,7 @@ static char string_after(const char *line, size_t len, char quote)
 }
 
 /** The end of the example that a fence begins within an open string: after a fence without a
- * language, before the string's end. NULL: it begins none. */
+ * language, before the string's end. NULL: none. */
 static const char *example_end(const char *line, char quote)
 {
 	for (bool is_first = true; *line; is_first = false) {

@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Most that is kept of one string of an event. */
+/* Most bytes kept of one string of an event. */
 #define STRING_BYTES (KGB_LIMIT_EVENT / 2)
-/* Messages that are known again, the latest ones. A stream may have any number of them; one that
- * repeats a message does so soon. */
+/* Number of latest messages that are recognised when they repeat. A stream may have any number of
+ * messages, but repeats one soon. */
 #define COUNTED_MAX 1024
 
 static const struct {

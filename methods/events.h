@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a coding CLI says about itself on stdout: one JSON event a line, read as it grows. The words
- * are foreign and loose, so everything is optional here: unknown events are counted, broken lines
- * are counted, nothing is fatal, and a line may be of any length. One adapter (events_<cli>.c) per
- * kind of stream; "exit" is the one for programs that have none.
- */
+ * Reads the report of a coding CLI from its stdout: one JSON event a line, read as it grows. The
+ * format is foreign and loose, so everything is optional here: unknown events are counted, broken
+ * lines are counted, nothing is fatal, and a line may be of any length. One adapter
+ * (events_<cli>.c) per kind of stream; programs without a stream have the adapter "exit". */
 #ifndef KGB_METHODS_EVENTS_H
 #define KGB_METHODS_EVENTS_H
 
@@ -25,7 +24,7 @@ enum kgb_adapter_kind {
 	KGB_N_ADAPTERS,
 };
 
-/** A CLI's own account of one session. */
+/** A CLI's report on one session. */
 struct kgb_report {
 	enum kgb_adapter_kind kind;
 	char session_id[64];
@@ -39,14 +38,14 @@ struct kgb_report {
 	int64_t n_tool_calls;
 	int64_t n_api_retries;
 	int64_t n_permission_denials;
-	struct kgb_usage usage; /* -1 where the CLI did not say */
-	int64_t cost_nanos; /* billionths of a dollar by the CLI's own price list; -1 unknown */
+	struct kgb_usage usage; /* -1: not reported */
+	int64_t cost_nanos; /* billionths of a dollar by the CLI's price list; -1 unknown */
 	bool has_result; /* the closing event came, and nothing after it */
-	bool is_error; /* as the closing event says */
+	bool is_error; /* from the closing event */
 	char subtype[48]; /* "success", "error_max_turns", ... */
 	char terminal_reason[48]; /* "completed", "api_error", ... */
 	char stop_reason[48];
-	char error[256]; /* what it complained of, one line */
+	char error[256]; /* its error, one line */
 	char assistant_error[48]; /* last error kind of an assistant event: "max_output_tokens", ...
 				   */
 	int64_t api_error_status; /* HTTP status; -1 none */
@@ -54,7 +53,7 @@ struct kgb_report {
 	char *final_text; /* owned; last message for the user, NULL if none */
 };
 
-/** What the journal holds of a report. */
+/** The fields of a report in the journal. */
 extern const struct kgb_row kgb_report_rows[];
 
 /** Reader of one stream. */
@@ -73,7 +72,7 @@ void kgb_events_feed(struct kgb_events *events, const char *data, size_t len);
 void kgb_events_finish(struct kgb_events *events);
 void kgb_events_release(struct kgb_events *events);
 
-/** How an attempt's process ended, as the harness saw it. */
+/** The end of an attempt's process, by the harness. */
 struct kgb_agent_exit {
 	bool started;
 	bool timed_out; /* the harness ended it */
@@ -83,12 +82,12 @@ struct kgb_agent_exit {
 };
 
 enum kgb_agent_end {
-	KGB_AGENT_OK, /* it finished and says so */
-	KGB_AGENT_LIMIT, /* its own turn or budget limit */
+	KGB_AGENT_OK, /* it finished and reported that */
+	KGB_AGENT_LIMIT, /* the CLI's limit on turns or budget */
 	KGB_AGENT_CONTEXT, /* the prompt or conversation became too long */
 	KGB_AGENT_REFUSED, /* the model refused */
 	KGB_AGENT_TRUNCATED, /* the model's output limit */
-	KGB_AGENT_DENIED, /* a tool was refused permission: a mistake of ours */
+	KGB_AGENT_DENIED, /* a tool was refused permission: a fault of the harness */
 	KGB_AGENT_AUTH, /* 401, 403 */
 	KGB_AGENT_CREDIT, /* 402 */
 	KGB_AGENT_MODEL, /* 404: no such model */
@@ -97,16 +96,16 @@ enum kgb_agent_end {
 	KGB_AGENT_NETWORK, /* connection failed */
 	KGB_AGENT_INTERRUPTED, /* it was interrupted and reported that */
 	KGB_AGENT_TIMEOUT,
-	KGB_AGENT_BUDGET, /* a budget of ours in tokens, dollars or time is used up */
+	KGB_AGENT_BUDGET, /* the harness's budget in tokens, dollars or time is used up */
 	KGB_AGENT_CANCELLED,
 	KGB_AGENT_DISK, /* it wrote more than it may */
-	KGB_AGENT_MEMORY, /* it was ended for want of memory */
+	KGB_AGENT_MEMORY, /* it was ended for lack of memory */
 	KGB_AGENT_PROCESSES, /* it started more processes than it may */
 	KGB_AGENT_HUNG, /* no sign of life */
-	KGB_AGENT_KILLED, /* a signal, and not ours */
+	KGB_AGENT_KILLED, /* a signal, not from the harness */
 	KGB_AGENT_CRASHED, /* ended without its closing event */
 	KGB_AGENT_NO_REQUEST, /* it sent the model none */
-	KGB_AGENT_SANDBOX_DIED, /* bwrap or kgb-launch was killed under it */
+	KGB_AGENT_SANDBOX_DIED, /* bwrap or kgb-launch was killed */
 	KGB_AGENT_NOT_STARTED,
 	KGB_N_AGENT_ENDS,
 };
@@ -117,17 +116,17 @@ enum kgb_status kgb_agent_end_status(enum kgb_agent_end end);
 /** Whether another attempt could do better: only faults of the provider, the network or our
  * infrastructure. */
 bool kgb_agent_end_retryable(enum kgb_agent_end end);
-/** Never by exit status alone: facts in agent_clis, "Completion / failure classification". */
+/** Classify an end. The exit status alone never decides, because CLIs exit with 0 after errors. */
 enum kgb_agent_end kgb_agent_classify(const struct kgb_report *report,
 				      const struct kgb_agent_exit *exit);
 
 /* ---- internal to methods/ ---- */
 
-/** How a CLI ended that the harness did not end. */
+/** The end of a CLI that the harness did not end. */
 typedef enum kgb_agent_end (*kgb_classify_fn)(const struct kgb_report *report,
 					      const struct kgb_agent_exit *exit);
 struct cJSON;
-/* One event at a time, and what they say together. */
+/* The adapter of a stream: reads one event at a time, and classifies the whole. */
 void kgb_events__claude(struct kgb_events *events, const struct cJSON *event);
 enum kgb_agent_end kgb_events__claude_end(const struct kgb_report *report,
 					  const struct kgb_agent_exit *exit);
@@ -139,16 +138,16 @@ enum kgb_agent_end kgb_events__codex_end(const struct kgb_report *report,
 					 const struct kgb_agent_exit *exit);
 enum kgb_agent_end kgb_events__exit_end(const struct kgb_report *report,
 					const struct kgb_agent_exit *exit);
-/** What an HTTP status of the API means. */
+/** The end for an HTTP status of the API. */
 enum kgb_agent_end kgb_events__status_end(int64_t status);
 /** No closing event came: killed or crashed. */
 enum kgb_agent_end kgb_events__silent_end(const struct kgb_agent_exit *exit);
-/** A text into a field of the report, cut to size. */
+/** Copy a text into a field of the report, cut to size. */
 #define KGB_EVENTS_COPY(field, text) snprintf(field, sizeof(field), "%s", text)
-/** Whether the usage of this message is in the report already; from now on it is. Others may have
- * come since. */
+/** Whether the usage of this message is in the report already; from now on it is. Other messages
+ * may have come since. */
 bool kgb_events__was_counted(struct kgb_events *events, const char *id);
-/** Keep what was said last to the user. */
+/** Keep the last message to the user. */
 void kgb_events__final_text(struct kgb_report *report, const char *text);
 
 #endif

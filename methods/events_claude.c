@@ -3,9 +3,8 @@
  * Claude Code's `--output-format stream-json` (seen: 2.1.197, 2.1.329).
  *
  * Tokens: the closing event's modelUsage, summed over models, is the only complete account;
- * assistant events repeat the usage of their message once per content block and always say
- * output_tokens 1 while streaming, so without a closing event only the input side is known.
- */
+ * assistant events repeat the usage of their message once per content block and always have
+ * output_tokens 1 while streaming, so without a closing event only the input side is known. */
 #include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -92,7 +91,7 @@ static void on_assistant(struct kgb_events *events, const cJSON *event)
 	if (error)
 		KGB_EVENTS_COPY(r->assistant_error, error);
 	if (cJSON_IsString(kgb_json_get(event, "parent_tool_use_id")))
-		return; /* a sub-agent's message: not the session's own */
+		return; /* a sub-agent's message, not one of the session */
 	const cJSON *message = kgb_json_get(event, "message");
 	if (kgb_str_eq(kgb_json_str(message, "model", ""), "<synthetic>"))
 		return;

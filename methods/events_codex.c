@@ -2,10 +2,9 @@
 /** \file
  * Codex's `exec --json` (seen: 0.169.0).
  *
- * Tokens come once, with turn.completed, as the sum over all calls of the session; input includes
- * what came from or went into the cache, output includes reasoning. A turn that fails, or a CLI
- * that is killed, reports none. `error` events are not fatal while more follows.
- */
+ * Tokens are reported once, with turn.completed, as the sum over all calls of the session; input
+ * includes tokens from and into the cache, output includes reasoning. A turn that fails, or a CLI
+ * that is killed, reports none. `error` events are not fatal while other events follow. */
 #include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -125,7 +124,7 @@ void kgb_events__codex(struct kgb_events *events, const cJSON *event)
 
 static enum kgb_agent_end failure_end(const struct kgb_report *r)
 {
-	/* Its own words for what the API said; statuses it mostly keeps to itself. */
+	/* Codex rewords the API's errors, and mostly omits the status. */
 	static const struct {
 		const char *words;
 		enum kgb_agent_end end;

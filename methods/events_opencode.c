@@ -5,9 +5,8 @@
  * There is no closing event: the session is over with a step_finish whose reason is not
  * "tool-calls", unless another step begins. Tokens: the sum over step_finish events, each counted
  * once by the id of its part. Input excludes the cache, output excludes reasoning. A step without
- * `total` has zeros because the server reported nothing: that is unknown. Sub-agents and calls for
- * titles are not in the stream; the gateway sees them.
- */
+ * `total` has zeros because the server reported nothing: its counts are unknown. Sub-agents and
+ * calls for titles are not in the stream; the gateway counts them. */
 #include "base/formats/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -112,7 +111,7 @@ static enum kgb_agent_end error_end(const struct kgb_report *r)
 	return r->connection_failed ? KGB_AGENT_NETWORK : KGB_AGENT_CRASHED;
 }
 
-/* It ends with status 0 also when its output was cut off, or a tool was refused. */
+/* OpenCode exits with 0 also when its output was cut off, or a tool was refused. */
 enum kgb_agent_end kgb_events__opencode_end(const struct kgb_report *r,
 					    const struct kgb_agent_exit *exit)
 {

@@ -105,7 +105,7 @@ static int fail_unknown(const char *data_dir, const char *name, struct kgb_err *
 	return kgb_fail(err, KGB_ERR_NOT_FOUND, "%s", msg.ptr);
 }
 
-/** A path stays below the home. */
+/** Whether a path stays below the home. */
 static bool is_inside(const char *path)
 {
 	if (!*path || *path == '/')
@@ -174,7 +174,7 @@ static int check(const struct kgb_method *method, const char *name, const char *
 	return 0;
 }
 
-/** Whether argv, env and files can be filled in, as each attempt will do, and be passed on. */
+/** Check that argv, env and files can be filled in, as each attempt will do, and passed on. */
 static int check_command(const struct kgb_method *method, struct kgb_err *err)
 {
 	static const struct kgb_method_vars any = {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Methods: how a kernel is produced. A method is data (methods/NAME/method.yaml, its templates, and
- * the program that it runs); this module reads it and renders its command line, environment and
- * configuration files for one attempt.
- */
+ * Methods that produce kernels. A method is data (methods/NAME/method.yaml, its templates, and the
+ * program that it runs); this module reads it and renders its command line, environment and
+ * configuration files for one attempt. */
 #ifndef KGB_METHODS_METHOD_H
 #define KGB_METHODS_METHOD_H
 
@@ -15,17 +14,17 @@
 #include "base/str.h"
 #include "methods/program.h"
 
-/** Which session of the offline model suits the method. */
+/** The session of the offline model for the method. */
 enum kgb_method_session { KGB_METHOD_SESSION_VERIFY, KGB_METHOD_SESSION_ONESHOT };
 
-/** How the program gets its task. */
+/** The way in which the program gets its task. */
 enum kgb_method_prompt {
 	KGB_METHOD_PROMPT_STDIN,
 	KGB_METHOD_PROMPT_FILE, /* TASK.md in its working directory, which is there in any case;
 				   stdin is empty */
 };
 
-/** Where the candidate is taken from when no version has passed a check. */
+/** The source of the candidate when no version has passed a check. */
 enum kgb_method_result {
 	KGB_METHOD_RESULT_WORKSPACE, /* kernel.py, else the last fenced block of the final message
 				      */
@@ -34,8 +33,8 @@ enum kgb_method_result {
 
 #define KGB_METHOD_ITERATIONS_MAX 1000
 
-/** What a method that works in rounds begins its first round with, unless the user names the
- * kernels of an earlier run. */
+/** The initial kernel of a method that works in rounds, unless the user names the kernels of an
+ * earlier run. */
 enum kgb_method_start {
 	KGB_METHOD_START_EMPTY, /* no kernel.py */
 	KGB_METHOD_START_STUB, /* one whose functions only raise NotImplementedError */
@@ -43,8 +42,8 @@ enum kgb_method_start {
 };
 
 /** Rounds: the program is started several times in one attempt, each time anew, on the best kernel
- * so far. After each round the harness has the kernel judged, keeps it or puts the best one back.
- */
+ * so far. After each round the harness submits the kernel to the judge, and keeps it or restores
+ * the best one. */
 struct kgb_method_loop {
 	int64_t iterations; /* rounds at most; 0: the method has no loop */
 	int64_t patience; /* rounds without a better kernel after which it ends; 0: no limit */
@@ -53,14 +52,14 @@ struct kgb_method_loop {
 	const char *prompt; /* file name below the method's folder; appended to the task in each
 			       round */
 	struct kgb_field_map hints; /* the same by platform; {{hints}} of that prompt */
-	bool memory; /* {{memory}}: what rounds on other operators of the run have brought */
+	bool memory; /* {{memory}}: results of rounds on other operators of the run */
 };
 
 struct kgb_method {
 	struct kgb_arena arena;
 	const char *name;
 	const char *summary;
-	const char *cli; /* which program runs: "claude" */
+	const char *cli; /* name of the program: "claude" */
 	struct kgb_program program; /* that one */
 	const char *model; /* default model */
 	/* Of a bare model: file names; NULL: none. See chat_prompt.h. */
@@ -82,11 +81,11 @@ struct kgb_method {
 	const char *dir; /* absolute */
 };
 
-/** What the placeholders of argv and env stand for. */
+/** The values of the placeholders in argv and env. */
 struct kgb_method_vars {
 	const char *model; /* {{model}} */
 	const char *session_id; /* {{session_id}}: a UUID */
-	const char *gateway_url; /* {{gateway_url}}: as seen from inside the sandbox */
+	const char *gateway_url; /* {{gateway_url}}: the address inside the sandbox */
 	const char *token; /* {{token}}: the attempt's capability */
 };
 
@@ -97,17 +96,17 @@ KGB_MUST_CHECK int kgb_method_names(const char *data_dir, struct kgb_strv *out,
 KGB_MUST_CHECK int kgb_method_load(const char *data_dir, const char *name, struct kgb_method *out,
 				   struct kgb_err *err);
 void kgb_method_release(struct kgb_method *method);
-/** Kernels are judged while it works: because the agent asks, or after each round. */
+/** Whether kernels are judged during an attempt: at the agent's request, or after each round. */
 bool kgb_method_needs_judge(const struct kgb_method *method);
 
-/** What one attempt needs of its method, with the placeholders filled in. */
+/** The method's parts for one attempt, with the placeholders filled in. */
 struct kgb_method_command {
 	struct kgb_strv argv; /* after the program */
 	struct kgb_strv env; /* "NAME=value" */
 	struct kgb_strv paths, texts; /* files below the program's home, pairwise */
 };
-/** INVALID on a placeholder that does not exist, and on a model's name with characters that no
- * model's name has: it goes into command lines and configuration files. */
+/** INVALID on an unknown placeholder, and on a model's name with unusual characters: the name goes
+ * into command lines and configuration files. */
 KGB_MUST_CHECK int kgb_method_render(const struct kgb_method *method,
 				     const struct kgb_method_vars *vars,
 				     struct kgb_method_command *out, struct kgb_err *err);

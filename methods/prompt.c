@@ -15,7 +15,7 @@ struct prompt_values {
 	struct kgb_buf call_time, check_time;
 };
 
-/** Those of the files about the operator alone. */
+/** Values that depend only on the operator. */
 static const char *lookup_text(const char *name, const struct prompt_values *v)
 {
 	const struct kgb_prompt_operator *op = v->op;
@@ -56,13 +56,13 @@ static const char *lookup_text(const char *name, const struct prompt_values *v)
 	return NULL;
 }
 
-/** Whether kernels of the platform are timed at all. */
+/** Whether kernels of the platform are timed. */
 static bool has_timing(const char *platform)
 {
 	return !kgb_str_eq(platform, "cpu");
 }
 
-/** What sections of the templates ask. */
+/** The conditions of the templates' sections. */
 static const char *lookup_fact(const char *name, const struct prompt_values *v)
 {
 	const struct kgb_prompt_operator *op = v->op;
@@ -179,7 +179,7 @@ int kgb_prompt_operator_render(const char *data_dir, const struct kgb_method *me
 	    render_file(data, platform_name, &values, &platform, err) < 0 ||
 	    render_file(method->dir, method->instructions, &values, &instructions, err) < 0)
 		rc = -1;
-	/* The others have no tools to use it. */
+	/* Only agents with tools can use it. */
 	if (rc == 0 && vars->sees_gpu && method->verify_tool)
 		rc = render_file(data, "shown_gpu.md", &values, &instructions, err);
 	values.conventions = conventions.ptr;
@@ -246,7 +246,7 @@ int kgb_prompt_round_render(const struct kgb_method *method, const struct kgb_pr
 		    read_text(hints_path, &hints, err) < 0)
 			return -1;
 	}
-	while (kgb_str_ends(hints.ptr, "\n")) /* the template has its own */
+	while (kgb_str_ends(hints.ptr, "\n")) /* the template has a line end */
 		kgb_buf_truncate(&hints, hints.len - 1);
 	KGB_AUTO(free) char *number = kgb_xasprintf("%lld", (long long)round->round);
 	KGB_AUTO(free) char *of = kgb_xasprintf("%lld", (long long)round->rounds);

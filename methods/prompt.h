@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Prompts: methods/data/prompt.md filled from an operator's spec, with the method's own
- * instructions at its end, and what a method that works in rounds says in each of them. The same
- * text goes to every CLI; nothing in it comes from a test's hidden values.
- */
+ * Prompts: methods/data/prompt.md filled from an operator's spec, with the method's instructions at
+ * its end, and the text of each round of a method that works in rounds. Every CLI gets the same
+ * text; nothing in it comes from a test's hidden values. */
 #ifndef KGB_METHODS_PROMPT_H
 #define KGB_METHODS_PROMPT_H
 
@@ -15,7 +14,8 @@
 
 struct kgb_prompt_vars {
 	const char *platform; /* "cpu": selects methods/data/platform/<platform>.md */
-	const char *versions; /* what runs kernels: "Python 3.11.2, torch ..."; NULL: not known */
+	const char *versions; /* versions that run kernels: "Python 3.11.2, torch ..."; NULL: not
+				 known */
 	const char *target; /* the GPU that they are compiled for, "NVIDIA H200, sm_90"; NULL: not
 			       known */
 	int64_t max_verify_calls; /* checks that the agent may ask for */
@@ -23,28 +23,26 @@ struct kgb_prompt_vars {
 	bool sees_gpu; /* in its sandbox, with PyTorch and Triton */
 };
 
-/** The platforms that there is something to say about: names of methods/data/platform/NAME.md,
- * sorted.
- */
+/** The platforms with a text: names of methods/data/platform/NAME.md, sorted. */
 KGB_MUST_CHECK int kgb_prompt_platforms(const char *data_dir, struct kgb_strv *out,
 					struct kgb_err *err);
-/** What every prompt for an operator says of it, whatever the method and the platform: made once
- * for all of them (prompt_operator.c). */
+/** The text of an operator that is the same for every method and platform: made once
+ * (prompt_operator.c). */
 struct kgb_prompt_operator {
 	const struct kgb_spec *spec; /* borrowed */
 	/* Texts: functions, a case and all benchmarks of each, element types; functions whose
 	 * results are exact; spacings of floating types. */
 	struct kgb_buf interfaces, checked, timed, dtypes, exact, spacings;
-	struct kgb_buf rounded; /* how far off a quantised result may be before it is rounded */
-	/* Of the cases that decide on correctness: */
+	struct kgb_buf rounded; /* tolerance of a quantised result before it is rounded */
+	/* Facts of the cases that decide on correctness: */
 	bool dtypes_seen[KGB_N_DTYPES];
-	int rank; /* the most dimensions of a tensor; -1: none is passed */
+	int rank; /* most dimensions of a tensor; -1: no tensor is passed */
 	bool has_empty, has_single, has_sizes /* above 1 */, has_views, has_offsets, has_outliers,
 		has_specials;
 	bool has_float_values; /* Python floats, or complex numbers, are passed */
 	bool has_narrow_floats, has_wide_floats; /* up to float32; float64 */
 	bool is_timed; /* there are benchmarks */
-	/* Of the tolerance: */
+	/* Facts of the tolerance: */
 	bool allows_errors, has_signed_zeros;
 	bool adds_up; /* terms, in float32 */
 	bool rounds_terms; /* each term may be rounded to the result's type */
@@ -66,11 +64,11 @@ KGB_MUST_CHECK int kgb_prompt_render(const char *data_dir, const struct kgb_meth
 				     const struct kgb_prompt_vars *vars, struct kgb_buf *out,
 				     struct kgb_err *err);
 
-/** What changes from round to round (struct kgb_method_loop). */
+/** The values of one round (struct kgb_method_loop). */
 struct kgb_prompt_round {
 	const char *platform;
 	int64_t round, rounds; /* {{round}} of {{rounds}} */
-	const char *state; /* {{state}}: what kernel.py holds now, and how it was judged */
+	const char *state; /* {{state}}: the content of kernel.py, and its verdict */
 	const char *log; /* {{log}}: the rounds so far */
 	const char *memory; /* {{memory}}: rounds on other operators */
 };
@@ -78,7 +76,7 @@ struct kgb_prompt_round {
 KGB_MUST_CHECK int kgb_prompt_round_render(const struct kgb_method *method,
 					   const struct kgb_prompt_round *round,
 					   struct kgb_buf *out, struct kgb_err *err);
-/** A kernel.py with every function of the operator, none of which does anything. */
+/** A kernel.py with a stub for every function of the operator. */
 void kgb_prompt_stub(const struct kgb_spec *spec, struct kgb_buf *out);
 
 #endif

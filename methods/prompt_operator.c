@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What prompts say of an operator, from its spec and its cases: texts, and facts that choose
- * between sentences of the templates. Nothing here is written for one operator.
- */
+ * The texts about an operator in prompts, from its spec and its cases, and facts that choose
+ * between sentences of the templates. No code here is for one operator only. */
 #include <math.h>
 
 #include "base/limits.h"
@@ -39,7 +38,7 @@ static bool leads_to_result(const struct kgb_interface *interface, const struct 
 	return false;
 }
 
-/** What a call does with a parameter that holds a result. */
+/** The use of a parameter that receives a result. */
 static void add_effect(const struct kgb_interface *interface, size_t i, struct kgb_buf *out)
 {
 	const struct kgb_param *param = &interface->params[i];
@@ -80,7 +79,7 @@ static void add_interface(const struct kgb_spec *spec, size_t i_interface, struc
 	kgb_buf_addc(out, '\n');
 }
 
-/** The largest standard case, which no boundary makes unlike the others. */
+/** The largest standard case: boundary cases are untypical. */
 static void add_checked(const struct kgb_interface *interface, const struct kgb_cases *cases,
 			struct kgb_buf *out)
 {
@@ -99,7 +98,7 @@ static void add_checked(const struct kgb_interface *interface, const struct kgb_
 	kgb_buf_adds(out, "`\n");
 }
 
-/** All benchmarks of the interface: the first one, and what is other in the others. */
+/** All benchmarks of the interface: the first one, and the differences of the others from it. */
 static void add_timed(const struct kgb_interface *interface, const struct kgb_cases *cases,
 		      struct kgb_buf *out)
 {
@@ -220,7 +219,7 @@ static void add_dtypes(struct kgb_prompt_operator *op)
 
 /* ---- accuracy ---- */
 
-/** Is some result of the interface compared with numbers? */
+/** Whether some result of the interface is compared by numbers. */
 static bool is_compared(const struct kgb_interface *interface)
 {
 	for (size_t i = 0; i < interface->n_results; i++)
@@ -295,7 +294,7 @@ static void note_accuracy(struct kgb_prompt_operator *op)
 	op->has_narrow_floats = sees_float(op, false);
 	op->has_wide_floats = sees_float(op, true);
 	add_spacings(op);
-	/* One line says it of all functions. */
+	/* One line for all functions. */
 	if (op->exact.len > 0 && !op->allows_errors) {
 		kgb_buf_truncate(&op->exact, 0);
 		kgb_buf_adds(&op->exact, "all functions");

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* Of a string in a line that is long already. */
+/* Most bytes of a string in a line that is long already. */
 #define SHORT_BYTES 1024
 
 void kgb_slim_init(struct kgb_slim *slim, size_t line_bytes, size_t string_bytes)
@@ -84,7 +84,8 @@ static void string_byte(struct kgb_slim *slim, char c)
 	}
 }
 
-/* Bytes that the present string may surely get: those around a cut are examined one by one. */
+/* Bytes that the current string may take without a check: bytes around a cut are examined one by
+ * one. */
 static size_t room_left(const struct kgb_slim *slim)
 {
 	size_t half = slim->line.limit / 2, around = 8;

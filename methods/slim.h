@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Splits a stream of JSON lines, with long strings cut to size on the way: a line may be of any
- * length, what is kept of it has a cap. A tool's output of 100 MB inside an event is a string; the
- * event around it is small. Cut strings stay valid JSON: no escape and no character is cut in two.
- */
+ * length, its kept part has a cap. A tool's output of 100 MB inside an event is a string; the event
+ * around it is small. Cut strings stay valid JSON: no escape and no character is cut in two. */
 #ifndef KGB_METHODS_SLIM_H
 #define KGB_METHODS_SLIM_H
 
@@ -19,7 +18,7 @@ struct kgb_slim {
 	size_t unit_at; /* where its last whole character or escape begins in line */
 	int hex_left; /* digits of a \u escape to come */
 	bool in_string, escaped, cutting;
-	bool skipping; /* what is kept of the line is over the cap: it is dropped */
+	bool skipping; /* the kept part of the line exceeds the cap: the line is dropped */
 	int64_t n_dropped; /* lines */
 };
 typedef void (*kgb_slim_fn)(void *payload, const char *line, size_t len); /* without \n or \r\n */

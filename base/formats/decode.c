@@ -11,7 +11,7 @@
 #include "base/formats/json.h"
 #include "base/str.h"
 
-/* Where in the document we are: a list from the innermost place outwards, living on the stack. */
+/* The place in the document: a list from the innermost place outwards, on the stack. */
 struct place {
 	const struct place *up;
 	const char *name; /* NULL: the element `index` of a list */
@@ -61,7 +61,7 @@ static int fail_at(const struct decoder *d, const struct place *place, const cJS
 	return kgb_yaml_fail(d->doc, node, d->err, "%s%s%s", where.ptr, place ? ": " : "", text);
 }
 
-/* What a value of each type is, and its size in the struct; an OBJECT has that of its members. */
+/* The description of each type, and its size in the struct; an OBJECT has that of its members. */
 static const struct {
 	const char *wanted;
 	size_t size;
@@ -399,7 +399,7 @@ static int fail_unknown_key(struct decoder *d, const struct place *place,
 	return kgb_yaml_fail_key(d->doc, node, d->err, "%s", text.ptr);
 }
 
-/** Note an error and go on, where all are wanted. */
+/** Record an error, and go on if the caller collects all. */
 static int note(struct decoder *d, int rc)
 {
 	if (rc == 0 || !d->faults)

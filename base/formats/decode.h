@@ -29,7 +29,7 @@ enum kgb_field_type {
 	KGB_FIELD_OBJECT, /* embedded struct described by `sub` */
 	KGB_FIELD_OBJECTS, /* struct kgb_objects: structs described by `sub`, `sub_size` bytes each
 			    */
-	KGB_FIELD_NODE, /* const cJSON *: left for the caller, borrowed from the document */
+	KGB_FIELD_NODE, /* const cJSON *: kept undecoded, borrowed from the document */
 };
 
 struct kgb_strs {
@@ -53,7 +53,7 @@ struct kgb_field {
 	bool required;
 	int64_t min, max; /* I64, DURATION, SIZE, NUM; 0, 0: no check; a positive min with max 0: no
 			     maximum */
-	const char *def; /* as it would be written in YAML (STR: or bare); NULL: zero value */
+	const char *def; /* in YAML syntax (STR: or bare); NULL: zero value */
 	const char *const *names; /* ENUM */
 	const struct kgb_field *sub; /* OBJECT, OBJECTS */
 	size_t sub_size; /* OBJECTS: sizeof one element */
@@ -68,8 +68,8 @@ struct kgb_field {
 	{             \
 		0     \
 	}
-/** A whole row with its sentence and what more is given: KGB_FIELD_ROW(STR, rule, code, "reason
- * code", .required = true). */
+/** A whole row with its sentence and further members: KGB_FIELD_ROW(STR, rule, code, "reason code",
+ * .required = true). */
 #define KGB_FIELD_ROW(kind, of, member, ...) \
 	KGB_FIELD_ROW_AS(kind, of, #member, member, __VA_ARGS__)
 #define KGB_FIELD_ROW_AS(kind, of, key, member, ...)                           \
@@ -91,8 +91,8 @@ KGB_MUST_CHECK int kgb_decode(const struct kgb_field *table, const struct kgb_ya
 KGB_MUST_CHECK int kgb_decode_over(const struct kgb_field *table, const struct kgb_yaml *doc,
 				   const cJSON *node, void *out, struct kgb_arena *arena,
 				   struct kgb_err *err);
-/** The same on to the end: what is right is decoded, and *faults gets an error for each value that
- * is wrong, each unknown key and each missing one. */
+/** The same without a stop at the first error: valid values are decoded, and *faults receives an
+ * error for each invalid value, unknown key and missing key. */
 void kgb_decode_all(const struct kgb_field *table, const struct kgb_yaml *doc, const cJSON *node,
 		    void *out, struct kgb_arena *arena, struct kgb_faults *faults);
 /** Set one field by dotted path from text (flags and environment): "limits.timeout", "20m". Lists

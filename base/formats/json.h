@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Strict JSON reading over cJSON, and forgiving accessors for foreign documents.
- * kgb_json_parse refuses what cJSON lets pass: invalid UTF-8, \u0000, duplicate keys, trailing
- * text, depth and size beyond base/limits.h.
- */
+ * Strict JSON reading over cJSON, and forgiving accessors for foreign documents. kgb_json_parse
+ * refuses what cJSON accepts: invalid UTF-8, \u0000, duplicate keys, trailing text, depth and size
+ * beyond base/limits.h. */
 #ifndef KGB_BASE_FORMATS_JSON_H
 #define KGB_BASE_FORMATS_JSON_H
 
@@ -23,14 +22,13 @@ const cJSON *kgb_json_duplicate(const cJSON *object);
 /** Shortest decimal form of a finite double that reads back equal; returns out. */
 #define KGB_JSON_NUM_LEN 32
 const char *kgb_json_format_num(double value, char out[KGB_JSON_NUM_LEN]);
-/** Is this text a number by the JSON grammar? */
+/** Whether this text is a number by the JSON grammar. */
 bool kgb_json_is_number(const char *text, size_t len);
 
 /** A deep copy that the arena owns. */
 cJSON *kgb_json_copy(struct kgb_arena *arena, const cJSON *node);
 
-/* Accessors take NULL and wrong types in stride: they return the fallback. `path` is dotted:
- * "message.usage". */
+/* Accessors return the fallback for NULL and wrong types. `path` is dotted: "message.usage". */
 const cJSON *kgb_json_get(const cJSON *node, const char *path);
 const char *kgb_json_str(const cJSON *node, const char *path, const char *fallback);
 bool kgb_json_bool(const cJSON *node, const char *path, bool fallback);

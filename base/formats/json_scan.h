@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Internal to base: a strict scanner of the JSON grammar that builds nothing. It decides whether a
- * text is a document by our rules and finds positions; cJSON, which is lenient, only ever sees
- * texts that passed.
- */
+ * text is a document by our rules and finds positions; cJSON, which is lenient, only parses texts
+ * that passed. */
 #ifndef KGB_BASE_FORMATS_JSON_SCAN_H
 #define KGB_BASE_FORMATS_JSON_SCAN_H
 
@@ -13,7 +12,7 @@
 struct kgb_json_scan {
 	const char *text;
 	size_t len;
-	size_t pos; /* where the scan stopped; on a failure, the offence */
+	size_t pos; /* end of the scan; on a failure, the place of the fault */
 	int depth;
 	size_t n_nodes;
 	size_t n_keys;

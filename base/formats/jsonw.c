@@ -123,7 +123,8 @@ static bool may_need_escape(unsigned char c)
 	       c == 0xe2;
 }
 
-/* s must be valid UTF-8. What could drive a terminal that shows the document is escaped. */
+/* s must be valid UTF-8. Escape characters that would control a terminal that shows the
+ * document. */
 static void put_escaped(struct kgb_buf *out, const char *s, size_t len)
 {
 	size_t plain = 0;

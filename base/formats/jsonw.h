@@ -53,9 +53,10 @@ void kgb_jsonw_kbool(struct kgb_jsonw *w, const char *key, bool v);
 void kgb_jsonw_knull(struct kgb_jsonw *w, const char *key);
 /** Write a template: JSON with keys without quotes, 'literal strings', constants, and conversions
  * of printf for values: %s string (NULL writes null), %.*s string of that length, %d %u %ld %lu
- * %lld %zu integer, %+ld count (negative writes null), %g number, %hhd boolean. It may hold members
- * of the open object, and open or close what another call closes or opens: kgb_jsonw_put(&w, "{op:
- * 'load', size: %zu, args: [", size); A wrong template is an assertion. */
+ * %lld %zu integer, %+ld count (negative writes null), %g number, %hhd boolean. It may contain
+ * members of the open object, and open or close an object or array that another call closes or
+ * opens: kgb_jsonw_put(&w, "{op: 'load', size: %zu, args: [", size); A wrong template is an
+ * assertion. */
 void kgb_jsonw_put(struct kgb_jsonw *w, const char *template, ...) KGB_PRINTF(2, 3);
 void kgb_jsonw_vput(struct kgb_jsonw *w, const char *template, va_list args) KGB_PRINTF(2, 0);
 /** null when v < 0: an unknown count is not zero. */

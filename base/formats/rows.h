@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Members of a JSON object as rows of a table. A row gives name, type and place in a struct; it
- * writes the member, reads it and adds it up, so that these cannot disagree. For records of ours:
- * reading ignores unknown members, and a missing or wrong one gets the value that its type names.
- */
+ * Members of a JSON object as rows of a table. A row gives name, type and offset in a struct; the
+ * same row writes the member, reads it and adds it up. For this project's records: reading ignores
+ * unknown members, and a missing or wrong one gets the default of its type. */
 #ifndef KGB_BASE_FORMATS_ROWS_H
 #define KGB_BASE_FORMATS_ROWS_H
 

@@ -34,8 +34,8 @@ static bool name_is(const char *name, size_t len, const char *want)
 	return len == strlen(want) && memcmp(name, want, len) == 0;
 }
 
-/* "name: value"; `id` and `retry` matter to clients that reconnect, which we are not. A name with a
- * NUL is no name: the standard says so for `id`, and ours are C strings. */
+/* "name: value"; ignore `id` and `retry`, which concern clients that reconnect. A name with a NUL
+ * is invalid: the standard states that for `id`, and our names are C strings. */
 static void process_field(struct kgb_sse *sse, const char *line, size_t len)
 {
 	const char *colon = memchr(line, ':', len);

@@ -51,7 +51,7 @@ static int fail_parser(struct builder *b)
 	if (p->error == YAML_READER_ERROR)
 		return kgb_fail_code(b->err, KGB_ERR_DOMAIN_YAML, KGB_ERR_INVALID, 0,
 				     "%s: byte %zu: %s", b->doc->name, p->problem_offset, problem);
-	/* The only such character that people type. */
+	/* The only such character on keyboards. */
 	bool tab = strstr(problem, "cannot start any token") != NULL;
 	return fail_mark(
 		b, p->problem_mark, KGB_ERR_INVALID, "%s%s%s%s", p->context ? p->context : "",

@@ -34,8 +34,8 @@ KGB_MUST_CHECK int kgb_yaml_parse(const char *name, const char *text, size_t len
 				  struct kgb_yaml *out, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_yaml_read(int dir_fd, const char *path, struct kgb_yaml *out,
 				 struct kgb_err *err);
-/** Is the node a whole number of 64 bits? Its text decides, not the double: 1 is one, 1.0 and 1e3
- * are not, and *out is exact. `node` may be NULL. */
+/** Whether the node is a whole number of 64 bits. Its text decides, not the double: 1 is one, 1.0
+ * and 1e3 are not, and *out is exact. `node` may be NULL. */
 bool kgb_yaml_whole(const cJSON *node, int64_t *out);
 /** 1-based line and column of a node (0, 0 if unknown). */
 void kgb_yaml_where(const struct kgb_yaml *doc, const cJSON *node, int *line, int *column);

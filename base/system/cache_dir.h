@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Where things lie that are worth keeping from one verification to the next.
- */
+ * Directories of caches that outlive a verification. */
 #ifndef KGB_BASE_SYSTEM_CACHE_DIR_H
 #define KGB_BASE_SYSTEM_CACHE_DIR_H
 

@@ -21,7 +21,7 @@ enum {
 	HEX = KGB_SHA256_HEX_LEN - 1,
 	HEAD = sizeof(MAGIC) - 1 + HEX + 1,
 	LEAST_FILE = 4096, /* that a file takes on a disk */
-	SWEEPS = 16, /* so often the directory is swept while as much is written as it may hold */
+	SWEEPS = 16, /* sweeps of the directory while `total_max` bytes are written */
 	NAME_MAX_KEPT = 72,
 };
 
@@ -100,8 +100,8 @@ bool kgb_disk_cache_get(const struct kgb_disk_cache *store, const char *key, str
 	return kgb_buf_add(out, file.ptr + HEAD, file.len - HEAD - HEX) == 0;
 }
 
-/* Several processes write without knowing of each other, and most of them end soon. So chance
- * decides who sweeps. */
+/* Decide about a sweep at random: the writing processes do not communicate, and most of them end
+ * soon. */
 static bool is_time_to_sweep(const struct kgb_disk_cache *store, size_t len)
 {
 	const uint64_t bytes = len < LEAST_FILE ? LEAST_FILE : len;

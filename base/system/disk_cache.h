@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Bytes under the digest of everything that they were made from, in a directory that only we can
- * write to. Whatever is not beyond doubt counts as not there. All functions may be called by
- * several threads and processes at once.
- */
+ * Bytes stored under the digest of all their sources, in a directory that only this user can write
+ * to. A doubtful entry counts as missing. All functions may be called by several threads and
+ * processes at once. */
 #ifndef KGB_BASE_SYSTEM_DISK_CACHE_H
 #define KGB_BASE_SYSTEM_DISK_CACHE_H
 
@@ -18,21 +17,22 @@
 struct kgb_disk_cache;
 
 /** Open the directory, which is made when absent. Entries of more than `entry_max` bytes are not
- * kept; the directory holds `total_max`, give or take a sixteenth. DENIED when others own it or may
- * write to it. Pair with kgb_disk_cache_free. */
+ * kept; the directory holds `total_max`, give or take a sixteenth. DENIED when another user owns it
+ * or may write to it. Pair with kgb_disk_cache_free. */
 KGB_MUST_CHECK int kgb_disk_cache_new(struct kgb_disk_cache **out, const char *dir,
 				      size_t entry_max, uint64_t total_max, struct kgb_err *err);
 void kgb_disk_cache_free(struct kgb_disk_cache *store);
-/** The same where a verification goes on without: NULL, with a warning where there could be one.
- * `dir` may be NULL. */
+/** The same for callers that can do without: returns NULL, with a warning unless no directory is
+ * set. `dir` may be NULL. */
 struct kgb_disk_cache *kgb_disk_cache_try(const char *dir, size_t entry_max, uint64_t total_max);
 
-/* A store that is NULL holds nothing and keeps nothing. */
+/* A cache that is NULL is empty and stores nothing. */
 
-/** Read what was kept under `key`, a SHA-256 in hexadecimal digits, into *out. False: nothing, or
- * something that is damaged or that others may have written. */
+/** Read the entry of `key`, a SHA-256 in hexadecimal digits, into *out. False: no entry, or one
+ * that is damaged or that another user may have written. */
 bool kgb_disk_cache_get(const struct kgb_disk_cache *store, const char *key, struct kgb_buf *out);
-/** Store `bytes` under `key`. Of two writers one wins whole. A failure stores nothing. */
+/** Store `bytes` under `key`. With two writers the entry of one of them stays whole. A failure
+ * stores nothing. */
 void kgb_disk_cache_put(const struct kgb_disk_cache *store, const char *key, const void *bytes,
 			size_t len);
 /** If the directory is too large remove the oldest files until it is three quarters full. Putting

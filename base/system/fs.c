@@ -68,7 +68,7 @@ int kgb_fs_read(int dir_fd, const char *path, size_t limit, struct kgb_buf *out,
 	struct stat st;
 
 	kgb_buf_clear(out);
-	/* O_NONBLOCK: a fifo must not hold us up before we can refuse it. */
+	/* O_NONBLOCK: opening a fifo must not block before the check refuses it. */
 	KGB_AUTO(fd) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return kgb_fail_errno(err, errno, "open '%s'", path);
@@ -118,8 +118,8 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 		return kgb_fail(err, KGB_ERR_DENIED,
 				"'%s' is a socket or a device: a regular file is required", path);
 	case EAGAIN:
-		/* A lease, which any owner of a file may take, or a path through ".." that others
-		 * do not let us walk in peace. */
+		/* A lease, which any owner of a file may take, or a path through ".." that renames
+		 * disturb. */
 		return kgb_fail(err, KGB_ERR_DENIED, "'%s' is held or moved by another process",
 				path);
 	case ENOSYS:
@@ -131,11 +131,11 @@ static int fail_open_untrusted(int code, const char *path, struct kgb_err *err)
 	}
 }
 
-/* openat2() below dir_fd, and what was found there; -1 with errno. For a path with ".." the kernel
- * answers EAGAIN when anything on the machine was renamed or mounted during the walk, for it cannot
- * know whether the walk escaped (openat2(2)): that is no fault of the path, so it is walked again.
- * So it is when the file has lost its name meanwhile: it was replaced, as editors do it, and the
- * next walk finds the one that has the name now. */
+/* openat2() below dir_fd, and fstat of the result; -1 with errno. For a path with ".." the kernel
+ * returns EAGAIN when anything on the machine was renamed or mounted during the walk, because it
+ * cannot decide whether the walk escaped (openat2(2)): that is no fault of the path, so retry.
+ * Retry also when the file has lost its name meanwhile: an editor has replaced it, and the next
+ * walk finds the new file. */
 static int open_named(int dir_fd, const char *path, struct stat *st)
 {
 	enum { MAX_WALKS = 100 }; /* a longer race is an attack */
@@ -219,8 +219,8 @@ static char *split_path(const char *path, const char **base)
 	return slash == path ? kgb_xstrdup("/") : kgb_xstrndup(path, (size_t)(slash - path));
 }
 
-/* Write the temporary file whole; closes it so that a late error (quota, network file system) is
- * seen too. */
+/* Write the temporary file whole, and close it to catch a late error (quota, network file
+ * system). */
 static int fill_temporary(int fd, const void *data, size_t len, mode_t mode, bool sync,
 			  struct kgb_err *err)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Files: whole-file reads with a cap, atomic replacement, safe opening below a directory that
- * somebody hostile can write.
- */
+ * Files: whole-file reads with a cap, atomic replacement, safe opening below a directory that an
+ * adversary can write. */
 #ifndef KGB_BASE_SYSTEM_FS_H
 #define KGB_BASE_SYSTEM_FS_H
 
@@ -21,7 +20,7 @@ KGB_MUST_CHECK int kgb_fs_read_fd(int fd, size_t limit, struct kgb_buf *out, str
 /** Replace `path` atomically: temporary file in the same directory, write, fsync, rename, fsync the
  * directory. On failure the old file is untouched and the temporary is gone (only a failed fsync of
  * the directory, which is reported too, comes after the rename). The file gets exactly `mode`,
- * whatever the umask. `sync` false skips the fsyncs (progress files). */
+ * independent of the umask. `sync` false skips the fsyncs (progress files). */
 KGB_MUST_CHECK int kgb_fs_write_atomic(int dir_fd, const char *path, const void *data, size_t len,
 				       mode_t mode, bool sync, struct kgb_err *err);
 /** write() until done; handles short writes and EINTR. */

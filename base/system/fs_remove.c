@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* kgb_fs_remove_tree. The tree may be hostile: deeper than we have descriptors or stack for, with
- * unreadable directories and links that point outside. So nothing is recursed into: the
- * subdirectories of a directory that is being emptied are moved up next to it under random names,
- * and removed in a later pass. Two descriptors suffice. */
+ * unreadable directories and links that point outside. So there is no recursion: the subdirectories
+ * of a directory that is being emptied are moved up next to it under random names, and removed in a
+ * later pass. Two descriptors suffice. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static int flatten(int top, const char *name)
 	return unlinkat(top, name, AT_REMOVEDIR);
 }
 
-/* One pass over `top`; *left tells whether it found anything. */
+/* One pass over `top`; *left: it found entries. */
 static int empty_once(DIR *top, bool *left, struct kgb_err *err)
 {
 	const struct dirent *entry;
@@ -121,8 +121,8 @@ static int empty_once(DIR *top, bool *left, struct kgb_err *err)
 		*left = true;
 		int rc = is_directory(dirfd(top), entry) ? flatten(dirfd(top), entry->d_name)
 							 : unlinkat(dirfd(top), entry->d_name, 0);
-		/* ENOTEMPTY: somebody writes beside us, or the directory changed while it was read;
-		 * next pass. */
+		/* ENOTEMPTY: another process writes there, or the directory changed while it was
+		 * read; next pass. */
 		if (rc < 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
 			return kgb_fail_errno(err, errno, "entry '%s'",
 					      kgb_brief(entry->d_name, shown));

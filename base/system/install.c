@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/system/fs.h"
 
-/* Every data folder holds this; its presence below a parent of the program marks one. */
+/* A file that every data folder contains; below a parent of the program it marks the folder. */
 static const char data_mark[] = "verify/policy";
 static const char share_dir[] = "share/kgb-agent";
 static const char system_deps[] = "/var/lib/kgb-agent";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Where the parts of an installation lie, found from the running program. No path is compiled in:
+ * Paths of the parts of an installation, found from the running program. No path is compiled in:
  *
  *     installed                         source tree
  *     PREFIX/bin/kgb-agent              build/PRESET/bin/kgb-agent
@@ -19,9 +19,9 @@ char *kgb_install_programs(void);
  * the source tree above the program; "." when there is neither. Absolute, links kept. The caller
  * frees it. */
 char *kgb_install_data(void);
-/** The folder of what `kgb-agent setup` or ./bootstrap fetched: $KGB_DEPS_DIR; .deps of a source
- * tree; else the user's data folder, or /var/lib/kgb-agent for root and where the user has none. It
- * need not exist. The caller frees it. */
+/** The folder for the downloads of `kgb-agent setup` or ./bootstrap: $KGB_DEPS_DIR; .deps of a
+ * source tree; else the user's data folder, or /var/lib/kgb-agent for root and for users without
+ * one. It need not exist. The caller frees it. */
 char *kgb_install_deps(void);
 /** `below` in that folder ("venv/bin/python"). The caller frees it. */
 char *kgb_install_dep(const char *below);

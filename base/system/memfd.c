@@ -72,7 +72,7 @@ int kgb_memfd_sized(const char *name, size_t len, unsigned int more_seals, int *
 	return 0;
 }
 
-/* Our writable mapping comes before a seal against later ones. */
+/* Make our writable mapping before the seal against later ones. */
 int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others, char **out,
 		     int *out_fd, struct kgb_err *err)
 {

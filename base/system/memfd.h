@@ -13,7 +13,7 @@
 
 /** An empty file, to write to. */
 KGB_MUST_CHECK int kgb_memfd_empty(const char *name, int *out_fd, struct kgb_err *err);
-/** A file with these bytes, at its beginning, sealed: nobody can change it. */
+/** A file with these bytes, at its beginning, sealed against all changes. */
 KGB_MUST_CHECK int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd,
 				struct kgb_err *err);
 /** A file of `len` zero bytes; its size cannot change. */
@@ -23,7 +23,7 @@ KGB_MUST_CHECK int kgb_memfd_sized(const char *name, size_t len, unsigned int mo
  * mapping can be written to. */
 KGB_MUST_CHECK int kgb_memfd_mapped(const char *name, size_t len, bool read_only_for_others,
 				    char **out, int *out_fd, struct kgb_err *err);
-/** Forbid every change of the bytes, and go to their beginning. */
+/** Seal the bytes against every change, and seek to their beginning. */
 KGB_MUST_CHECK int kgb_memfd_seal(const char *name, int fd, struct kgb_err *err);
 
 #endif

@@ -11,8 +11,8 @@
 /** Send `fd` with one byte of 0, and close both. False with errno: it was not sent, and both are
  * open. */
 bool kgb_pass_fd(int socket_fd, int fd);
-/** Receive a descriptor (close-on-exec) without waiting. -1 with errno: none is here; errno 0: the
- * sender has ended without one. */
+/** Receive a descriptor (close-on-exec) without waiting. -1 with errno: none has arrived; errno 0:
+ * the sender has ended without one. */
 int kgb_receive_fd(int socket_fd);
 
 #endif

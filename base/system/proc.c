@@ -27,7 +27,7 @@ static char *const *unconst_strv(const char *const *strings)
 	return u.out;
 }
 
-/* First number above all that the child gets. */
+/* First number above all descriptors of the child. */
 static int scratch_base(const struct kgb_proc_start_spec *spec)
 {
 	int base = STDERR_FILENO + 1;
@@ -48,7 +48,8 @@ static int move_up(int fd, int base)
 	return moved;
 }
 
-/* Move all descriptors out of the way, then into place: no number is overwritten before its use. */
+/* Move all descriptors to high numbers, then to their places, so that no number is overwritten
+ * before its use. */
 static int place_fds(const struct kgb_proc_start_spec *spec, int base)
 {
 	int moved[KGB_PROC_FDS_MAX];
@@ -154,7 +155,7 @@ struct child {
 	pid_t pid;
 	int out_fd; /* read end */
 	int signal_fd; /* SIGINT, SIGTERM, SIGHUP, SIGCHLD */
-	bool ended; /* not reaped yet: its number stays ours to signal */
+	bool ended; /* not reaped yet, so its number is still safe to signal */
 	int interrupted;
 	int64_t deadline_ms; /* monotonic: send TERM */
 	int64_t kill_ms; /* monotonic: send KILL; 0: TERM was not sent yet */
@@ -192,7 +193,7 @@ static int start(struct child *child, struct kgb_err *err)
 	return 0;
 }
 
-/** The whole group: the child may have left helpers behind. */
+/** Signal the whole group: the child may have left helpers behind. */
 static void signal_group(const struct child *child, int number)
 {
 	if (kill(-child->pid, number) < 0)
@@ -287,13 +288,13 @@ static void wait_for_end(struct child *child, struct kgb_buf *out)
 			if (child->out_fd >= 0 && fds[1].revents)
 				on_output(child, out);
 		}
-		/* Processes that the child left behind may hold the pipe open: they get the grace
-		 * time and no more. */
+		/* Processes that the child left behind may hold the pipe open: wait for them only
+		 * for the grace time. */
 		if (child->ended && child->out_fd >= 0)
 			ask_to_end(child);
 		check_clock(child);
 	}
-	/* Nothing of the group outlives this call. */
+	/* No process of the group outlives this call. */
 	signal_group(child, SIGKILL);
 }
 

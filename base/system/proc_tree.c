@@ -57,7 +57,7 @@ ssize_t kgb_proc_tree_read_text(int dir_fd, const char *path, char *text, size_t
 
 static bool parse_stat(const char *text, struct kgb_proc_tree_process *out)
 {
-	/* "pid (name) S ppid ...": the name may hold anything, also ") ". */
+	/* "pid (name) S ppid ...": the name may contain any bytes, also ") ". */
 	const char *open = strchr(text, '(');
 	const char *end = strrchr(text, ')');
 
@@ -125,7 +125,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* One by its name in /proc, if it is still there; -1 when memory is short. */
+/* Read a process by its name in /proc, if it still exists; -1 when memory is short. */
 static int add_process(struct kgb_proc_tree *tree, int proc_fd, const char *name)
 {
 	char path[NAME_LEN + sizeof("/stat")];
@@ -167,8 +167,8 @@ static struct kgb_proc_tree_process *find(const struct kgb_proc_tree *tree, pid_
 	return tree->n ? bsearch(&key, tree->items, tree->n, sizeof(key), by_pid) : NULL;
 }
 
-/* Decide one process and all between it and the first ancestor that is decided. The way up is
- * bounded: a number that was reused while we read may close a circle. */
+/* Decide one process and all between it and the first ancestor that is decided. The walk upwards is
+ * bounded: a number that was reused during the scan may close a circle. */
 static void decide(const struct kgb_proc_tree *tree, struct kgb_proc_tree_process *start,
 		   pid_t root)
 {
@@ -193,8 +193,8 @@ static void decide(const struct kgb_proc_tree *tree, struct kgb_proc_tree_proces
 	}
 }
 
-/* The first thread of a process has ended, others go on: /proc tells what they share behind the
- * number of one that lives. */
+/* The first thread of a process has ended and others go on: their shared data are in /proc behind
+ * the number of a live thread. */
 static void look_through_thread(struct kgb_proc_tree_process *process)
 {
 	char path[PATH_LEN];
@@ -269,7 +269,8 @@ int kgb_proc_tree_scan(struct kgb_proc_tree *tree, pid_t root)
 	return 0;
 }
 
-/* A number twice: its process left the cgroup and came back, or ended and another has it now. */
+/* A repeated number: its process left the cgroup and came back, or ended and the number was
+ * reused. */
 static void drop_doubles(struct kgb_proc_tree *tree)
 {
 	size_t n = 0;
@@ -429,8 +430,8 @@ static void add_descriptors(pid_t pid, struct seen *seen, struct kgb_proc_tree_n
 	(void)closedir(dir);
 }
 
-/* A mapping, by the range that begins its line in maps ("00400000-0040b000 r-xp ..."). What is
- * mapped of a memory file is memory of the process. */
+/* A mapping, by the range that begins its line in maps ("00400000-0040b000 r-xp ..."). Mapped pages
+ * of a memory file count as memory of the process. */
 static void add_mapping(pid_t pid, const char *line, struct seen *seen,
 			struct kgb_proc_tree_nameless *out)
 {

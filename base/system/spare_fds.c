@@ -14,7 +14,7 @@ static bool holds;
 static int n_loans; /* under lock, as spare */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** Those that cannot be had now are asked for again after the next loan. */
+/** Retry missing ones after the next loan. */
 static void take(void)
 {
 	for (int i = 0; i < N_SPARE; i++)

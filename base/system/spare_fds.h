@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Descriptors that a process holds back for its own files. When clients and children have used up
- * the limit, or other programs the machine's, files can still be read and written: each operation
- * on them frees the spare descriptors while it lasts.
- */
+ * Descriptors that a process reserves for its files. When clients and children have used up the
+ * limit, or other programs the machine's, files can still be read and written: each operation on
+ * them frees the spare descriptors while it lasts. */
 #ifndef KGB_BASE_SYSTEM_SPARE_FDS_H
 #define KGB_BASE_SYSTEM_SPARE_FDS_H
 

@@ -15,8 +15,8 @@
 #include "sandbox/cassette/replay.h"
 #include "sandbox/request/http.h"
 
-/* What a response holds back until it is worth a system call. Nobody reads it before its meta file
- * is there. */
+/* Bytes of a response that are collected before each write. No replay reads the file before its
+ * meta file exists. */
 #define WRITE_BYTES (64u << 10)
 
 /* Create NNNN.<suffix>; a name that exists already is an error: two sessions share a directory. */
@@ -81,7 +81,7 @@ void kgb_exchange_record_response(struct kgb_exchange_record *record, bool sse, 
 		write_chunk(record);
 }
 
-/* What a replay needs besides the answer itself. */
+/* The facts that a replay needs besides the answer. */
 static void write_reply(struct kgb_jsonw *w, struct kgb_exchange_record *record,
 			const struct kgb_exchange_record_end *end)
 {

@@ -14,16 +14,16 @@
 #include "base/system/fs.h"
 #include "base/vec.h"
 
-/* Hexadecimal numbers from this length on are random, or stand for something that is. */
+/* Hexadecimal numbers of at least this length are random, or derived from random ones. */
 #define LONG_HEX 32
-/* Milliseconds since 1970 have so many digits, until the year 2033 with a 1 in front. */
+/* Digits of milliseconds since 1970; until the year 2033 the first one is 1. */
 #define MS_DIGITS 13
 /* Characters shown on each side of a difference. */
 #define SHOWN 60
 
-/* ---- what is the same in every run ---- */
+/* ---- text without the differences between runs ---- */
 
-/* As isxdigit, without a call: every byte of every request is asked. */
+/* As isxdigit, without a call: it runs on every byte of every request. */
 static bool is_hex(char c)
 {
 	return (unsigned char)(c - '0') < 10 || (unsigned char)((c | 0x20) - 'a') < 6;
@@ -67,8 +67,7 @@ static size_t date_len(const char *p, const char *end)
 	return n + shaped("Z", p + n, end);
 }
 
-/* Lines that CLIs write into requests by themselves: the machine, and how a command of theirs went.
- */
+/* Lines that CLIs add to requests: the machine, and the progress of a command. */
 static const struct {
 	const char *start, *name;
 } lines[] = {
@@ -81,7 +80,7 @@ static const struct {
 static size_t line_len(const char *p, const char *end, const char **name)
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(lines); i++) {
-		if (*p != *lines[i].start) /* nearly always: worth no call */
+		if (*p != *lines[i].start) /* the usual case: avoid a call */
 			continue;
 		size_t n = strlen(lines[i].start);
 		if ((size_t)(end - p) < n || memcmp(p, lines[i].start, n) != 0)
@@ -117,7 +116,7 @@ void kgb_cassette_normalise(const char *text, size_t len, struct kgb_buf *out)
 			p += n;
 			kept = p;
 		} else {
-			/* Not into the middle of a word: a number must begin where it begins. */
+			/* Do not match inside a word: a number must begin at its first digit. */
 			p += hex > 0 ? hex : 1;
 		}
 	}
@@ -246,7 +245,7 @@ static int read_tape(struct kgb_cassette *cassette, const char *name, struct kgb
 	int status = (int)kgb_json_i64(meta, "status", 0);
 	const char *key = kgb_json_str(meta, "key", "");
 	if (status == 0)
-		return 0; /* nobody waited for its answer */
+		return 0; /* the client left before the answer */
 	if (strlen(key) != KGB_SHA256_HEX_LEN - 1)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
@@ -367,9 +366,9 @@ int kgb_cassette_answer(const struct kgb_cassette *cassette, struct kgb_cassette
 	return 0;
 }
 
-/* ---- why there is none ---- */
+/* ---- explanation of a missing answer ---- */
 
-/* Where two trees differ first: `path` is extended to there. */
+/* Find the first difference of two trees: `path` is extended to it. */
 static bool difference(const cJSON *a, const cJSON *b, struct kgb_buf *path, const cJSON **at_a,
 		       const cJSON **at_b);
 
@@ -447,14 +446,14 @@ static size_t common_prefix(const char *a, const char *b)
 	return n;
 }
 
-/* How much of two bodies is the same, from both ends. */
+/* Length of the equal parts of two bodies, from both ends. */
 static size_t likeness(const char *a, const char *b)
 {
 	size_t la = strlen(a), lb = strlen(b), n = common_prefix(a, b), tail = 0;
 	size_t most = (la < lb ? la : lb) - n;
 	while (tail < most && a[la - 1 - tail] == b[lb - 1 - tail])
 		tail++;
-	/* What one has more than the other counts against it. */
+	/* Subtract the difference in length. */
 	size_t more = la > lb ? la - lb : lb - la;
 	size_t same = n + tail;
 	return same > more ? same - more : 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Answers from the record of an earlier session (a traffic/ directory), found by what is asked. A
- * request's key is the SHA-256 of its method, path and body, without what differs between two runs
- * of the same thing: secrets, UUIDs, long hexadecimal numbers, dates, times in milliseconds, the
- * kernel's version, what CLIs tell of the course of a command, and the order of an object's
- * members. Requests of equal keys get the recorded answers in their order, each once.
- */
+ * Answers from the record of an earlier session (a traffic/ directory), found by the request. A
+ * request's key is the SHA-256 of its method, path and body, without the parts that differ between
+ * two runs of the same thing: secrets, UUIDs, long hexadecimal numbers, dates, times in
+ * milliseconds, the kernel's version, lines of CLIs on the progress of a command, and the order of
+ * an object's members. Requests with equal keys get the recorded answers in their order, each
+ * once. */
 #ifndef KGB_SANDBOX_CASSETTE_REPLAY_H
 #define KGB_SANDBOX_CASSETTE_REPLAY_H
 
@@ -22,7 +22,7 @@
 
 struct kgb_cassette_request {
 	const char *method;
-	const char *path; /* a query is not looked at */
+	const char *path; /* without the query */
 	const char *body;
 	size_t body_len;
 	const char *sample; /* its header KGB_SAMPLE_HEADER; NULL: none */
@@ -30,18 +30,19 @@ struct kgb_cassette_request {
 };
 /** Whether the body is JSON. */
 bool kgb_cassette_key(const struct kgb_cassette_request *request, char out[KGB_SHA256_HEX_LEN]);
-/** Append text with what differs between runs replaced by names: "<uuid>", "<hex>", "<date>". */
+/** Append text in which names replace the parts that differ between runs: "<uuid>", "<hex>",
+ * "<date>". */
 void kgb_cassette_normalise(const char *text, size_t len, struct kgb_buf *out);
 
 struct kgb_cassette;
-/** Read the record below `traffic_dir`; exchanges that it does not hold whole are left out. The
- * answers themselves are read when they are wanted. */
+/** Read the record below `traffic_dir`; exchanges whose record is not whole are left out. The
+ * answers are read on demand. */
 KGB_MUST_CHECK int kgb_cassette_load(struct kgb_cassette **out, const char *traffic_dir,
 				     struct kgb_err *err);
 void kgb_cassette_free(struct kgb_cassette *cassette);
 size_t kgb_cassette_n(const struct kgb_cassette *cassette);
 
-/** What one session has been given; zero at first. */
+/** The answers that one session has received; zero at first. */
 struct kgb_cassette_use {
 	bool *given; /* owned; by exchange */
 	size_t n_given;
@@ -65,7 +66,8 @@ void kgb_cassette_answer_release(struct kgb_cassette_answer *answer);
 KGB_MUST_CHECK int kgb_cassette_answer(const struct kgb_cassette *cassette,
 				       struct kgb_cassette_use *use, const char *key,
 				       struct kgb_cassette_answer *out, struct kgb_err *err);
-/** Append why there is none: the nearest recorded request, and where this one differs from it. */
+/** Append the reason of a missing answer: the nearest recorded request, and the first difference
+ * from it. */
 void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_cassette_use *use,
 			  const struct kgb_cassette_request *request, struct kgb_buf *out);
 

@@ -50,7 +50,7 @@ void kgb_answer_release(struct kgb_answer *answer)
 	kgb_meter_release(&answer->meter);
 }
 
-/** Keep the first line of the first complaint. */
+/** Keep the first line of the first error. */
 static void complain(struct kgb_answer *answer, const char *error)
 {
 	if (answer->error[0])
@@ -65,8 +65,8 @@ static void complain(struct kgb_answer *answer, const char *error)
 			 (int)(len > room ? kgb_utf8_valid(error, room) : len), error);
 }
 
-/** Read the model's own word for how it ended. Other words mean that it came to its end: servers of
- * open models have their own. */
+/** Read the answer's stop reason. An unknown word means that the model stopped by itself: servers
+ * of open models use other words. */
 static void set_finish(struct kgb_choice *choice, const char *word)
 {
 	static const struct {
@@ -129,8 +129,8 @@ static void read_messages(struct kgb_answer *answer, const cJSON *node)
 /* ---- OpenAI Chat Completions ---- */
 
 /** Reasoning has several names: "reasoning_content" of DeepSeek, SGLang and llama.cpp, "reasoning"
- * of vLLM, Ollama and OpenRouter, whose "reasoning_details" are parts. A server that knows several
- * sends the same text under each. */
+ * of vLLM, Ollama and OpenRouter, whose "reasoning_details" are parts. A server that supports
+ * several sends the same text under each. */
 static void add_reasoning(struct kgb_choice *choice, const cJSON *part)
 {
 	static const char *const names[] = {"reasoning_content", "reasoning"};
@@ -148,7 +148,7 @@ static void add_reasoning(struct kgb_choice *choice, const cJSON *part)
 	}
 }
 
-/** A message, or what a stream adds to it. */
+/** A message, or a stream's delta to it. */
 static void read_chat_part(struct kgb_choice *choice, const cJSON *part)
 {
 	add_reasoning(choice, part);
@@ -253,7 +253,7 @@ static void read_responses(struct kgb_answer *answer, const cJSON *node)
 
 /* ---- any ---- */
 
-/** Complain when a document is an error. Servers differ in where they put its message. */
+/** Record the error of a document that is one. Servers put its message in different places. */
 static bool is_error(struct kgb_answer *answer, const cJSON *node)
 {
 	static const char *const paths[] = {"error.message", "error", "message"};
@@ -321,7 +321,7 @@ void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len)
 		(void)kgb_buf_add(&answer->body, bytes, len);
 }
 
-/** How a choice ended when no error concerns the whole answer. */
+/** The end of a choice, if no error concerns the whole answer. */
 static void end_choice(struct kgb_answer *answer, struct kgb_choice *choice, bool has_failed)
 {
 	const bool is_cut =
@@ -332,7 +332,7 @@ static void end_choice(struct kgb_answer *answer, struct kgb_choice *choice, boo
 	} else if (choice->finish == KGB_ANSWER_BROKEN && (has_failed || !is_cut)) {
 		complain(answer, "the answer ends before the model's end");
 	} else if (is_cut) {
-		/* It is paid for, and would be as long the next time. */
+		/* Do not retry: the answer is paid for, and the next one would be as long. */
 		choice->finish = KGB_ANSWER_TRUNCATED;
 	}
 	if (choice->finish != KGB_ANSWER_BROKEN)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The answer of a model to one question, read from the bytes of the response in each of the
- * protocols of protocol.h, streamed or in one piece. A stream that ends without the model's own
- * end, a page of HTML, an error under status 200 and half a JSON are no answers.
+ * protocols of protocol.h, streamed or in one piece. A stream without the model's stop reason, a
+ * page of HTML, an error under status 200 and half a JSON are no answers.
  *
  * A request for several choices is answered by choices in any order, interleaved in a stream. Where
  * their indices are missing or repeated in one document, their position stands for the index; a
- * choice of a stream that goes on after its end is two that cannot be told apart, and is broken.
- */
+ * choice of a stream that goes on after its end mixes two choices, and is broken. */
 #ifndef KGB_SANDBOX_CLIENT_ANSWER_H
 #define KGB_SANDBOX_CLIENT_ANSWER_H
 
@@ -19,8 +18,8 @@
 #define KGB_ANSWER_BYTES ((size_t)4 << 20)
 
 enum kgb_answer_finish {
-	KGB_ANSWER_BROKEN, /* it has not ended, or is none: `error` says why */
-	KGB_ANSWER_STOPPED, /* the model came to its end */
+	KGB_ANSWER_BROKEN, /* it has not ended, or is invalid: `error` has the reason */
+	KGB_ANSWER_STOPPED, /* the model stopped by itself */
 	KGB_ANSWER_TRUNCATED, /* the limit of tokens, or KGB_ANSWER_BYTES */
 	KGB_ANSWER_REFUSED, /* the model or the provider's filter refused */
 };
@@ -58,8 +57,8 @@ struct kgb_answer {
 void kgb_answer_init(struct kgb_answer *answer, enum kgb_protocol protocol, int n_choices);
 void kgb_answer_head(struct kgb_answer *answer, int status, const char *content_type);
 void kgb_answer_feed(struct kgb_answer *answer, const char *bytes, size_t len);
-/** No more bytes come. `failure` says why the transfer failed; NULL: it is whole. Choices that had
- * come to their end before a transfer failed are whole. */
+/** The transfer is over. `failure` is the reason of a failed transfer; NULL: it is whole. Choices
+ * that ended before a transfer failed are whole. */
 void kgb_answer_end(struct kgb_answer *answer, const char *failure);
 void kgb_answer_release(struct kgb_answer *answer);
 

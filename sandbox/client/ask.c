@@ -155,7 +155,7 @@ static void start(struct kgb_ask *ask)
 	asker->n_open++;
 }
 
-/** It ends as the question did that was refused. */
+/** Give it the same error as the refused question. */
 static void refuse(struct kgb_ask *ask)
 {
 	struct kgb_err err = KGB_ERR_INIT;

@@ -29,11 +29,11 @@ struct kgb_upstream *kgb_asker_upstream(const struct kgb_asker *asker);
 struct kgb_ask_spec {
 	const char *base_url; /* "http://127.0.0.1:40123"; copied */
 	const char *token; /* of the session; copied */
-	int sample; /* a number of the question's own, by which a replay finds its answer */
+	int sample; /* a number of the question, by which a replay finds its answer */
 	int64_t rank; /* lower ones go first; equal ones in order of arrival */
 	int64_t timeout_ms; /* from its leaving to the end of its answer; 0: no limit */
-	/** What is asked; borrowed until the callback returns. Comes from the loop when the
-	 * question leaves, so that those that wait take no room. */
+	/** Make the question; borrowed until the callback returns. Called from the loop when the
+	 * question leaves, so that waiting questions take no room. */
 	void (*question)(void *payload, struct kgb_question *out);
 	/** The answer lives until the callback returns; the ask is gone then. Comes from the loop,
 	 * exactly once. */
@@ -42,7 +42,7 @@ struct kgb_ask_spec {
 };
 
 /** Answer all questions that have not left, now and later, with this error: the provider refuses
- * every one. */
+ * each of them. */
 void kgb_asker_refuse(struct kgb_asker *asker, const struct kgb_answer *error);
 /** Some question was answered. */
 bool kgb_asker_is_answered(const struct kgb_asker *asker);

@@ -13,12 +13,12 @@
 
 #define CONNECT_MS 10000
 #define IDLE_MS ((int64_t)600 * 1000) /* the gateway limits the waits for the provider */
-#define MAX_TRIES 5 /* to make it, and to read results that are no JSON */
+#define MAX_TRIES 5 /* tries to make it, and to read results that are no JSON */
 #define MAX_PAGES 20 /* of 100 batches in the provider's list */
 #define REPLY_BYTES ((size_t)4 << 20)
 /* A line has an answer in one piece, with its text escaped. */
 #define LINE_BYTES (4 * KGB_ANSWER_BYTES)
-/* Clocks differ. */
+/* Tolerance for different clocks. */
 #define SKEW_MS ((int64_t)10 * 60 * 1000)
 
 enum step { LOOK, UPLOAD, CREATE, POLL, OUTPUT, ERRORS };
@@ -42,9 +42,9 @@ struct kgb_batch {
 	char file_id[KGB_BATCH_ID_LEN];
 	char last_listed[KGB_BATCH_ID_LEN];
 	struct kgb_batch_state state;
-	struct kgb_strv candidates; /* ids that may be its own */
-	bool is_known; /* state.id is its own */
-	bool is_left; /* its owner wants no callback any more */
+	struct kgb_strv candidates; /* ids that may be those of this batch */
+	bool is_known; /* state.id is the id of this batch */
+	bool is_left; /* its owner has left: no further callback */
 };
 
 static bool is_anthropic(const struct kgb_batch *batch)
@@ -105,7 +105,7 @@ static void wait_for(struct kgb_batch *batch, enum step step, int64_t ms)
 	uv_timer_start(&batch->timer, on_timer, (uint64_t)(ms > 0 ? ms : 0), 0);
 }
 
-/** Once more, when the provider may have come to itself; false: it was tried often enough. */
+/** Try again later, when the provider may have recovered; false: no more tries are left. */
 static bool try_again(struct kgb_batch *batch, enum step step)
 {
 	if (++batch->n_tries >= MAX_TRIES)
@@ -151,7 +151,7 @@ static void on_line(void *payload, const char *text, size_t len)
 	kgb_batch_line_release(&line);
 }
 
-/** Another batch turned out not to be this one. */
+/** This id belongs to another batch. */
 static void try_candidate(struct kgb_batch *batch);
 
 static void finish(struct kgb_batch *batch)
@@ -298,7 +298,7 @@ static void after_create(struct kgb_batch *batch, const cJSON *node, bool is_goo
 		if (!try_again(batch, CREATE))
 			end(batch, KGB_BATCH_UNSENT, kgb_json_str(node, "error.message", ""));
 	} else {
-		/* It may be there all the same. */
+		/* The batch may exist nevertheless. */
 		batch->n_pages = 0;
 		*batch->last_listed = '\0';
 		wait_for(batch, LOOK, batch->spec.poll_ms);
@@ -361,7 +361,7 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	else if (has_lines(batch))
 		(void)kgb_lines_finish(&batch->lines, on_line, batch);
 	const bool is_good = batch->status >= 200 && batch->status < 300;
-	/* Others may be answered otherwise the next time. */
+	/* Other errors may pass. */
 	const bool is_refused = batch->status >= 400 && batch->status < 500 &&
 				batch->status != 408 && batch->status != 409 &&
 				batch->status != 429;
@@ -483,7 +483,7 @@ struct kgb_batch *kgb_batch_start(const struct kgb_batch_spec *spec)
 		batch->is_known = true;
 		wait_for(batch, POLL, 0);
 	} else if (spec->may_exist) {
-		/* The provider may still be at the request that made it. */
+		/* The provider may still be processing the request that made it. */
 		wait_for(batch, LOOK, spec->left_ms + spec->poll_ms - kgb_wall_ms());
 	} else {
 		wait_for(batch, is_anthropic(batch) ? CREATE : UPLOAD, 0);

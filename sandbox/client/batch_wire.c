@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Bytes of an answer for each token, with the escapes of JSON in JSON, and of what is around it. */
+/* Bytes of an answer for each token, with the escapes of JSON in JSON, and of the envelope. */
 #define ANSWER_BYTES_PER_TOKEN 8
 #define ANSWER_BYTES_BESIDES 4096
 
@@ -116,7 +116,7 @@ void kgb_batch_write_create(enum kgb_protocol protocol, const char *key, const c
 
 /* ---- the state of a batch ---- */
 
-/** Ids go into paths: what could lead elsewhere is none. */
+/** Ids become parts of paths: reject characters that could change the path. */
 static void copy_id(char out[KGB_BATCH_ID_LEN], const cJSON *node, const char *path)
 {
 	const char *id = kgb_json_str(node, path, "");

@@ -21,7 +21,7 @@
 #define KGB_BATCH_ID_LEN 128
 
 /** Most requests of one batch: 50,000 and 200 MB for OpenAI, 100,000 and 256 MB for Anthropic; and
- * what the gateway passes in one request and in one answer, which is less. `output`: tokens that an
+ * the gateway's caps on one request and one answer, which are lower. `output`: tokens that an
  * answer may have. */
 size_t kgb_batch_most(enum kgb_protocol protocol, size_t request_bytes, int64_t output);
 
@@ -50,11 +50,11 @@ void kgb_batch_write_create(enum kgb_protocol protocol, const char *key, const c
 
 struct kgb_batch_state {
 	char id[KGB_BATCH_ID_LEN];
-	char key[KGB_BATCH_KEY_LEN]; /* of its metadata; "": it says none */
+	char key[KGB_BATCH_KEY_LEN]; /* of its metadata; "": none */
 	bool is_over;
-	bool is_unbilled; /* it failed, expired or was cancelled: what has no result was not
+	bool is_unbilled; /* it failed, expired or was cancelled: requests without a result were not
 			     answered */
-	int64_t n_requests; /* -1: it does not say */
+	int64_t n_requests; /* -1: unknown */
 	char output[KGB_BATCH_ID_LEN], errors[KGB_BATCH_ID_LEN]; /* OpenAI's files; "": none */
 	char word[32]; /* the provider's for its state */
 	char error[256]; /* one line; "": none */
@@ -68,7 +68,7 @@ struct kgb_batch_line {
 	int number; /* of the request; 0: of another batch, or none */
 	int status; /* of HTTP; 0: it was not answered */
 	struct kgb_buf body; /* owned; the answer in one piece */
-	char error[256]; /* why it was not answered */
+	char error[256]; /* reason of a missing answer */
 };
 /** Read a line that may be anything. Release it in any case. */
 void kgb_batch_read_line(enum kgb_protocol protocol, const char *key, const char *text, size_t len,

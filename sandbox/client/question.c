@@ -90,7 +90,7 @@ static void write_sampling(const struct kgb_question *question, struct kgb_jsonw
 		kgb_jsonw_key(w, wire_names[field][question->protocol]);
 		write_field(question, (enum kgb_sampling_field)field, w);
 	}
-	/* Models that reason have this name for it, and refuse the other one. */
+	/* Reasoning models use this name and refuse the other one. */
 	const bool is_renamed = question->protocol == KGB_PROTOCOL_CHAT &&
 				(question->sampling.refused & (1u << KGB_SAMPLING_MAX_TOKENS));
 	if (is_renamed && question->sampling.max_tokens > 0)
@@ -111,7 +111,7 @@ void kgb_question_write(const struct kgb_question *question, struct kgb_buf *out
 	static const struct {
 		const char *system_text, *messages;
 	} members[KGB_N_PROTOCOLS] = {{"system", "messages"},
-				      {NULL, "messages"}, /* a message of its own */
+				      {NULL, "messages"}, /* a separate message */
 				      {"instructions", "input"}};
 	if (question->protocol == KGB_PROTOCOL_RESPONSES)
 		kgb_jsonw_put(&w, "store: false");
@@ -155,7 +155,7 @@ unsigned kgb_question_left_out(const struct kgb_question *question, const char *
 enum kgb_sampling_field kgb_question_refused(const struct kgb_question *question, const char *error)
 {
 	for (int field = 0; field < KGB_N_SAMPLING_FIELDS; field++) {
-		/* Messages requires it: the complaint is about its size. */
+		/* Messages requires this field, so the error concerns its size. */
 		const bool is_required = field == KGB_SAMPLING_MAX_TOKENS &&
 					 question->protocol == KGB_PROTOCOL_ANTHROPIC;
 		if (is_sent(question, (enum kgb_sampling_field)field) && !is_required &&

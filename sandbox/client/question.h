@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * One question to a bare model: a request for an answer, or for several choices, in each of the
- * protocols of protocol.h. Providers differ in which sampling fields they take, so each field can
- * be left out, and an error answer is searched for the field that it complains of.
- */
+ * protocols of protocol.h. Providers accept different sampling fields, so each field can be left
+ * out, and an error answer is searched for the refused field. */
 #ifndef KGB_SANDBOX_CLIENT_QUESTION_H
 #define KGB_SANDBOX_CLIENT_QUESTION_H
 
@@ -22,7 +21,7 @@ enum kgb_sampling_field {
 	KGB_SAMPLING_MAX_TOKENS, /* Chat Completions: max_completion_tokens takes its place */
 	KGB_N_SAMPLING_FIELDS,
 };
-/** "temperature": as the user knows it. */
+/** "temperature": the name of the setting. */
 const char *kgb_sampling_field_name(enum kgb_sampling_field field);
 
 struct kgb_sampling {
@@ -30,10 +29,10 @@ struct kgb_sampling {
 	int64_t max_tokens; /* of the answer; the Messages protocol requires it */
 	int64_t seed; /* negative: none */
 	const char *effort; /* of reasoning: "low", "high", ...; NULL or "": not sent */
-	unsigned refused; /* bits of enum kgb_sampling_field that the server does not take */
+	unsigned refused; /* bits of enum kgb_sampling_field that the server refuses */
 };
 
-/** Most texts of a conversation: a task, an answer to it, and what is said about that answer. */
+/** Most texts of a conversation: a task, an answer to it, and the report on that answer. */
 #define KGB_QUESTION_TURNS 3
 
 struct kgb_question {
@@ -55,8 +54,7 @@ void kgb_question_write(const struct kgb_question *question, struct kgb_buf *out
 void kgb_question_write_sent(const struct kgb_question *question, struct kgb_buf *out);
 /** Bits of the fields that the question has and a request left out whose `sent` is given. */
 unsigned kgb_question_left_out(const struct kgb_question *question, const char *sent);
-/** The field that an error text of a server complains of and that the question sends;
- * KGB_N_SAMPLING_FIELDS: none. */
+/** The field of the question that a server's error text names; KGB_N_SAMPLING_FIELDS: none. */
 enum kgb_sampling_field kgb_question_refused(const struct kgb_question *question,
 					     const char *error);
 

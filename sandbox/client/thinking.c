@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Of DeepSeek, Qwen and most others; of models that were told to; of Magistral; of Seed-OSS; of
- * Kimi. */
+/* Tags of DeepSeek, Qwen and most others; of models with such a prompt; of Magistral; of Seed-OSS;
+ * of Kimi. */
 static const struct {
 	const char *open, *close;
 } tags[] = {
@@ -24,7 +24,7 @@ struct search {
 	const char *opens[N_TAGS], *closes[N_TAGS]; /* the next ones; NULL: there is no more */
 };
 
-/** Where a word comes next from `at` on; `next` remembers it. */
+/** Next place of a word from `at` on; `next` caches it. */
 static const char *find(const char **next, const char *at, const char *word)
 {
 	if (*next && *next < at)
@@ -80,8 +80,8 @@ static void add_thinking(struct kgb_buf *thinking, const char *begin, const char
 	(void)kgb_buf_add(thinking, begin, fits ? len : kgb_utf8_valid(begin, room));
 }
 
-/** Take the thinking that begins at a place and ends with a tag or the text; where the text goes
- * on. */
+/** Take the thinking that begins at a place and ends with a tag or the text. Returns the place
+ * where the text goes on. */
 static const char *take_thinking(struct search *search, size_t tag, const char *begin,
 				 struct kgb_buf *thinking)
 {

@@ -49,13 +49,13 @@ void kgb_batched_reopen(struct kgb_session *session, const struct kgb_charge *mo
 	tell(session);
 }
 
-/** Count an answer, and what it took. */
+/** Count an answer and its costs. */
 static struct kgb_charge count_answer(struct kgb_session *session, const struct kgb_charge *most,
 				      const struct kgb_meter *meter)
 {
 	struct kgb_totals *totals = &session->ledger.totals;
 	const enum kgb_tariff tariff = meter->surcharged ? KGB_TARIFF_UNKNOWN : KGB_TARIFF_BATCH;
-	/* Numbers of their own, below those of exchanges. */
+	/* Separate numbers, below those of exchanges. */
 	const char *id = session->spec.counts_each_answer ? "" : meter->message_id;
 	const bool repeated = kgb_ledger_report(&session->ledger, -totals->n_batched, id,
 						meter->model, &meter->usage, tariff);

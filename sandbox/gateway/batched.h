@@ -10,10 +10,10 @@
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/meter/meter.h"
 
-/** The most that one request can take. `output`: tokens that its answer may have. */
+/** Upper bound of the charge for one request. `output`: tokens that its answer may have. */
 struct kgb_charge kgb_batched_most(const struct kgb_session *session, const char *model,
 				   size_t body_len, int64_t output);
-/** LIMIT, with the reason, when a budget has no room beside what is spent and reserved. */
+/** LIMIT, with the reason, when spent and reserved amounts leave no room in a budget. */
 KGB_MUST_CHECK int kgb_batched_reserve(struct kgb_session *session, const struct kgb_charge *most,
 				       struct kgb_err *why);
 /** A request that an earlier session has reserved and that is still at the provider. */
@@ -22,10 +22,10 @@ void kgb_batched_reopen(struct kgb_session *session, const struct kgb_charge *mo
 enum kgb_batched_end {
 	KGB_BATCHED_UNSENT, /* it never left */
 	KGB_BATCHED_FAILED, /* an error, expired or cancelled: providers bill none of these */
-	KGB_BATCHED_LOST, /* perhaps answered and billed: counts as the most */
+	KGB_BATCHED_LOST, /* perhaps answered and billed: counts with its upper bound */
 	KGB_BATCHED_ANSWERED,
 };
-/** A request is over. `meter` has read its answer; of KGB_BATCHED_ANSWERED alone. */
+/** A request is over. `meter` has read its answer; only with KGB_BATCHED_ANSWERED. */
 void kgb_batched_settle(struct kgb_session *session, const struct kgb_charge *most,
 			enum kgb_batched_end end, const struct kgb_meter *meter);
 

@@ -10,8 +10,7 @@
 #include "sandbox/gateway/exchange_source.h"
 #include "sandbox/gateway/exchange_verify.h"
 
-/* A client that hung up does not stop an answer at once: what the provider has charged must be read
- * off its end. */
+/* Time to read on an answer after its client has hung up: the provider's charge is at its end. */
 #define SETTLE_MS 60000
 /* Longer requests are read on a worker thread: the loop serves all attempts. */
 #define INLINE_BYTES (256u << 10)
@@ -83,7 +82,7 @@ static bool is_good(const struct kgb_exchange *ex)
 	return ex->status >= 200 && ex->status < 300;
 }
 
-/* What is not in the summary yet. */
+/* Fill in the rest of the summary. */
 static void fill_summary(struct kgb_exchange *ex)
 {
 	struct kgb_exchange_summary *out = &ex->summary;
@@ -112,7 +111,7 @@ static void tell(struct kgb_exchange *ex)
 		session->spec.callbacks.on_exchange(session->spec.payload, &ex->summary);
 }
 
-/* On a worker thread: nobody else holds the exchange any more. */
+/* On a worker thread: no other holder of the exchange is left. */
 static void write_record(uv_work_t *work)
 {
 	struct kgb_exchange *ex = work->data;
@@ -136,7 +135,7 @@ static void on_recorded(uv_work_t *work, int status)
 	kgb_exchange__step(ex, KGB_EXCHANGE_ON_RECORDED);
 }
 
-/* Making files may take long on a busy disk, and all streams of all attempts would wait. */
+/* Create files on a worker thread: a busy disk would stall all streams of all attempts. */
 static void finish_record(struct kgb_exchange *ex)
 {
 	ex->recording = true;
@@ -154,7 +153,7 @@ static void settle(struct kgb_exchange *ex)
 	}
 	struct kgb_session *session = ex->session;
 	struct kgb_totals *totals = &session->ledger.totals;
-	/* It has a price all the same. */
+	/* Its price is known nevertheless. */
 	if (kgb_http_is_generation(ex->endpoint) && is_good(ex) && !ex->meter.started)
 		totals->n_unpriced++;
 	kgb_exchange__charge(ex);
@@ -220,8 +219,8 @@ void kgb_exchange__detach(struct kgb_exchange *ex, bool finished)
 	ex->conn = NULL;
 	ex->suspended = false;
 	if (ex->polling) {
-		/* At once, while the descriptor is still the connection's: libuv takes whatever has
-		 * that number off its epoll. */
+		/* Stop at once, while the descriptor still belongs to the connection: later libuv
+		 * would remove another file with that number from its epoll. */
 		ex->polling = false;
 		uv_close((uv_handle_t *)&ex->hangup_poll, kgb_exchange__on_closed);
 	}
@@ -311,7 +310,7 @@ void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len)
 	ex->summary.response_bytes += (int64_t)len;
 	if (ex->state == KGB_EXCHANGE_ANSWERING)
 		kgb_scrub_feed(&ex->scrub, bytes, len, &ex->out);
-	/* The client first, our own books after. */
+	/* Serve the client first, then update the accounts. */
 	kgb_exchange__wake(ex);
 	kgb_exchange_record_response(&ex->record, ex->meter.streamed, bytes, len);
 	/* Those of a batch are read line by line (batched.h). */
@@ -343,7 +342,7 @@ void kgb_exchange__note_broken_answer(struct kgb_exchange *ex, int weight)
 	kgb_repeat_guard_note(&ex->session->repeat_guard, ex->sha256, weight);
 }
 
-/* How it went, for those that ask for the same again. */
+/* Record the outcome for repeated requests. */
 static void note_outcome(struct kgb_exchange *ex, const char *error)
 {
 	const struct kgb_gateway *gw = ex->session->gw;
@@ -352,9 +351,9 @@ static void note_outcome(struct kgb_exchange *ex, const char *error)
 	if (gw->mode != KGB_GATEWAY_LIVE || !kgb_http_is_generation(ex->endpoint) ||
 	    (ex->summary.aborted_by_client && !ex->relay.too_long))
 		return;
-	/* Nothing of it reached the client, and all that we try was tried. */
+	/* Nothing of the answer reached the client, and all retries are used up. */
 	bool in_vain = failed && gw->accounts.retry.max_tries > 1 && !is_good(ex);
-	/* One without end is bought once: it may be as dear as all others together. */
+	/* Pay for an endless answer only once: it may cost as much as all others together. */
 	if (failed || bad)
 		kgb_exchange__note_broken_answer(
 			ex, in_vain || ex->relay.too_long ? KGB_BROKEN_LIMIT : 1);
@@ -407,7 +406,7 @@ static struct kgb_exchange_record_spec record_spec(const struct kgb_exchange *ex
 	};
 }
 
-/* On a worker thread: reads only what does not change while `recording`. */
+/* On a worker thread: reads only fields that are constant while `recording`. */
 static void record_request(uv_work_t *work)
 {
 	struct kgb_exchange *ex = work->data;
@@ -447,7 +446,7 @@ static void refuse(struct kgb_exchange *ex, int status, const char *why)
 	kgb_exchange__refuse(ex, status, why, why);
 }
 
-/* On any thread: reads the request, and writes only what belongs to the preparation. */
+/* On any thread: reads the request, and writes only fields of the preparation. */
 static void prepare(uv_work_t *work)
 {
 	struct kgb_exchange *ex = work->data;
@@ -479,7 +478,7 @@ static void on_prepared(uv_work_t *work, int status)
 {
 	(void)status;
 	struct kgb_exchange *ex = work->data;
-	/* Nothing is spent for a client that has left, or is about to. */
+	/* Spend nothing for a client that has left, or is about to. */
 	if (ex->state == KGB_EXCHANGE_ABANDONED || ex->out_end == KGB_REPLY_CUT)
 		kgb_exchange__step(ex, KGB_EXCHANGE_ON_SOURCE_END);
 	else if (*ex->prepare_err.msg)

@@ -24,7 +24,7 @@
 #include "sandbox/request/http.h"
 #include "sandbox/request/rewrite_request.h"
 
-/** Why the body of a request is read and thrown away. */
+/** The reason to read and discard the body of a request. */
 enum kgb_request_fault {
 	KGB_REQUEST_OK,
 	KGB_REQUEST_REJECTED, /* by its endpoint or token */
@@ -35,7 +35,7 @@ enum kgb_request_fault {
 enum kgb_reply_end {
 	KGB_REPLY_OPEN, /* more may be appended */
 	KGB_REPLY_WHOLE,
-	KGB_REPLY_CUT, /* the client must see that it is not whole */
+	KGB_REPLY_CUT, /* the connection must be cut, to show that the answer is not whole */
 };
 
 struct kgb_exchange {
@@ -51,8 +51,8 @@ struct kgb_exchange {
 	enum kgb_protocol protocol;
 	struct kgb_headers headers;
 	struct kgb_buf body;
-	struct kgb_rewritten rewritten; /* what of it goes out instead */
-	uv_work_t prepare; /* makes that, and offline the answer */
+	struct kgb_rewritten rewritten; /* the rewritten body to send */
+	uv_work_t prepare; /* makes the rewritten body, and offline the answer */
 	struct kgb_err prepare_err; /* no message: none */
 	struct kgb_offline_reply scripted; /* offline: the answer */
 	char key[KGB_SHA256_HEX_LEN]; /* replay: of the request */
@@ -72,8 +72,8 @@ struct kgb_exchange {
 	struct kgb_err work_err; /* of the request's record; no message: none */
 
 	/* Before and between upstream calls. */
-	struct kgb_charge reservation; /* the most that it can take */
-	int64_t reserved_input; /* the part of reservation.tokens that goes in */
+	struct kgb_charge reservation; /* upper bound of its charge */
+	int64_t reserved_input; /* input part of reservation.tokens */
 	bool has_reserved; /* the budget holds `reservation` */
 	TAILQ_ENTRY(kgb_exchange) waiting; /* in the gateway's list */
 	int64_t wait_began_ms; /* monotonic: when its wait for the budget began */
@@ -108,7 +108,7 @@ struct kgb_exchange {
 struct kgb_exchange *kgb_exchange__new(struct kgb_session *session, const char *uri);
 /** Close callback of an exchange's handles. */
 void kgb_exchange__on_closed(uv_handle_t *handle);
-/** An event came; the exchange may be gone when this returns. */
+/** Handle an event; the exchange may be freed when this returns. */
 void kgb_exchange__step(struct kgb_exchange *ex, enum kgb_exchange_event event);
 /** The request is complete: answer it, or start the source of the answer. */
 void kgb_exchange__dispatch(struct kgb_exchange *ex);
@@ -124,7 +124,7 @@ ssize_t kgb_exchange__read(struct kgb_exchange *ex, char *out, size_t max);
 void kgb_exchange__head(struct kgb_exchange *ex, int status, const char *content_type);
 void kgb_exchange__bytes(struct kgb_exchange *ex, const char *bytes, size_t len);
 void kgb_exchange__end(struct kgb_exchange *ex, const char *error);
-/** The answer broke off: the same request is answered only so often. */
+/** The answer broke off: count it, because the same request is answered only a few times. */
 void kgb_exchange__note_broken_answer(struct kgb_exchange *ex, int weight);
 /** No answer: the source ends with `why` for the record and `message` for the client. */
 void kgb_exchange__refuse(struct kgb_exchange *ex, int status, const char *why,

@@ -6,17 +6,17 @@
 #include "base/time.h"
 #include "sandbox/gateway/exchange_source.h"
 
-/* Input is estimated from bytes. Text and code have three to five to a token; what providers add
- * to a request, such as their own words on tools, is some hundred tokens. So this is nearly always
- * more than what will be counted. */
+/* Input is estimated from bytes. Text and code have three to five to a token; a provider's
+ * additions to a request, such as its text on tools, are some hundred tokens. So the estimate
+ * nearly always exceeds the later count. */
 #define BYTES_PER_TOKEN 2
 #define ADDED_TOKENS 1024
-/* The most that a provider counts for an image, of which a few bytes can be very large ones. */
+/* Most tokens that a provider counts for an image, which may be large in few bytes. */
 #define IMAGE_TOKENS 5000
-/* Output of a request that does not limit it. */
+/* Assumed output tokens of a request without a limit. */
 #define DEFAULT_OUTPUT_TOKENS 32768
 
-/* ---- what a request can take ---- */
+/* ---- upper bound of a request's charge ---- */
 
 static const struct kgb_price *asked_price(const struct kgb_exchange *ex)
 {
@@ -39,7 +39,7 @@ static void estimate(struct kgb_exchange *ex)
 	ex->reserved_input = kgb_exchange__most_input(ex->body.len) +
 			     (int64_t)ex->rewritten.n_images * IMAGE_TOKENS;
 	ex->reservation.tokens = ex->reserved_input + output;
-	/* Nobody is paid for what is not sent. */
+	/* A request that is not sent costs nothing. */
 	ex->reservation.nanos =
 		ex->session->gw->mode == KGB_GATEWAY_LIVE
 			? kgb_price_most(asked_price(ex), ex->reserved_input, output)
@@ -68,8 +68,8 @@ void kgb_session__tell_charged(struct kgb_session *session)
 	totals->charged_nanos = charged.nanos;
 }
 
-/* What the client reads holds no number: OpenCode takes an error for a passing one when "500" or
- * "429" stands anywhere in its text. */
+/* Write no number into the client's message: OpenCode retries an error with "500" or "429" anywhere
+ * in its text. */
 static void refuse(struct kgb_exchange *ex, const char *why)
 {
 	struct kgb_session *session = ex->session;
@@ -130,8 +130,8 @@ void kgb_exchange__admit(struct kgb_exchange *ex)
 		wait_for_budget(ex);
 }
 
-/* Something was settled: who waits may go now, or never. Each answer may settle in turn, so the
- * list is looked through anew after each. */
+/* A reservation was settled: waiting requests may go now, or never. Each of them may settle in
+ * turn, so scan the list again after each. */
 void kgb_gateway__admit_waiting(struct kgb_gateway *gw)
 {
 	struct kgb_exchange *ex = TAILQ_FIRST(&gw->waiting);
@@ -141,8 +141,8 @@ void kgb_gateway__admit_waiting(struct kgb_gateway *gw)
 
 /* ---- the end ---- */
 
-/* What the answer took. What it does not report is counted as the most that it can have been:
- * models also write what is not sent, and what comes after a client has hung up. */
+/* The charge of the answer. Counts that it does not report take their upper bound: models also
+ * write text that is not sent, or that follows after a client has hung up. */
 static struct kgb_charge answered(const struct kgb_exchange *ex)
 {
 	struct kgb_usage usage = ex->meter.usage;
@@ -163,7 +163,7 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 		if (!price)
 			price = asked_price(ex);
 		charge.nanos = kgb_price_nanos(price, &known);
-		/* Dearer than the table says, or nobody knows how dear. */
+		/* The price is above the table's, or unknown. */
 		bool unsure = charge.nanos < 0 || ex->meter.surcharged;
 		if (unsure && charge.nanos < ex->reservation.nanos)
 			charge.nanos = ex->reservation.nanos;
@@ -171,7 +171,7 @@ static struct kgb_charge answered(const struct kgb_exchange *ex)
 	return charge;
 }
 
-/* What an exchange took, with the tries that may have been answered without our seeing it. */
+/* The charge of an exchange, including tries whose answers may have been lost. */
 static struct kgb_charge taken(const struct kgb_exchange *ex)
 {
 	struct kgb_charge answer = answered(ex), charge = {0};

@@ -18,9 +18,9 @@ static void on_hangup(uv_poll_t *poll, int status, int events)
 	kgb_exchange__end_reply(ex, KGB_REPLY_CUT);
 }
 
-/* While suspended the server does not look at the socket, so nobody would see the client hang up.
- * The watch stays until the end: to stop and start it for each event of a stream takes three system
- * calls of nine. */
+/* While suspended the server does not poll the socket, so it misses a hang-up. The watch stays
+ * until the end: stopping and starting it for each event of a stream would take three more system
+ * calls beside six. */
 static void watch(struct kgb_exchange *ex)
 {
 	if (ex->polling)
@@ -82,7 +82,7 @@ void kgb_exchange__reply_error(struct kgb_exchange *ex, int status, const char *
 {
 	KGB_AUTO(buf) struct kgb_buf body = KGB_BUF_INIT(0);
 	kgb_http_error_body(&body, ex->protocol, status, message);
-	/* Asking again cannot help; the official clients honour this. */
+	/* A retry cannot help; the official clients honour this. */
 	if (status < 500)
 		kgb_headers_add(&ex->reply, "x-should-retry", "false");
 	kgb_exchange__reply(ex, status, "application/json", body.ptr, body.len);

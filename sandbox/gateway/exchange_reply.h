@@ -7,7 +7,7 @@
 
 #include "sandbox/gateway/exchange.h"
 
-/** Nothing more is appended to the answer. A cut stays one. */
+/** End the answer: nothing more is appended. An answer that was cut stays cut. */
 void kgb_exchange__end_reply(struct kgb_exchange *ex, enum kgb_reply_end end);
 /** Answer in one piece. */
 void kgb_exchange__reply(struct kgb_exchange *ex, int status, const char *content_type,

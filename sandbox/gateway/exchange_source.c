@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "sandbox/offline/offline.h"
 
-/* A client that reads slowly holds the upstream back beyond this. */
+/* Pending bytes above which a slow client pauses the upstream. */
 #define MAX_UNSENT_BYTES (1u << 20)
 
-/* What goes out of the request. */
+/* The body to send. */
 static const struct kgb_buf *sent_body(const struct kgb_exchange *ex)
 {
 	return ex->rewritten.body.len ? &ex->rewritten.body : &ex->body;
@@ -22,7 +22,7 @@ struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex)
 
 /* ---- live ---- */
 
-/* Nothing is bought twice for a client that has left, or is about to. */
+/* Do not retry for a client that has left, or is about to. */
 static bool is_wanted(const void *payload)
 {
 	const struct kgb_exchange *ex = payload;
@@ -85,7 +85,8 @@ static void start_relay(struct kgb_exchange *ex)
 		.method = ex->method,
 		.path = ex->endpoint == KGB_ENDPOINT_BATCH ? ex->path
 							   : kgb_http_upstream_path(ex->endpoint),
-		/* Repeated, it might buy a batch twice: its sender looks whether there is one. */
+		/* Never repeat it, which could buy a batch twice: its sender searches for an
+		 * existing one. */
 		.once = ex->endpoint == KGB_ENDPOINT_BATCH && kgb_str_eq(ex->method, "POST"),
 		.query = query ? query : "",
 		.headers = &ex->headers,
@@ -138,7 +139,8 @@ static void tell_miss(struct kgb_exchange *ex, const char *why)
 	session->ledger.totals.n_misses++;
 	if (!session->closing && session->spec.callbacks.on_miss)
 		session->spec.callbacks.on_miss(session->spec.payload, why);
-	/* As for a budget: the client is to end, so no number that it could take for a status. */
+	/* As for a budget: the client must end, so write no number that it could take for a
+	 * status. */
 	kgb_exchange__refuse(ex, kgb_http_stop_status(ex->protocol), why,
 			     "replay: this request is not in the record");
 }

@@ -9,7 +9,7 @@
 
 /** The account that a request is charged to. */
 struct kgb_account *kgb_exchange__account(const struct kgb_exchange *ex);
-/** Prepare what a script or a record answers: the reply, or the request's key. On any thread. */
+/** Prepare the answer of a script or a record: the reply, or the request's key. On any thread. */
 void kgb_exchange__prepare_source(struct kgb_exchange *ex);
 /** Ask the source of the gateway's mode for the answer. */
 void kgb_exchange__start_source(struct kgb_exchange *ex);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/gateway/exchange_state.h"
 
-/* No such event can come: the exchange's functions assert that. */
+/* The event cannot occur: the exchange's functions assert that. */
 #define NO KGB_N_EXCHANGE_STATES
-/* The event comes and changes nothing; the reason stands above the row. */
+/* The event occurs and changes nothing; the reason stands above the row. */
 #define IGNORED (KGB_N_EXCHANGE_STATES + 1)
 #define TO(state) KGB_EXCHANGE_##state
 

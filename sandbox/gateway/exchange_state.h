@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The states of an exchange. A client and a source of the answer (a provider, a script, a record or
- * the judge) end in any order, so the states are the pairs of what both do. The exchange is settled
- * once both have ended and no worker writes the request any more.
- */
+ * the judge) end in any order, so the states are pairs of a client's and a source's state. The
+ * exchange is settled once both have ended and no worker writes the request any more. */
 #ifndef KGB_SANDBOX_GATEWAY_EXCHANGE_STATE_H
 #define KGB_SANDBOX_GATEWAY_EXCHANGE_STATE_H
 
@@ -36,7 +35,7 @@ enum kgb_exchange_event {
 	KGB_N_EXCHANGE_EVENTS
 };
 
-/** KGB_N_EXCHANGE_STATES: that event cannot come in that state. */
+/** KGB_N_EXCHANGE_STATES: that event cannot occur in that state. */
 enum kgb_exchange_state kgb_exchange_next(enum kgb_exchange_state state,
 					  enum kgb_exchange_event event);
 

@@ -16,14 +16,11 @@
  *   POST [prefix]/v1/messages/count_tokens    relayed, recorded, not billed
  *   GET  [prefix]/v1/models                   relayed
  *   HEAD / and HEAD /api/hello                answered here
- *   /v1/files, /v1/batches, /v1/messages/batches   relayed where the session has batches, recorded
- *                                             but for questions how far a batch is; never repeated
- *                                             here; what they cost is counted by batched.h
- *   POST /kgb/v1/verify                       handed to on_verify
- * Everything else is 404, and so are protocols that the session does not speak; a wrong token is
- * 401 with "x-should-retry: false". Both are counted as probes. Requests are changed on their way
- * out as sandbox/request/rewrite_request.h says.
- */
+ *   /v1/files, /v1/batches, /v1/messages/batches relayed where the session has batches, recorded
+ * except for polls of a batch's state; never repeated here; batched.h counts their costs
+ *   POST /kgb/v1/verify handed to on_verify Everything else is 404, and so are protocols that the
+ * session does not speak; a wrong token is 401 with "x-should-retry: false". Both are counted as
+ * probes. sandbox/request/rewrite_request.h describes how requests are changed on their way out. */
 #ifndef KGB_SANDBOX_GATEWAY_GATEWAY_H
 #define KGB_SANDBOX_GATEWAY_GATEWAY_H
 
@@ -83,7 +80,7 @@ KGB_MUST_CHECK int kgb_gateway_new(struct kgb_gateway **out, uv_loop_t *loop,
 /** Closes its sessions, then itself; frees *gw and calls done (may be NULL) from the loop. Call it
  * once. */
 void kgb_gateway_close(struct kgb_gateway *gw, void (*done)(void *payload), void *payload);
-/** Milliseconds for which the provider has asked an account to stay away; 0: it has not. */
+/** Milliseconds of the pause that the provider has asked of an account; 0: none. */
 int64_t kgb_gateway_paused_ms(const struct kgb_gateway *gw);
 /** A session has gone; ends a closing gateway when it was the last. */
 void kgb_gateway__maybe_done(struct kgb_gateway *gw);
@@ -94,10 +91,9 @@ void kgb_gateway__close_sessions(struct kgb_gateway *gw);
 struct kgb_session_callbacks {
 	/** Counts changed (message_start, message_delta or an answer in one piece). */
 	void (*on_usage)(void *payload, const struct kgb_totals *totals);
-	/** Part of the budget was reserved, and the request leaves when this returns; or more
-	 * became known of one that has left. A caller that must count it after a crash writes it
-	 * down now.
-	 */
+	/** Part of the budget was reserved, and the request leaves when this returns; or new facts
+	 * arrived about one that has left. A caller that must count it after a crash records it
+	 * now. */
 	void (*on_leave)(void *payload, const struct kgb_totals *totals);
 	/** A request was refused because a budget is used up: the attempt cannot go on. */
 	void (*on_budget)(void *payload, const char *why);
@@ -111,9 +107,9 @@ struct kgb_session_callbacks {
 	 * then, also when the client has left or the session is closed. */
 	void (*on_verify)(void *payload, struct kgb_verify_request *req, const char *kernel,
 			  size_t len);
-	/** A client asked for something that is not offered: `what` is "endpoint" or "token". */
+	/** A client requested something that is not offered: `what` is "endpoint" or "token". */
 	void (*on_probe)(void *payload, const char *what, const char *method, const char *path);
-	/** A request came or a piece of an answer moved: feeds the no-progress watchdog. Called
+	/** A request arrived or a piece of an answer moved: feeds the no-progress watchdog. Called
 	 * often, must be cheap. */
 	void (*on_activity)(void *payload);
 };
@@ -130,8 +126,8 @@ struct kgb_session_spec {
 	struct kgb_budget *budget; /* the attempt's; borrowed until done; NULL: none */
 	unsigned protocols; /* KGB_PROTOCOL_BITs that it answers; 0: all */
 	bool counts_each_answer; /* also those that repeat the id of an earlier message */
-	bool batches; /* relay the providers' batch interfaces: whoever uses them counts what they
-			 take (batched.h) */
+	bool batches; /* relay the providers' batch interfaces: the caller counts their costs
+			 (batched.h) */
 	int64_t max_exchanges; /* 0: none; more are refused without going upstream */
 	struct kgb_session_callbacks callbacks;
 	void *payload;
@@ -140,11 +136,11 @@ struct kgb_session_spec {
 KGB_MUST_CHECK int kgb_session_open(struct kgb_session **out, struct kgb_gateway *gw,
 				    const struct kgb_session_spec *spec, struct kgb_err *err);
 /** Refuses new requests, aborts open ones (client connections are cut, upstream transfers
- * cancelled), flushes the record, frees *session and calls done (may be NULL) from the loop. No
- * other callback comes after this call but on_exchange. `done` gets the final totals. */
+ * cancelled), flushes the record, frees *session and calls done (may be NULL) from the loop. After
+ * this call only on_exchange is called. `done` receives the final totals. */
 void kgb_session_close(struct kgb_session *session,
 		       void (*done)(void *payload, const struct kgb_totals *totals), void *payload);
-/** What has been used so far. */
+/** The totals so far. */
 void kgb_session_totals(const struct kgb_session *session, struct kgb_totals *out);
 
 /** Answer a verification request (text/plain) and free it. Dropped when the client has left. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Its place; KGB_BROKEN_REQUESTS when it has none. */
+/* Index of a request; KGB_BROKEN_REQUESTS: not stored. */
 static size_t find(const struct kgb_repeat_guard *guard, const char *sha256)
 {
 	size_t i = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Requests of one session whose answers broke off. Some CLIs (OpenCode) ask for the same again and
- * again, without a word and without an end; each answer that had begun is billed. So the same
- * request, byte for byte, is answered only so often.
- */
+ * Requests of one session whose answers broke off. Some CLIs (OpenCode) repeat such a request
+ * silently and for ever; each answer that had begun is billed. So the same request, byte for byte,
+ * is answered only a few times. */
 #ifndef KGB_SANDBOX_GATEWAY_REPEAT_GUARD_H
 #define KGB_SANDBOX_GATEWAY_REPEAT_GUARD_H
 
@@ -12,13 +11,13 @@
 
 #include "base/hash.h"
 
-/** After so many broken answers to one request there is no other. Some CLIs
- * give up earlier. */
+/** Most broken answers to one request. Some CLIs give up earlier. */
 #define KGB_BROKEN_LIMIT 3
-/** That many different requests are remembered, the latest ones: sub-agents ask side by side. */
+/** Number of latest requests that are stored: sub-agents send requests in parallel. */
 #define KGB_BROKEN_REQUESTS 8
 
-/** What a client reads then. Without a number: OpenCode takes some for a status. */
+/** The message to the client. It has no number, because OpenCode takes some numbers for a
+ * status. */
 #define KGB_BROKEN_TEXT "the provider's answers to this request break off each time"
 
 struct kgb_repeat_guard {
@@ -29,13 +28,13 @@ struct kgb_repeat_guard {
 	size_t next; /* to be forgotten */
 };
 
-/** An answer to that request broke off; it counts as `weight` of them. */
+/** Record that an answer to that request broke off; it counts as `weight` broken answers. */
 void kgb_repeat_guard_note(struct kgb_repeat_guard *guard, const char *sha256, int weight);
-/** It was answered well. */
+/** The request received a whole answer: forget it. */
 void kgb_repeat_guard_forget(struct kgb_repeat_guard *guard, const char *sha256);
-/** Something is remembered. */
+/** Whether some request is stored. */
 bool kgb_repeat_guard_any(const struct kgb_repeat_guard *guard);
-/** To ask once more is hopeless. */
+/** Whether the request has used up its answers. */
 bool kgb_repeat_guard_is_hopeless(const struct kgb_repeat_guard *guard, const char *sha256);
 
 #endif

@@ -66,8 +66,8 @@ static enum kgb_protocol protocol_of(const struct kgb_exchange *ex)
 							       : KGB_PROTOCOL_RESPONSES;
 }
 
-/* The head of a request is here: what is it, and may it? A rejected one is answered when its body
- * is through. */
+/* After the head of a request: find its kind and check its permission. A rejected request is
+ * answered after its body. */
 static void on_request_head(struct kgb_exchange *ex, const char *path, const char *method)
 {
 	ex->method = kgb_xstrdup(method);
@@ -109,7 +109,7 @@ static void reject(struct kgb_exchange *ex)
 	}
 }
 
-/* A part of a body. One that gets too large is read on, but no longer kept. */
+/* Read a part of a body. A body that is too large is read on, but no longer kept. */
 static void take_body(struct kgb_exchange *ex, const char *data, size_t len)
 {
 	struct kgb_session *session = ex->session;
@@ -137,7 +137,7 @@ static void on_request_complete(struct kgb_exchange *ex)
 	case KGB_REQUEST_TOO_LARGE:
 		kgb_exchange__reply_error(ex, 413, "the request is too large");
 		break;
-	case KGB_REQUEST_ENCODED: /* what cannot be read cannot be metered */
+	case KGB_REQUEST_ENCODED: /* a compressed body cannot be metered */
 		kgb_exchange__reply_error(ex, 415, "send the request without content-encoding");
 		break;
 	}
@@ -184,7 +184,7 @@ static void on_completed(void *payload, struct MHD_Connection *conn, void **req,
 		kgb_exchange__detach(ex, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
 }
 
-/* Every piece of a stream is sent when it is there, not when the last one was acknowledged. */
+/* Send each piece of a stream at once, before the last one is acknowledged. */
 static void on_connection(void *payload, struct MHD_Connection *conn, void **conn_payload,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -215,7 +215,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	run_daemon(poll->data);
 }
 
-/* Whether as many clients are connected as may be. */
+/* Whether the number of clients is at its limit. */
 static bool is_full(const struct kgb_session *session)
 {
 	const union MHD_DaemonInfo *info =
@@ -228,9 +228,9 @@ static void run_daemon(struct kgb_session *session)
 {
 	MHD_run(session->daemon);
 	if (session->closing)
-		return; /* the timer is the closing's */
-	/* A full server stops to listen and starts again only in the run after the one in which a
-	 * client left; without this nothing would ask for that run. */
+		return; /* closing uses the timer */
+	/* A full server stops listening, and listens again only in the run after the one in which a
+	 * client left: schedule that run. */
 	bool was_full = session->full;
 	session->full = is_full(session);
 	if (was_full && !session->full)
@@ -244,7 +244,7 @@ static void run_daemon(struct kgb_session *session)
 
 static void on_mhd_log(void *payload, const char *fmt, va_list ap)
 {
-	/* Broken requests of a sandboxed client are not news. */
+	/* Do not log broken requests of a sandboxed client. */
 	(void)payload;
 	(void)fmt;
 	(void)ap;
@@ -346,7 +346,7 @@ static void on_close(uv_timer_t *timer)
 		next = LIST_NEXT(ex, link);
 		kgb_exchange__abort(ex);
 	}
-	/* Off the loop before the server closes the descriptor. */
+	/* Remove the descriptor from the loop before the server closes it. */
 	uv_close((uv_handle_t *)&session->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&session->timer, on_handle_closed);
 	MHD_stop_daemon(session->daemon);

@@ -45,7 +45,7 @@ struct kgb_session {
 	void *done_payload;
 };
 
-/** Let the server check a resumed connection soon: it has no descriptor of its own for that. */
+/** Let the server check a resumed connection soon: it has no descriptor to signal that. */
 void kgb_session__kick(struct kgb_session *session);
 /** Call on_activity. */
 void kgb_session__activity(struct kgb_session *session);

@@ -29,7 +29,7 @@ static void add_mount_args(struct kgb_strv *argv, const struct kgb_mount *mount,
 	kgb_strv_add(argv, mount->target);
 }
 
-/* Where kgb-confine lies inside. */
+/* Path of kgb-confine inside. */
 #define CONFINER_INSIDE "/opt/kgb/confine"
 
 /* The option that grants the rights of a mount; NULL for kinds that need none. */

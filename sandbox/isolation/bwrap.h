@@ -19,7 +19,7 @@
 #include "sandbox/isolation/policy.h"
 #include "sandbox/isolation/status.h"
 
-/** Walls besides the namespaces, as found by probing (sandbox/isolation/ladder.h). */
+/** Confinement besides the namespaces, as found by probing (sandbox/isolation/ladder.h). */
 struct kgb_confinement {
 	int landlock_abi; /* 0: no Landlock rules */
 	bool watch_calls; /* system calls that are refused are counted and named in the status */
@@ -83,7 +83,7 @@ struct kgb_bwrap_options {
 	/* Numbers in the child; -1 leaves the option out. */
 	int status_fd;
 	int seccomp_fd;
-	/* What KGB_MOUNT_DATA and _COPY hold, one per such mount in order; -1 leaves it out. */
+	/* Contents of KGB_MOUNT_DATA and _COPY, one per such mount in order; -1 leaves it out. */
 	const int *data_fds;
 	const char *confiner; /* NULL: no kgb-confine */
 	const struct kgb_strv *confine_args; /* its options */
@@ -97,8 +97,8 @@ void kgb_confine_args(const struct kgb_policy *policy, int landlock_abi, struct 
 
 /** Fork and execute a prepared sandbox; child descriptors are closed here. *out_pid is the
  * launcher: SIGTERM ends the whole sandbox by SIGKILL, it exits (with the program's status, 128+N
- * for signal N) only when every process of the sandbox is gone. If we die, it does the same. The
- * caller reaps it. */
+ * for signal N) only when every process of the sandbox is gone. It does the same if this process
+ * dies. The caller reaps it. */
 KGB_MUST_CHECK int kgb_sandbox_spawn(struct kgb_sandbox *sandbox, pid_t *out_pid,
 				     struct kgb_err *err);
 

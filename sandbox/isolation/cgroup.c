@@ -17,10 +17,10 @@ enum { TEXT_MAX = 1 << 20 };
 static const char fix[] =
 	"start it as `systemd-run --user --scope -p Delegate=yes kgb-agent ...`; in a container: mount cgroups writable";
 
-/* One mounted hierarchy of cgroups, with where we are in it. */
+/* One mounted hierarchy of cgroups, and our group in it. */
 struct hierarchy {
 	char mount[PATH_MAX];
-	char root[PATH_MAX]; /* which of its groups the mount shows */
+	char root[PATH_MAX]; /* group that the mount shows as its root */
 	char ours[PATH_MAX]; /* our group, by its name in the hierarchy; "": unknown */
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Finds directories in which we may make cgroups, by reading where we are. Whether limits there
- * really hold is tried with a sandbox, see ladder.h.
- */
+ * Finds directories in which this process may make cgroups, from its own cgroup. A trial sandbox
+ * tests whether limits there hold (ladder.h). */
 #ifndef KGB_SANDBOX_ISOLATION_CGROUP_H
 #define KGB_SANDBOX_ISOLATION_CGROUP_H
 
@@ -11,12 +10,12 @@
 
 /** Fill the cgroup members of *out: version 2 with the controllers memory and pids, else both
  * hierarchies of version 1. In version 2 a group with processes gives its children no controllers;
- * when we are alone in ours, we move into a child of it for good. UNAVAILABLE with the reason and
- * the fix when there is none; the members are "" then. */
+ * a process that is alone in its group moves into a child of it for good. UNAVAILABLE with the
+ * reason and the fix when there is none; the members are "" then. */
 KGB_MUST_CHECK int kgb_cgroup_find(struct kgb_confinement *out, struct kgb_err *err);
 
 /** For tests: the same with other files than /proc/self/mountinfo and /proc/self/cgroup, and
- * without moving anybody. */
+ * without moving this process. */
 KGB_MUST_CHECK int kgb_cgroup_find_in(const char *mountinfo, const char *cgroup, bool may_move,
 				      struct kgb_confinement *out, struct kgb_err *err);
 

@@ -16,7 +16,7 @@ enum { DEPTH_MAX = 64, PENDING_MAX = 64, BLOCK_BYTES = 512 };
 
 struct walk {
 	struct kgb_disk_usage *usage;
-	int pending[PENDING_MAX]; /* directories to be walked from their own */
+	int pending[PENDING_MAX]; /* directories whose subtrees are walked separately */
 	size_t n_pending;
 };
 
@@ -25,7 +25,7 @@ static void count(struct walk *walk, const struct stat *st)
 	int64_t bytes = BLOCK_BYTES * (int64_t)st->st_blocks;
 
 	walk->usage->files++;
-	/* A file of several names counts for each of them a part. */
+	/* A file with n names counts 1/n of its size for each of them. */
 	walk->usage->bytes +=
 		st->st_nlink > 1 && !S_ISDIR(st->st_mode) ? bytes / (int64_t)st->st_nlink : bytes;
 }

@@ -12,13 +12,13 @@
 #include "base/err.h"
 
 struct kgb_disk_usage {
-	int64_t bytes; /* blocks that are really there: holes of sparse files take none */
+	int64_t bytes; /* allocated blocks: holes of sparse files take none */
 	int64_t files; /* names of any kind */
 	bool is_partial; /* too deep and wide to examine all of it */
 };
 
-/** Add what lies below a directory (by descriptor and name; not followed when it is a link). What
- * vanishes meanwhile counts nothing. NOT_FOUND when the directory itself is not there. */
+/** Add what lies below a directory (by descriptor and name; not followed when it is a link). Files
+ * that vanish meanwhile do not count. NOT_FOUND when the directory itself is not there. */
 KGB_MUST_CHECK int kgb_disk_usage_add(int dir_fd, const char *name, struct kgb_disk_usage *usage,
 				      struct kgb_err *err);
 

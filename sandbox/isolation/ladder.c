@@ -29,7 +29,7 @@ struct outcome {
 	int rc;
 	struct kgb_err err;
 	struct kgb_sandbox_status status;
-	struct kgb_buf said;
+	struct kgb_buf output;
 };
 
 static void try(const struct kgb_sandbox_spec *programs, const struct kgb_confinement *confinement,
@@ -38,19 +38,20 @@ static void try(const struct kgb_sandbox_spec *programs, const struct kgb_confin
 	struct kgb_sandbox_spec spec = *programs;
 	KGB_AUTO(policy) struct kgb_policy policy;
 
-	*out = (struct outcome){.err = KGB_ERR_INIT, .said = KGB_BUF_INIT(OUTPUT_MAX)};
+	*out = (struct outcome){.err = KGB_ERR_INIT, .output = KGB_BUF_INIT(OUTPUT_MAX)};
 	kgb_sandbox_status_init(&out->status);
 	kgb_policy_init(&policy);
 	if (limits)
 		policy.limits = *limits;
 	spec.confinement = confinement;
-	out->rc = kgb_isolation__trial(&spec, &policy, script, &out->status, &out->said, &out->err);
+	out->rc =
+		kgb_isolation__trial(&spec, &policy, script, &out->status, &out->output, &out->err);
 }
 
 static void release(struct outcome *out)
 {
 	kgb_sandbox_status_release(&out->status);
-	kgb_buf_release(&out->said);
+	kgb_buf_release(&out->output);
 }
 
 /* The highest version that both the kernel and kgb-confine support; 0 with errno: none. */
@@ -78,7 +79,7 @@ static void try_landlock(const struct kgb_sandbox_spec *spec, struct kgb_ladder 
 	}
 	only.landlock_abi = abi;
 	try(spec, &only, NULL, landlock_script, &out);
-	if (out.rc == 0 && !strstr(out.said.ptr, "made"))
+	if (out.rc == 0 && !strstr(out.output.ptr, "made"))
 		ladder->confinement.landlock_abi = only.landlock_abi;
 	else
 		(void)snprintf(ladder->no_landlock, sizeof(ladder->no_landlock), "%.180s",

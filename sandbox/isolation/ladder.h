@@ -17,13 +17,13 @@
 struct kgb_ladder {
 	enum kgb_isolation_level level;
 	struct kgb_isolation_info info; /* of bubblewrap */
-	struct kgb_confinement confinement; /* walls beyond it; for kgb_sandbox_spec */
-	/* Why this machine lacks a wall, with the remedy; "" when it has the wall. */
+	struct kgb_confinement confinement; /* confinement beyond it; for kgb_sandbox_spec */
+	/* Why this machine lacks a feature, with the remedy; "" when it has the feature. */
 	char no_sandbox[400], no_landlock[200], no_cgroup[400], no_calls[200];
 };
 
-/** Try every wall on this machine with real sandboxes (about 50 ms). `launcher` and `bwrap` as in
- * struct kgb_sandbox_spec. Never fails: a missing wall lowers the level. */
+/** Try every feature on this machine with real sandboxes (about 50 ms). `launcher` and `bwrap` as
+ * in struct kgb_sandbox_spec. Never fails: a missing feature lowers the level. */
 void kgb_ladder_probe(const char *launcher, const char *bwrap, struct kgb_ladder *out);
 /** DENIED with the remedy when the level is below `minimum`. */
 KGB_MUST_CHECK int kgb_ladder_require(const struct kgb_ladder *ladder,

@@ -37,7 +37,7 @@ int kgb_pidns_hold(pid_t pid, uint64_t *inode)
 	return kgb_take_fd(&fd);
 }
 
-/* Is the process in the namespace `inode`, or in one that was made inside it? */
+/* Whether the process is in the namespace `inode`, or in one that was made inside it. */
 static bool lives_in(pid_t pid, uint64_t inode)
 {
 	int fd = open_pidns(pid);

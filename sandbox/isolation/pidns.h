@@ -11,17 +11,18 @@
 #include <sys/types.h>
 
 /** A descriptor of the PID namespace of a process; close it. While it is open, the inode's number
- * is that of no other namespace: kernels give it to the next one as soon as nobody holds it.
- * `*inode` 0: it is set; else that must be its number. -1: the process is gone, or has another one.
- */
+ * is that of no other namespace: kernels give it to the next one as soon as it has no holder.
+ * `*inode` 0: it is set; else that must be its number. -1: the process is gone, or has another
+ * namespace. */
 int kgb_pidns_hold(pid_t pid, uint64_t *inode);
-/** How many processes live in that namespace (which is held) or in one below it. Processes that we
- * may not look at belong to other users and are not counted. -1 when /proc cannot be read. */
+/** Count the processes in that namespace (which is held) and those below it. Processes that we may
+ * not inspect belong to other users and do not count. -1 when /proc cannot be read. */
 int kgb_pidns_count(uint64_t inode);
-/** SIGKILL for each of them; for none when we are in that namespace. The namespace must be held. */
+/** Send SIGKILL to each of them, but to none when we are in that namespace. The namespace must be
+ * held. */
 void kgb_pidns_kill(uint64_t inode);
-/** Send a signal to each child of `parent`; returns how many got it. A pid that was reused
- * meanwhile is not signalled. */
+/** Send a signal to each child of `parent`; returns the number of signalled children. A pid that
+ * was reused meanwhile is not signalled. */
 int kgb_pidns_signal_children(pid_t parent, int signo);
 
 #endif

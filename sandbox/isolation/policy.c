@@ -89,7 +89,7 @@ void kgb_policy_set_cwd(struct kgb_policy *policy, const char *cwd)
 	policy->cwd = kgb_arena_strdup(&policy->arena, cwd);
 }
 
-/* /bin, /lib ...: links into /usr on a merged-usr system, directories of their own elsewhere. */
+/* /bin, /lib ...: links into /usr on a merged-usr system, separate directories elsewhere. */
 static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 {
 	static const char *const names[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
@@ -116,9 +116,9 @@ static int add_root_dirs(struct kgb_policy *policy, struct kgb_err *err)
 	return 0;
 }
 
-/* The files of /etc that programs need. Ours where the host's would reveal who uses this machine.
- * Bind whole directories only where nothing is private: a sandbox started by root reads files as
- * their owner, so mode bits do not stop it. */
+/* The files of /etc that programs need. Our versions replace files of the host that reveal its
+ * users. Bind whole directories only where nothing is private: a sandbox started by root reads
+ * files as their owner, so mode bits do not stop it. */
 static void add_etc(struct kgb_policy *policy)
 {
 	static const char *const dirs[] = {"/etc/ld.so.conf.d", "/etc/alternatives",
@@ -162,7 +162,7 @@ static bool is_hidden_in_proc(const char *name)
 	return false;
 }
 
-/* Only where it could be read: root reads everything, and each mount costs a seventh of a
+/* Mask only readable files: root reads everything, and each mount costs a seventh of a
  * millisecond. */
 static void hide_in_proc(struct kgb_policy *policy)
 {
@@ -211,8 +211,8 @@ static int cover_proc(struct kgb_policy *policy, struct kgb_err *err)
 
 /* The kernel's settings in /proc are writable for user id 0 by their mode bits alone, without any
  * capability, and not namespaced: core_pattern names a program that the kernel runs as root,
- * outside. A sandbox started by root has that user id, and bwrap 0.8 covers but a few of them. All
- * of /proc is sealed at once where nobody inside has to write there. */
+ * outside. A sandbox started by root has that user id, and bwrap 0.8 covers but a few of them. Seal
+ * all of /proc at once where no process inside has to write there. */
 static int protect_proc(struct kgb_policy *policy, struct kgb_err *err)
 {
 	hide_in_proc(policy);
@@ -312,7 +312,7 @@ static int check_mount(const struct kgb_mount *mount, struct kgb_err *err)
 	return 0;
 }
 
-/* A file that is made of data lies where everything is sealed, not in something writable. */
+/* Reject a file of data below a writable mount: its place must be sealed. */
 static int check_data(const struct kgb_policy *policy, const struct kgb_mount *file,
 		      struct kgb_err *err)
 {

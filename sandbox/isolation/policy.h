@@ -28,13 +28,13 @@ enum kgb_mount_kind {
 	KGB_MOUNT_DIR, /* empty directory in the (memory) root */
 	KGB_MOUNT_SYMLINK, /* source is the link's text */
 	KGB_MOUNT_DATA, /* file with the text of source, in the (memory) root that is sealed */
-	/** The same with what a small file of the host holds; left out when there is none that we
-	 * may read. A copy costs a tenth of a mount. */
+	/** The same with the contents of a small file of the host; left out when there is no
+	 * readable one. A copy costs a tenth of a mount. */
 	KGB_MOUNT_COPY,
-	KGB_MOUNT_PROC, /* new /proc of the sandbox's own PID namespace */
+	KGB_MOUNT_PROC, /* new /proc of the sandbox's PID namespace */
 	KGB_MOUNT_DEVFS, /* minimal /dev: null zero full random urandom tty pts shm */
-	/** Make an earlier mount read-only, not what is mounted below it. "/" always is in the end.
-	 */
+	/** Make an earlier mount read-only, without the mounts below it. "/" always becomes
+	 * read-only at the end. */
 	KGB_MOUNT_SEAL,
 };
 
@@ -80,8 +80,8 @@ struct kgb_policy {
 	gid_t gid;
 	enum kgb_network network;
 	uint16_t listen_port;
-	/** Let the inside create user namespaces and mount in them (the runner's zygote). To be set
-	 * before kgb_policy_base: who makes a user namespace writes to /proc/PID. */
+	/** Let the inside create user namespaces and mount in them (the runner's zygote). Set it
+	 * before kgb_policy_base: making a user namespace needs writes to /proc/PID. */
 	bool allow_nested_userns;
 	struct kgb_limits limits;
 };
@@ -110,9 +110,8 @@ void kgb_policy_mount(struct kgb_policy *policy, enum kgb_mount_kind kind, const
 		      const char *target);
 void kgb_policy_tmpfs(struct kgb_policy *policy, const char *target, int64_t size_bytes);
 
-/** Let processes write below /proc/self; all else in /proc stays read-only. For CUDA, which names
- * its threads in /proc/self/task and gives up where it cannot (error 304). After kgb_policy_base.
- */
+/** Let processes write below /proc/self; all else in /proc stays read-only. CUDA names its threads
+ * in /proc/self/task and fails without that right (error 304). After kgb_policy_base. */
 KGB_MUST_CHECK int kgb_policy_name_threads(struct kgb_policy *policy, struct kgb_err *err);
 
 /** Set a variable, replacing an earlier value. The environment inside is exactly what was set, and
@@ -139,12 +138,12 @@ KGB_MUST_CHECK int kgb_policy_python(struct kgb_policy *policy, const char *pyth
 KGB_MUST_CHECK int kgb_policy_one_gpu(struct kgb_policy *policy, const char *root, int index,
 				      struct kgb_err *err);
 
-/** May a variable of this name be set in a sandbox? INVALID when it is no name, DENIED for those of
- * the dynamic loader. */
+/** Check that a sandbox may have a variable of this name. INVALID when it is no name, DENIED for
+ * those of the dynamic loader. */
 KGB_MUST_CHECK int kgb_policy_check_env(const char *name, struct kgb_err *err);
-/** Refuse what cannot be right before anything is started: no command, relative targets, bad or
- * dangerous (LD_*) variable names, listener without port, bind sources that do not exist, files
- * of data where the inside could write them. bwrap.h calls it. */
+/** Refuse an invalid policy before anything is started: no command, relative targets, bad or
+ * dangerous (LD_*) variable names, listener without port, bind sources that do not exist, files of
+ * data that a process inside could write. bwrap.h calls it. */
 KGB_MUST_CHECK int kgb_policy_check(const struct kgb_policy *policy, struct kgb_err *err);
 
 #endif

@@ -41,7 +41,7 @@ static int64_t minor_in(const char *information)
 
 /* The driver has a directory for each GPU, by its address on the PCI bus. CUDA counts in their
  * order, nodes have numbers in the order in which the driver found them, and a container may have
- * but some of the nodes. Without the driver's word: in the order of the nodes. */
+ * only some of the nodes. Without the driver's directories take the order of the nodes. */
 static void find_nodes(const char *root, struct nodes *out)
 {
 	KGB_AUTO(strv) struct kgb_strv addresses = KGB_STRV_INIT;
@@ -71,8 +71,8 @@ static void find_nodes(const char *root, struct nodes *out)
 
 int kgb_policy_one_gpu(struct kgb_policy *policy, const char *root, int index, struct kgb_err *err)
 {
-	/* Of all GPUs together; not the directory of capabilities, which gives rights over the
-	 * whole GPU. */
+	/* Nodes of all GPUs together, without the directory of capabilities, which gives rights
+	 * over the whole GPU. */
 	static const char *const common[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"};
 	struct nodes nodes;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Which directories a Python interpreter needs: its virtual environment and the installations that
- * it leads to.
- */
+ * The directories that a Python interpreter needs: its virtual environment and the installations
+ * that it leads to. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -155,7 +154,7 @@ static int add_interpreter(struct kgb_policy *policy, const char *path, struct k
 	return add_prefix(policy, base, false, path, err);
 }
 
-/* Where the link `path` leads, absolute and normalized; malloc'ed, NULL when it is no link. */
+/* The target of the link `path`, absolute and normalized; malloc'ed, NULL when it is no link. */
 static char *link_target(const char *path)
 {
 	char text[PATH_MAX];
@@ -181,8 +180,8 @@ int kgb_policy_python(struct kgb_policy *policy, const char *python, struct kgb_
 	KGB_AUTO(free) char *path = normalized(python);
 	for (int i = 0; i < LINKS_MAX; i++) {
 		char *next = link_target(path);
-		/* A link's own place matters when it is in a virtual environment; otherwise only
-		 * its end does. */
+		/* The place of a link matters in a virtual environment; elsewhere only its target
+		 * does. */
 		KGB_AUTO(free) char *bin = parent_of(path);
 		KGB_AUTO(free) char *prefix = parent_of(bin);
 		KGB_AUTO(free) char *cfg = kgb_path_join(prefix, "pyvenv.cfg");

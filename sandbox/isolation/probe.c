@@ -31,27 +31,27 @@ const char *kgb_isolation_level_name(enum kgb_isolation_level level)
 }
 
 /* Fail with bwrap's first line, or else with the exit status. */
-static int refuse(const struct kgb_sandbox_status *status, const struct kgb_buf *said,
+static int refuse(const struct kgb_sandbox_status *status, const struct kgb_buf *output,
 		  int exit_code, struct kgb_err *err)
 {
 	const char *hint =
 		"user namespaces must be allowed (sysctl kernel.unprivileged_userns_clone=1, "
 		"kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces>0; in a container: "
 		"run it with a seccomp profile that permits them)";
-	int len = (int)strcspn(said->ptr, "\n");
+	int len = (int)strcspn(output->ptr, "\n");
 
 	if (status->error[0])
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "sandbox: %s: %s", status->error, hint);
 	if (len > 0)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "sandbox: %.*s: %s",
-				len > 120 ? 120 : len, said->ptr, hint);
+				len > 120 ? 120 : len, output->ptr, hint);
 	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "sandbox: the trial ended with status %d: %s",
 			exit_code, hint);
 }
 
 int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy,
 			 const char *script, struct kgb_sandbox_status *status,
-			 struct kgb_buf *said, struct kgb_err *err)
+			 struct kgb_buf *output, struct kgb_err *err)
 {
 	struct kgb_sandbox_spec spec = *base;
 	const struct kgb_policy_base_spec base_spec = {.tmp_bytes = PROBE_TMP_BYTES,
@@ -65,24 +65,24 @@ int kgb_isolation__trial(const struct kgb_sandbox_spec *base, struct kgb_policy 
 	kgb_policy_arg(policy, script);
 	spec.policy = policy;
 	spec.stdio[0] = -1;
-	if (kgb_sandbox_run(&spec, true, LIMIT_MS, said, status, &exit_code, err) < 0) {
+	if (kgb_sandbox_run(&spec, true, LIMIT_MS, output, status, &exit_code, err) < 0) {
 		if (err && err->kind == KGB_ERR_TIMEOUT)
 			err->kind = KGB_ERR_UNAVAILABLE;
 		return -1;
 	}
 	return exit_code == 0 && status->tree_empty && status->exit_code == 0
 		       ? 0
-		       : refuse(status, said, exit_code, err);
+		       : refuse(status, output, exit_code, err);
 }
 
 /* The same for callers that need the output alone. */
 static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy, const char *script,
-		 struct kgb_buf *said, struct kgb_err *err)
+		 struct kgb_buf *output, struct kgb_err *err)
 {
 	struct kgb_sandbox_status status;
 
 	kgb_sandbox_status_init(&status);
-	int rc = kgb_isolation__trial(base, policy, script, &status, said, err);
+	int rc = kgb_isolation__trial(base, policy, script, &status, output, err);
 	kgb_sandbox_status_release(&status);
 	return rc;
 }
@@ -90,7 +90,7 @@ static int trial(const struct kgb_sandbox_spec *base, struct kgb_policy *policy,
 /* `bwrap --version` prints "bubblewrap 0.8.0". */
 static int read_version(struct kgb_isolation_info *info, struct kgb_err *err)
 {
-	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
+	KGB_AUTO(buf) struct kgb_buf output = KGB_BUF_INIT(OUTPUT_MAX);
 	const char *const argv[] = {info->bwrap_path, "--version", NULL};
 	const char *const no_env[] = {NULL};
 	const struct kgb_proc_spec spec = {.argv = argv,
@@ -100,11 +100,11 @@ static int read_version(struct kgb_isolation_info *info, struct kgb_err *err)
 					   .timeout_ms = LIMIT_MS};
 	struct kgb_proc_end end = {0};
 
-	int rc = kgb_proc_run(&spec, &said, &end, NULL);
+	int rc = kgb_proc_run(&spec, &output, &end, NULL);
 	if (end.interrupted)
 		raise(end.interrupted);
-	const char *word = strchr(said.ptr, ' ');
-	if (rc < 0 || !kgb_str_starts(said.ptr, "bubblewrap ") || !word)
+	const char *word = strchr(output.ptr, ' ');
+	if (rc < 0 || !kgb_str_starts(output.ptr, "bubblewrap ") || !word)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
 				"sandbox: '%s --version' does not name bubblewrap",
 				info->bwrap_path);
@@ -117,24 +117,24 @@ static int read_version(struct kgb_isolation_info *info, struct kgb_err *err)
 static bool try_listener(const struct kgb_sandbox_spec *spec)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
-	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
+	KGB_AUTO(buf) struct kgb_buf output = KGB_BUF_INIT(OUTPUT_MAX);
 
 	kgb_policy_init(&policy);
 	policy.network = KGB_NETWORK_LISTENER;
 	policy.listen_port = PROBE_PORT;
-	return trial(spec, &policy, "true", &said, NULL) == 0;
+	return trial(spec, &policy, "true", &output, NULL) == 0;
 }
 
 static bool try_nested(const struct kgb_sandbox_spec *spec)
 {
 	KGB_AUTO(policy) struct kgb_policy policy;
-	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
+	KGB_AUTO(buf) struct kgb_buf output = KGB_BUF_INIT(OUTPUT_MAX);
 
 	kgb_policy_init(&policy);
 	policy.allow_nested_userns = true;
 	return trial(spec, &policy,
 		     "unshare --user --map-current-user --mount --pid --fork --ipc --net true",
-		     &said, NULL) == 0;
+		     &output, NULL) == 0;
 }
 
 int kgb_isolation_probe(const char *launcher, const char *bwrap, struct kgb_isolation_info *out,
@@ -143,7 +143,7 @@ int kgb_isolation_probe(const char *launcher, const char *bwrap, struct kgb_isol
 	const struct kgb_sandbox_spec spec = {.launcher = launcher, .bwrap = bwrap};
 	struct kgb_isolation_info info = {.level = KGB_ISOLATION_NONE};
 	KGB_AUTO(policy) struct kgb_policy policy;
-	KGB_AUTO(buf) struct kgb_buf said = KGB_BUF_INIT(OUTPUT_MAX);
+	KGB_AUTO(buf) struct kgb_buf output = KGB_BUF_INIT(OUTPUT_MAX);
 	KGB_AUTO(free) char *path = kgb_sandbox_find_bwrap(bwrap, err);
 
 	kgb_policy_init(&policy);
@@ -153,10 +153,10 @@ int kgb_isolation_probe(const char *launcher, const char *bwrap, struct kgb_isol
 	if (read_version(&info, err) < 0)
 		return -1;
 	int64_t start_ms = kgb_mono_ms();
-	if (trial(&spec, &policy, seccomp_script, &said, err) < 0)
+	if (trial(&spec, &policy, seccomp_script, &output, err) < 0)
 		return -1;
 	info.start_ms = kgb_mono_ms() - start_ms;
-	info.seccomp = strstr(said.ptr, "seccomp 2") != NULL;
+	info.seccomp = strstr(output.ptr, "seccomp 2") != NULL;
 	if (!info.seccomp)
 		return kgb_fail(
 			err, KGB_ERR_UNAVAILABLE,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * Tries which isolation this machine supports. Every run records the result.
+/** \file Finds by trial the isolation that this machine supports. Every run records the result.
  */
 #ifndef KGB_SANDBOX_ISOLATION_PROBE_H
 #define KGB_SANDBOX_ISOLATION_PROBE_H
@@ -26,12 +25,12 @@ struct kgb_isolation_info {
 	bool seccomp;
 	bool listener; /* a listening socket can be made in an empty network namespace */
 	bool nested_userns; /* the runner's zygote can make namespaces inside */
-	int64_t start_ms; /* how long the probe's `true` took */
+	int64_t start_ms; /* duration of the probe's `true` */
 };
 
-/** Start trial sandboxes. `launcher` and `bwrap` as in struct kgb_sandbox_spec (NULL:
- * default). UNAVAILABLE with the reason and the command that fixes it when no sandbox can be had.
- * Blocks for some milliseconds, 10 s at most. */
+/** Start trial sandboxes. `launcher` and `bwrap` as in struct kgb_sandbox_spec (NULL: default).
+ * UNAVAILABLE with the reason and the command that fixes it when no sandbox works. Blocks for some
+ * milliseconds, 10 s at most. */
 KGB_MUST_CHECK int kgb_isolation_probe(const char *launcher, const char *bwrap,
 				       struct kgb_isolation_info *out, struct kgb_err *err);
 /** Write it as a JSON object (as in results and verdicts). */
@@ -40,11 +39,11 @@ void kgb_isolation_write(const struct kgb_isolation_info *info, struct kgb_jsonw
 bool kgb_isolation_read(const cJSON *node, struct kgb_isolation_info *out);
 
 /** Internal to probing (ladder.c): run `script` by sh in a sandbox with the base policy, to its
- * end; its output goes to *said, what the launcher tells to *status (initialised by the caller, and
- * filled as far as it came, also on failure). */
+ * end; its output goes to *output, the launcher's reports to *status (initialised by the caller,
+ * and filled with all reports that arrived, also on failure). */
 KGB_MUST_CHECK int kgb_isolation__trial(const struct kgb_sandbox_spec *base,
 					struct kgb_policy *policy, const char *script,
-					struct kgb_sandbox_status *status, struct kgb_buf *said,
+					struct kgb_sandbox_status *status, struct kgb_buf *output,
 					struct kgb_err *err);
 
 #endif

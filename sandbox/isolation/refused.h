@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** \file
- * System calls that every sandbox refuses, with the error each gets: X(name, errno). Read by the
+/** \file System calls that every sandbox refuses, with their errors: X(name, errno). Used by the
  * filter (seccomp.c) and by the launcher, which answers for it (launch_calls.c).
  */
 #ifndef KGB_SANDBOX_ISOLATION_REFUSED_H
@@ -16,7 +15,7 @@
 	X(process_madvise, EPERM) \
 	X(pidfd_getfd, EPERM) \
 	X(kcmp, EPERM) \
-	/* the kernel's own machinery: never needed, often where the holes are */ \
+	/* interfaces to the kernel's internals: never needed, often vulnerable */ \
 	X(bpf, EPERM) \
 	X(perf_event_open, EPERM) \
 	X(userfaultfd, EPERM) \

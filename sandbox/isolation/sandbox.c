@@ -80,7 +80,7 @@ static int map_data(struct kgb_sandbox *sandbox, const struct kgb_mount *mount, 
 	return 0;
 }
 
-/* Numbers, in the child, of the descriptors that are ours and not the caller's. */
+/* Numbers, in the child, of the descriptors that this file opens. */
 struct child_fds {
 	int status;
 	int seccomp;
@@ -224,7 +224,8 @@ char *kgb_sandbox_find_bwrap(const char *given, struct kgb_err *err)
 	return path;
 }
 
-/* A program of ours: as given, else `name` beside `beside`, else beside the running program. */
+/* The path of an installed program: `given`, else `name` beside `beside`, else beside the running
+ * program. */
 static char *find_program(const char *given, const char *beside, const char *name,
 			  struct kgb_err *err)
 {

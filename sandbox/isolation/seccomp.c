@@ -50,8 +50,8 @@ static int add_rules(scmp_filter_ctx ctx, const struct kgb_seccomp_spec *spec,
 }
 
 /* The action of a rule on arguments: the listener's answer, or this errno; 0 is always the
- * listener. Rows of the listener alone record calls that the namespaces refuse, or refuse what the
- * launcher could not count. */
+ * listener. Rows with only the listener record calls that the namespaces refuse, or refuse calls
+ * that the launcher could not count. */
 struct argument_rule {
 	int syscall;
 	int refuse_errno;
@@ -95,7 +95,7 @@ static const struct argument_rule for_all[] = {
 };
 
 static const struct argument_rule for_listener[] = {
-	/* Descriptors in a thread's own table are not in /proc/PID/fd. */
+	/* Descriptors in a thread's private table are not in /proc/PID/fd. */
 	ONE(unshare, 0, MASKED(0, CLONE_FILES, CLONE_FILES)),
 	ONE(clone, 0, MASKED(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)),
 	ONE(close_range, 0, MASKED(2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE)),

@@ -33,14 +33,14 @@ struct kgb_sandbox_status {
 	/* Use of all processes together, and actions on limits; -1: unknown. */
 	int64_t peak_memory_bytes;
 	int64_t peak_tasks;
-	int64_t n_oom_kills; /* processes that ended for want of memory */
+	int64_t n_oom_kills; /* processes that ended for lack of memory */
 	int cgroup_empty; /* 1: its cgroup was empty at the end and was removed, 0: not, -1: no
 			     cgroup */
 	char limit[16]; /* the limit that ended it: "processes", "disk"; "": none */
 	int64_t limit_value, limit_seen;
 	struct kgb_sandbox_probe probes[KGB_SANDBOX_PROBES_MAX];
 	size_t n_probes;
-	char error[256]; /* why the launcher could not start the sandbox; "" if it could */
+	char error[256]; /* why the launcher could not start the sandbox; "" if it started */
 	int64_t n_bad_lines;
 };
 

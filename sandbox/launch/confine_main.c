@@ -57,7 +57,7 @@ static const uint64_t access_read =
 static const uint64_t access_dev = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
 				   LANDLOCK_ACCESS_FS_READ_DIR | ACCESS_FS_TRUNCATE |
 				   ACCESS_FS_IOCTL_DEV;
-/* Not in this list, so that no process gets them: new character and block devices. */
+/* The list omits new character and block devices, so that no process may make them. */
 static const uint64_t access_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
 				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
 				     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
@@ -222,7 +222,8 @@ static __attribute__((noreturn)) void run(char **command)
 	}
 	/* No process inside may inspect or change the first process. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	/* The command has them: its peers must notice when it hangs up. */
+	/* Close our copies of the command's descriptors, so that its peers notice when it hangs
+	 * up. */
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)close(fd);
 	(void)syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);

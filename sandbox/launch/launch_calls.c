@@ -28,7 +28,7 @@
 #include "base/system/pass_fd.h"
 #include "sandbox/isolation/refused.h"
 
-/* Room for what later kernels append to the structures. */
+/* Room for fields that later kernels append to the structures. */
 enum {
 	NOTIFICATION_MAX = 512,
 	BATCH = 64,
@@ -74,7 +74,7 @@ static __attribute__((format(printf, 2, 3))) void describe(struct finding *f, co
 	va_start(ap, fmt);
 	(void)vsnprintf(f->detail, sizeof(f->detail), fmt, ap);
 	va_end(ap);
-	/* It becomes part of a JSON string. */
+	/* The text becomes part of a JSON string. */
 	for (char *c = f->detail; *c; c++)
 		if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
 			*c = '?';
@@ -162,7 +162,7 @@ static bool begins_with_any(const char *path, const char *const *list)
 	return false;
 }
 
-/* Sockets of the host: only paths where services have theirs, without those that the C library
+/* Sockets of the host: only paths in the folders of services, without those that the C library
  * tries by itself. */
 static void look_at_unix(pid_t pid, const struct sockaddr_un *address, size_t len,
 			 struct finding *f)
@@ -268,7 +268,7 @@ static void look_at_path(const struct launch_calls *calls, const struct seccomp_
 	static const char *const own[] = {"/ws/",  "/home/agent/", "/tmp/",
 					  "/usr/", "/opt/kgb/",    NULL};
 	char path[CALLS_TEXT_MAX];
-	/* Do not read over the end of a page that may be the last. */
+	/* Do not read beyond a page that may be the last. */
 	size_t to_page_end = PAGE_MIN - (size_t)(where % PAGE_MIN);
 	size_t size = to_page_end < sizeof(path) - 1 ? to_page_end : sizeof(path) - 1;
 	struct iovec ours = {.iov_base = path, .iov_len = size};
@@ -280,8 +280,8 @@ static void look_at_path(const struct launch_calls *calls, const struct seccomp_
 	path[len] = '\0';
 	/* A name that is not absolute leads out of the workspace only by "..". */
 	bool leads_out = path[0] == '/' || begins(path, "../");
-	/* Private are our real directories and the user's, which may lie below the sandbox's /tmp.
-	 */
+	/* Our real directories and the user's are private; they may lie below the sandbox's
+	 * /tmp. */
 	if (!begins_with_any(path, calls->private_paths) &&
 	    (!leads_out || begins_with_any(path, own) || (!is_key(path) && !is_ours(path))))
 		return;
@@ -317,7 +317,7 @@ static void look_at_device(uint64_t mode, uint64_t device, struct finding *f)
 		 minor(device));
 }
 
-/* Classify calls that always go on: false for all others. */
+/* Classify calls that the kernel always carries out: false for all others. */
 static bool only_looks(const struct launch_calls *calls, const struct seccomp_notif *request,
 		       struct finding *f)
 {
@@ -425,7 +425,8 @@ static void receive_listener(struct launch_calls *calls)
 	calls->listener_fd = kgb_receive_fd(calls->socket_fd);
 	if (calls->listener_fd < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* Question and answer take turns on one processor: a third of the time. Linux 6.6. */
+	/* Run question and answer in turns on one processor, which takes a third of the time (Linux
+	 * 6.6). */
 	if (calls->listener_fd >= 0)
 		(void)ioctl(calls->listener_fd, NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	(void)close(calls->socket_fd);

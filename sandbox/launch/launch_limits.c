@@ -4,9 +4,8 @@
  * /proc. A scan takes some milliseconds on a full machine, so one runs each second, and at once
  * when the machine as a whole has many more tasks or much less free memory than at the last one.
  *
- * Too many tasks end everything: a fork bomb gets no second chance. Too much memory ends the
- * largest process, as the kernel does in a cgroup: a failing tool need not end its agent.
- */
+ * Too many tasks end the whole sandbox: a fork bomb gets no second chance. Too much memory ends the
+ * largest process, as the kernel does in a cgroup: a failing tool need not end its agent. */
 #include "sandbox/launch/launch_limits.h"
 
 #include <errno.h>
@@ -315,7 +314,7 @@ static int64_t private_bytes(const struct kgb_proc_tree_process *process)
 	return bytes >= 0 ? bytes : process->rss_pages * sysconf(_SC_PAGESIZE);
 }
 
-/* bwrap and the sandbox's first process are never the ones to end. */
+/* Never choose bwrap or the sandbox's first process. */
 static bool is_kept(const struct kgb_proc_tree *tree, const struct kgb_proc_tree_process *process)
 {
 	const struct kgb_proc_tree_process *parent = kgb_proc_tree_find(tree, process->parent);
@@ -450,7 +449,7 @@ void launch_watch_finish(struct launch_watch *watch, int status_fd)
 	bool any = false;
 	bool empty = true;
 
-	/* A shell that cannot fork may give up before a scan. */
+	/* Scan once more: a shell that cannot fork may have given up before a scan. */
 	if (!watch->limit)
 		(void)tasks_were_refused(watch);
 	int64_t n_oom = cgroup_number(watch, CGROUP_MEMORY, "memory.events", "memory.oom_control",

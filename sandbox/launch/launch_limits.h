@@ -28,7 +28,7 @@ struct launch_cgroup {
 	const char *parent; /* NULL: not used */
 	char path[LAUNCH_PATH_MAX];
 	int dir_fd;
-	int entry_fd; /* writing there enters it */
+	int entry_fd; /* a write there enters it */
 };
 enum { CGROUP_V2, CGROUP_PIDS, CGROUP_MEMORY, N_CGROUPS };
 
@@ -61,7 +61,7 @@ void launch_watch_started(struct launch_watch *watch);
 int launch_watch_interval_ms(const struct launch_watch *watch);
 /** Scan; true when a broken limit ends everything (`limit` names it). */
 bool launch_watch_look(struct launch_watch *watch);
-/** SIGKILL for all of a version 2 cgroup; nothing without one. */
+/** Send SIGKILL to all of a version 2 cgroup; without one do nothing. */
 void launch_watch_kill(const struct launch_watch *watch);
 /** After the last process: write the figures as JSON lines and remove the cgroups. */
 void launch_watch_finish(struct launch_watch *watch, int status_fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * kgb-launch: the supervisor of one sandbox. It runs a command (bwrap) as its child, kills
- * everything below itself when the parent dies or it gets SIGTERM, SIGINT or SIGHUP, and exits,
- * with the command's status (128+N for signal N), only when nothing below it is left.
+ * everything below itself when the parent dies or on SIGTERM, SIGINT or SIGHUP, and exits, with the
+ * command's status (128+N for signal N), only when nothing below it is left.
  *
  *     kgb-launch --parent PID [OPTION VALUE]... -- COMMAND [ARG]...
  *
@@ -17,11 +17,10 @@
  * --private    record attempts to open files below this directory of the host (with --calls-fd)
  * --calls-fd   a socket over which kgb-confine sends the listener of its system-call filter
  *
- * Why not only `bwrap --die-with-parent`: between bwrap's clone and its own prctl a dead parent
- * goes unnoticed and the sandbox would live on. This process is a subreaper, so such an orphan
- * returns to it and is killed. Static and without any library, because one stays in memory for
- * each attempt.
- */
+ * `bwrap --die-with-parent` alone is not enough: between bwrap's clone and its own prctl a dead
+ * parent goes unnoticed and the sandbox would live on. This process is a subreaper, so such an
+ * orphan returns to it and is killed. Static and without any library, because one process stays in
+ * memory for each attempt. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +79,7 @@ struct options {
 };
 
 /* One line {"launch-error":"..."} for the caller, or plain text for a person; then the end. The
- * texts hold nothing that JSON would need escaped. */
+ * texts contain no character that JSON escapes. */
 static __attribute__((noreturn)) void die(const struct options *options, const char *what)
 {
 	const char *why = strerrordesc_np(errno);
@@ -203,7 +202,7 @@ static void parse(struct options *options, char **argv)
 	options->command = argv + 1;
 }
 
-/* Get `signo` when the parent dies; and if it has died already, end now. */
+/* Request `signo` for the death of the parent, and exit now if it has died already. */
 static void bind_to_parent(const struct options *options, pid_t parent, int signo)
 {
 	if (prctl(PR_SET_PDEATHSIG, signo) < 0)
@@ -241,7 +240,8 @@ static void close_other_fds(const struct options *options)
 		die(options, "close inherited descriptors");
 }
 
-/* The command has them. A copy here would hide the program's hang-up from its peers. */
+/* Close our copies of the command's descriptors: they would hide the program's hang-up from its
+ * peers. */
 static void close_command_fds(const struct options *options)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -262,8 +262,8 @@ static void write_file(const struct options *options, const char *path, const ch
 	(void)close(fd);
 }
 
-/* Enter a new network namespace, as a plain user may: inside a new user namespace that maps only
- * ourselves. Root takes the same way, so that there is one way to test. */
+/* Enter a new network namespace inside a new user namespace that maps only ourselves, which plain
+ * users may do. Root does the same, so that tests cover one way. */
 static void enter_network_namespace(const struct options *options)
 {
 	char map[TEXT_MAX];
@@ -298,8 +298,8 @@ static int listen_on_loopback(const struct options *options)
 	return fd;
 }
 
-/* When memory runs out, the kernel must kill the sandbox and not the judge. Every known kernel has
- * the file, and a sandbox without it is no less tight. */
+/* When memory runs out, the kernel must kill the sandbox and not the judge. Every supported kernel
+ * has the file, and the sandbox does not depend on it for isolation. */
 static void volunteer_for_oom(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -358,7 +358,7 @@ struct supervision {
 	bool command_ended;
 	bool ending;
 	int64_t ending_ms; /* since when */
-	bool searched; /* for processes that the end had not reached */
+	bool searched; /* search for processes that survived the end of bwrap */
 	int signal_fd;
 	struct launch_watch *watch;
 	struct launch_calls *calls;
@@ -514,7 +514,7 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	parse(&options, argv);
-	/* Not SIGKILL: our own death would leave the cleanup to bwrap. */
+	/* Do not send SIGKILL: our death would leave the cleanup to bwrap. */
 	bind_to_parent(&options, options.parent, SIGTERM);
 	close_other_fds(&options);
 	(void)setsid();

@@ -40,7 +40,8 @@ static bool fits(int64_t limit, int64_t used, int64_t reservation)
 	return limit <= 0 || (used <= limit && reservation <= limit - used);
 }
 
-/* What one budget says to a reservation, with what is used counted or with what is spent only. */
+/* The answer of one budget to a reservation, against spent and reserved amounts or spent ones
+ * only. */
 static enum kgb_budget_kind objection(const struct kgb_budget *b,
 				      const struct kgb_charge *reservation, bool with_reserved)
 {
@@ -88,8 +89,8 @@ enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget,
 				b->reached = kind;
 			return KGB_BUDGET_REFUSED;
 		}
-		/* What is reserved is taken off again: it must be the sum, not the largest number.
-		 */
+		/* A reservation that would overflow waits: it is subtracted later, so the sum must
+		 * be exact. */
 		later = later || objection(b, reservation, true) != KGB_BUDGET_NONE ||
 			reservation->tokens > INT64_MAX - b->reserved.tokens ||
 			reservation->nanos > INT64_MAX - b->reserved.nanos;

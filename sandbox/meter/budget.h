@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Budgets in tokens and dollars, for an attempt, its operator and the run: each is part of the one
- * above it. Before a request leaves, the most that it can take is reserved in all three; afterwards
- * that is replaced by what it did take. So what is spent and reserved together is never above a
- * limit, however many ask at once.
+ * above it. Before a request leaves, the upper bound of its charge is reserved in all three;
+ * afterwards its charge replaces the reservation. So spent and reserved amounts together never
+ * exceed a limit, however many requests are open.
  *
  * Tokens are all four classes together: input, output, written to and read from the cache. Loop
  * thread only.
@@ -17,13 +17,13 @@
 #include "base/codes.h"
 #include "base/err.h"
 
-/** Some tokens and what they cost. */
+/** An amount of tokens and its cost. */
 struct kgb_charge {
 	int64_t tokens;
-	int64_t nanos; /* billionths of a dollar; -1 in a reservation: the price is not known */
+	int64_t nanos; /* billionths of a dollar; -1 in a reservation: unknown price */
 };
 
-/** Nanos that are not known count as none. Stays at the largest number rather than wrap around. */
+/** Add two charges. Unknown nanos count as 0. Saturates. */
 void kgb_charge_add(struct kgb_charge *sum, const struct kgb_charge *more);
 
 enum kgb_budget_kind {
@@ -41,31 +41,32 @@ struct kgb_budget {
 	struct kgb_charge limit; /* 0: none */
 	struct kgb_charge spent;
 	struct kgb_charge reserved;
-	int soft_percent; /* from there on the agent is warned; 0: never */
-	enum kgb_budget_kind reached; /* why something was refused first */
+	int soft_percent; /* percent of a limit from which on the agent is warned; 0: never */
+	enum kgb_budget_kind reached; /* reason of the first refusal */
 };
 
 enum kgb_budget_answer {
 	KGB_BUDGET_GRANTED, /* reserved */
-	KGB_BUDGET_LATER, /* not now, but perhaps when what others reserved is settled */
-	KGB_BUDGET_REFUSED, /* never: notes `reached` in the budget that said no */
+	KGB_BUDGET_LATER, /* not now, but perhaps after other reservations are settled */
+	KGB_BUDGET_REFUSED, /* never: sets `reached` in the budget that refuses */
 };
 /** Reserve `reservation` in this budget and all above it, or in none. A refusal is explained in
  * `why`. */
 enum kgb_budget_answer kgb_budget_reserve(struct kgb_budget *budget,
 					  const struct kgb_charge *reservation,
 					  struct kgb_err *why);
-/** What an earlier process had reserved is open again. It counts as spent in the budgets that know
- * of that process, and moves to what is reserved; no limit refuses what is bought already. */
+/** Take over a reservation of an earlier process. Budgets that loaded that process's totals count
+ * it as spent; it moves to the reserved amount. No limit refuses it, because it is bought
+ * already. */
 void kgb_budget_reopen(struct kgb_budget *budget, const struct kgb_charge *reservation);
-/** What was reserved is over; `spent` is what it came to. */
+/** Settle a reservation; `spent` is the charge. */
 void kgb_budget_settle(struct kgb_budget *budget, const struct kgb_charge *reserved,
 		       const struct kgb_charge *spent);
 
 /** The first of this budget and those above it that has refused something; NULL: none. */
 const struct kgb_budget *kgb_budget_reached(const struct kgb_budget *budget);
 
-/** Why `reached` refuses, without any number. */
+/** The reason of `reached`, without any number. */
 void kgb_budget_plain(const struct kgb_budget *reached, char *out, size_t cap);
 
 /** One sentence on how much is used, when a soft limit is passed; false: not yet. */

@@ -41,8 +41,7 @@ void kgb_ledger_release(struct kgb_ledger *ledger)
 	memset(ledger, 0, sizeof(*ledger));
 }
 
-/* Move a total from what it held of a message to what is known of it now. Unknown counts for
- * nothing. */
+/* Replace the old counts of a message in a total by its new ones. Unknown counts are 0. */
 static void move_count(int64_t *total, int64_t before, int64_t now)
 {
 	int64_t delta = (now > 0 ? now : 0) - (before > 0 ? before : 0);
@@ -63,7 +62,7 @@ static void move_cost(struct kgb_totals *totals, int64_t before, int64_t now)
 	totals->n_unpriced += (now < 0) - (before < 0);
 }
 
-/* Index of `id`, or of the place where it belongs. */
+/* Index of `id`, or of its insertion point. */
 static size_t find(const struct kgb_ledger *ledger, const char *id, bool *found)
 {
 	size_t lo = 0, hi = ledger->entries.n;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a session has used, message by message. Every message id counts once: an answer that repeats
- * an id raises the counts of that message to the larger report, never adds to it.
- */
+ * The usage of a session, message by message. Every message id counts once: an answer that repeats
+ * an id raises the counts of that message to the larger report, never adds to it. */
 #ifndef KGB_SANDBOX_METER_LEDGER_H
 #define KGB_SANDBOX_METER_LEDGER_H
 
@@ -13,10 +12,10 @@
 #include "sandbox/meter/prices.h"
 #include "sandbox/meter/usage.h"
 
-/** By which prices a message is counted. */
+/** The tariff of a message. */
 enum kgb_tariff {
 	KGB_TARIFF_LIST,
-	KGB_TARIFF_UNKNOWN, /* dearer than the table says, or nobody can tell */
+	KGB_TARIFF_UNKNOWN, /* above the table's price, or unknown */
 	KGB_TARIFF_BATCH, /* half of the list's, as both providers have it (November 2026) */
 };
 /** A price of the list by the tariff, rounded up; -1: not known. */

@@ -33,7 +33,7 @@ bool kgb_meter_take_change(struct kgb_meter *meter)
 	return changed;
 }
 
-/* A count replaces the one before only if it is there and is a count. */
+/* A value replaces an earlier count only if it is a valid count. */
 static void take_count(int64_t *count, const cJSON *usage, const char *key)
 {
 	int64_t value = kgb_json_i64(usage, key, -1);
@@ -67,7 +67,7 @@ static void take_openai(struct kgb_usage *usage, const cJSON *from, const char *
 	take_count(&usage->output, from, key);
 	if (all < 0)
 		return;
-	/* Parts that are more than the whole are no parts. */
+	/* Ignore a part that is larger than the whole. */
 	read = read <= all ? read : all;
 	written = written <= all - read ? written : all - read;
 	usage->input = all - read - written;
@@ -75,8 +75,8 @@ static void take_openai(struct kgb_usage *usage, const cJSON *from, const char *
 	usage->cache_creation = written;
 }
 
-/* Prices are for the usual service: what an answer tells of another one, of a cache that lives an
- * hour, of tools that the provider ran, has a price that we do not know. */
+/* Prices hold for the usual service. Another service tier, a cache with a lifetime of an hour, or
+ * tools that the provider ran have a price that the table lacks. */
 static bool is_unusual(const cJSON *from, const char *key, const char *usual, const char * or)
 {
 	const char *value = kgb_json_str(from, key, usual);
@@ -127,7 +127,7 @@ static void take_identity(struct kgb_meter *meter, const cJSON *message)
 	snprintf(meter->message_id, sizeof(meter->message_id), "%s",
 		 kgb_json_str(message, "id", ""));
 	snprintf(meter->model, sizeof(meter->model), "%s", kgb_json_str(message, "model", ""));
-	/* Of OpenAI's; Anthropic tells it with the usage. */
+	/* For OpenAI's protocols; Anthropic reports it with the usage. */
 	if (is_unusual(message, "service_tier", "default", "auto"))
 		meter->surcharged = true;
 }
@@ -181,7 +181,7 @@ static void on_responses(struct kgb_meter *meter, const cJSON *doc)
 	}
 }
 
-/* Pieces of content are most of a stream and carry no counts: not worth a parse. */
+/* Skip pieces of content, which are most of a stream and carry no counts. */
 static bool is_content(const struct kgb_meter *meter, const char *event, const char *data,
 		       size_t len)
 {
@@ -221,7 +221,7 @@ static void on_event(void *payload, const char *event, const char *data, size_t 
 		meter->stopped = true;
 		return;
 	}
-	/* A piece that was cut off is told from a whole one by its end alone. */
+	/* Only its end shows whether a piece was cut off. */
 	if (len > 0 && data[len - 1] == '}' && is_content(meter, event, data, len))
 		return;
 	KGB_AUTO(json) cJSON *doc = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Reads token counts off one answer while it passes by, streamed (SSE) or in one piece (JSON).
- * Never changes or delays a byte; anything it cannot read is counted and left alone. null is
- * unknown.
+ * Never changes or delays a byte; unreadable parts are counted and left alone. null is unknown.
  *
  * Anthropic Messages: message_start brings id, model and the input side; its output count is a
  * snapshot of the first token and is not used. Each message_delta then replaces the counts that it
@@ -37,7 +36,7 @@ struct kgb_meter {
 	char message_id[KGB_METER_ID_LEN];
 	bool started; /* a message with usage was seen */
 	bool stopped; /* its closing event, or a whole JSON document: the answer is complete */
-	bool surcharged; /* it tells of something that the table of prices does not know */
+	bool surcharged; /* it reports a service without a row in the table of prices */
 	bool errored; /* an error event: the answer ends here, rightly without a closing event */
 	bool changed; /* counts changed since kgb_meter_take_change */
 	int64_t n_bad; /* events or documents that could not be read */

@@ -23,9 +23,9 @@ double kgb_nanos_to_usd(int64_t nanos)
 	return (double)nanos / (double)KGB_NANOS_PER_USD;
 }
 
-/* Dollars for a million tokens into nanos a token. */
+/* Converts dollars for a million tokens to nanos a token. */
 #define NANOS_PER_TOKEN 1000.0
-/* A price above this is a slip of the pen. */
+/* A price above this is a typing error. */
 #define MAX_USD_PER_MILLION 10000
 
 /* As in the file. */
@@ -142,7 +142,7 @@ void kgb_prices_free(struct kgb_prices *prices)
 	kgb_free(prices);
 }
 
-/* What providers append to a model's name to pin one version of it. */
+/* Suffixes with which providers pin one version of a model. */
 static bool is_version(const char *suffix)
 {
 	static const char *const shapes[] = {"-00000000", "-0000-00-00"};
@@ -172,7 +172,7 @@ const struct kgb_price *kgb_prices_find(const struct kgb_prices *prices, const c
 		if (!kgb_str_starts(model, row->model) || !is_version(model + strlen(row->model)) ||
 		    row->from_ms > wall_ms)
 			continue;
-		/* A row for the very name goes before one for all its versions. */
+		/* A row for the exact name goes before one for all its versions. */
 		size_t len = strlen(row->model), best_len = best ? strlen(best->model) : 0;
 		if (!best || len > best_len || (len == best_len && row->from_ms > best->from_ms))
 			best = row;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The wire protocols that coding CLIs speak, and whose account pays for each.
- */
+ * The wire protocols of coding CLIs, and the account that pays for each. */
 #ifndef KGB_SANDBOX_METER_PROTOCOL_H
 #define KGB_SANDBOX_METER_PROTOCOL_H
 
@@ -22,8 +21,8 @@ const char *kgb_provider_key_variable(enum kgb_provider provider);
 #define KGB_PROTOCOL_BIT(protocol) (1u << (protocol))
 #define KGB_PROTOCOLS_ALL ((1u << KGB_N_PROTOCOLS) - 1)
 
-/** Header by which a client tells requests of equal bodies apart: it is part of the key by which a
- * replay finds an answer. It does not leave the gateway. */
+/** Header that distinguishes a client's requests with equal bodies: it is part of the key by which
+ * a replay finds an answer. It does not leave the gateway. */
 #define KGB_SAMPLE_HEADER "x-kgb-sample"
 
 #endif

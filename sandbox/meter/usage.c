@@ -126,9 +126,9 @@ void kgb_totals_read(const cJSON *node, struct kgb_totals *out)
 	const cJSON *model = NULL;
 	*out = (struct kgb_totals){0};
 	kgb_rows_read(node, kgb_totals_rows, NULL, out);
-	/* Journals from before there were prices. */
+	/* Old journals have no prices. */
 	out->n_unpriced = kgb_json_i64(node, "unpriced", out->n_exchanges);
-	/* And from before calls were counted. */
+	/* Older ones have no counts of calls. */
 	out->n_calls = kgb_json_i64(node, "calls", -1);
 	cJSON_ArrayForEach(model, kgb_json_get(node, "models")) {
 		if (out->n_models == KGB_USAGE_MODELS)

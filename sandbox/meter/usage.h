@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Token counts as the wire reports them, and what a session adds up. A count is -1 until it is
+ * Token counts as the wire reports them, and the totals of a session. A count is -1 until it is
  * reported: unknown is not zero. The tables of rows write, read and add the counters; the test
- * test_schemas compares them with docs/schemas/.
- */
+ * test_schemas compares them with docs/schemas/. */
 #ifndef KGB_SANDBOX_METER_USAGE_H
 #define KGB_SANDBOX_METER_USAGE_H
 
@@ -13,8 +12,8 @@
 #include "base/err.h"
 #include "base/formats/rows.h"
 
-/** Anthropic's four disjoint classes, and the names of its API for them: `input` excludes what came
- * from or went into the cache. */
+/** Anthropic's four disjoint classes, and the names of its API for them: `input` excludes tokens
+ * from the cache or into it. */
 #define KGB_USAGE_COUNTS(X)                              \
 	X(input, "input_tokens")                         \
 	X(output, "output_tokens")                       \
@@ -45,14 +44,14 @@ void kgb_usage_max(struct kgb_usage *usage, const struct kgb_usage *other);
 #define KGB_USAGE_MODELS 16
 #define KGB_USAGE_MODEL_LEN 96
 
-/** What one session (one attempt) has used: sums of what is known. `n_incomplete` counts the
- * answers without a complete usage. */
+/** The usage of one session (one attempt): sums of known counts. `n_incomplete` counts the answers
+ * without a complete usage. */
 struct kgb_totals {
 	struct kgb_usage usage; /* all models; fields are 0 before the first exchange */
 	int64_t n_exchanges; /* requests for a model's answer with the right token that are over */
 	int64_t n_errors; /* of these, without a 2xx answer, or cut off */
 	int64_t n_incomplete; /* answered with 2xx, but some count never came */
-	int64_t n_repeated; /* answers whose message id had been counted already */
+	int64_t n_repeated; /* answers whose message id was counted before */
 	int64_t n_open; /* still running */
 	int64_t n_batched; /* of n_exchanges, by way of a provider's batch, at half the price */
 	int64_t n_verify; /* calls of /kgb/v1/verify */
@@ -61,10 +60,11 @@ struct kgb_totals {
 	int64_t wait_ms; /* of that: waiting for a turn, for a pause to end, to try again */
 	int64_t n_retries; /* upstream calls that repeated an earlier one */
 	int64_t n_calls; /* upstream calls, repeated ones too, that the provider got */
-	int64_t n_calls_unsure; /* those of which that is not known: cut before an answer began */
+	int64_t n_calls_unsure; /* those that the provider may have received: cut before an answer
+				   began */
 	int64_t cost_nanos; /* billionths of a dollar, of the messages whose cost is known */
-	int64_t n_unpriced; /* messages whose cost is not known, also those without counts */
-	int64_t charged_tokens; /* what budgets count: spent, and reserved by open exchanges */
+	int64_t n_unpriced; /* messages of unknown cost, also those without counts */
+	int64_t charged_tokens; /* counted by budgets: spent, and reserved by open exchanges */
 	int64_t charged_nanos;
 	int64_t n_misses; /* replay: requests that the record does not hold */
 	size_t n_models;
@@ -80,8 +80,8 @@ extern const struct kgb_row kgb_totals_rows[], kgb_model_total_rows[];
 /** The row of a model, made when it is missing. The last row is "(other)" and stands for all models
  * that have no room. */
 struct kgb_model_total *kgb_totals_model(struct kgb_totals *totals, const char *model);
-/** total += part: two sessions of one attempt, one after the other. Both report what the attempt
- * was charged as a whole, so of the charges the larger stands. */
+/** total += part: two sessions of one attempt, one after the other. Both report the charges of the
+ * whole attempt, so the larger charge is kept. */
 void kgb_totals_add(struct kgb_totals *total, const struct kgb_totals *part);
 void kgb_totals_write(struct kgb_jsonw *w, const struct kgb_totals *totals);
 void kgb_totals_read(const cJSON *node, struct kgb_totals *out);

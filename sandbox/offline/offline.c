@@ -22,7 +22,7 @@ static const struct kgb_offline_wire *const wires[KGB_N_PROTOCOLS] = {
 	[KGB_PROTOCOL_RESPONSES] = &kgb_offline__responses,
 };
 
-/* ---- deciding what to say ---- */
+/* ---- choice of the answer ---- */
 
 static bool contains_nocase(const char *text, const char *word)
 {
@@ -33,12 +33,12 @@ static bool contains_nocase(const char *text, const char *word)
 	return false;
 }
 
-/* A CLI's own instructions are tens of kilobytes and mention many things; those of a side call are
- * one paragraph. */
+/* Bytes of instructions that separate a session from a side call: a CLI's instructions are tens of
+ * kilobytes, those of a side call one paragraph. */
 #define SIDE_CALL_SYSTEM_BYTES 4096
 
-/* Calls that a CLI makes for itself (a title for the session, ...) carry no tools. A session that
- * is meant to go without tools has to be told from these by what it is asked for. */
+/* Calls that a CLI makes for itself (a title for the session, ...) carry no tools. The text of the
+ * request distinguishes them from a session without tools. */
 static bool is_side_call(const struct kgb_offline_session *session,
 			 const struct kgb_offline_request *req)
 {
@@ -87,7 +87,7 @@ static int64_t running_session(const struct kgb_offline_request *req)
 	return kgb_parse_i64(number, 0, INT32_MAX, &session, NULL) < 0 ? -1 : session;
 }
 
-/** What decides which sample is given. */
+/** The input that selects a sample. */
 static char *seed_of(const struct kgb_offline_session *session,
 		     const struct kgb_offline_request *req)
 {
@@ -112,7 +112,7 @@ static void decide(const struct kgb_offline_session *session, const struct kgb_o
 	bool works = session->variant != KGB_OFFLINE_ONESHOT && req->shell;
 	const bool has_drawn = kgb_offline_kernel(session, KGB_OFFLINE_DRAWN) != NULL;
 	if (session->seed && !(works && has_drawn)) {
-		/* A CLI would ask for the rest of an answer that is marked as cut. */
+		/* Do not mark the answer as cut: a CLI would ask for its rest. */
 		kgb_offline__say_sample(session, session->seed, &out->say);
 		return;
 	}
@@ -195,7 +195,7 @@ static void estimate_input(const struct kgb_offline_request *req, enum kgb_proto
 	usage->cache_read = tokens(seen + (first ? 0 : prefix));
 	if (protocol == KGB_PROTOCOL_ANTHROPIC)
 		return;
-	/* The others do not tell what went into the cache. */
+	/* The other protocols do not report tokens written to the cache. */
 	usage->input += usage->cache_creation;
 	usage->cache_creation = 0;
 }

@@ -2,23 +2,23 @@
 /** \file
  * The built-in offline model: a script, not a language model, that speaks all protocols of
  * protocol.h well enough to drive a real coding CLI through its shell tool. It is data:
- * datasets/offline/session.yaml tells what is said and done turn by turn,
- * datasets/offline/<safe_name>.yaml brings the kernels of one operator.
+ * datasets/offline/session.yaml lists the texts and actions turn by turn,
+ * datasets/offline/<safe_name>.yaml the kernels of one operator.
  *
- * It keeps no state between requests. Where the script stands is read from the conversation in the
+ * It keeps no state between requests. The place in the script follows from the conversation in the
  * request: the ids of its own tool calls carry the turn number. So a repeated request gets the same
  * turn.
  *
  * The token counts it reports are estimates from byte counts (ceil(bytes / 4)), split the way a
- * prompt cache would: what the previous turn had already sent is cache_read, what came since is
- * cache_creation, the last message is input.
+ * prompt cache would: text of the previous turn is cache_read, later text is cache_creation, the
+ * last message is input.
  *
  * datasets/offline/<safe_name>.yaml:
  *
  *     operator: aten::add
- *     note: what the script shows, one sentence
- *     bug: what is wrong in the first kernel, as a clause ("the mask stops at the last full block")
- *     fix: what the second kernel does instead, as a clause
+ *     note: the purpose of the script, one sentence
+ *     bug: the fault of the first kernel, as a clause ("the mask stops at the last full block")
+ *     fix: the correction in the second kernel, as a clause
  *     kernels:
  *       buggy: |
  *         ...python...
@@ -36,22 +36,22 @@
  *       by: "tl.read("               # ... becomes this
  *       append: "return ("           # optional: one more line at the end
  *
- * Session "sample" is a list of answers. Which one is given depends on the operator and on the seed
- * in the request alone ("seed", or a text in "metadata"). Each answer:
+ * Session "sample" is a list of answers. The choice depends only on the operator and on the seed in
+ * the request ("seed", or a text in "metadata"). Each answer:
  *
  *     - say: text             # {{kernel}} is the kernel that is drawn
- *       weight: 3             # how often it is drawn, against the others
+ *       weight: 3 # relative frequency of the answer
  *       kernel: honest|wrong|cheat|none   # drawn from tests/honest, or from the attacks of
  *                                         # tests/redteam by what their `expect` begins with
  *       mistake: syntax       # optional: an honest kernel with this mistake; {{bug}} is its bug
  *       cut: 40               # optional: percent of the answer that arrive before a limit of
  * length
  *
- * The last answer needs no kernel, so that there is always one to give.
+ * The last answer needs no kernel, so that there is always a possible answer.
  *
  * A session with a seed gives the kernel of the answer that this seed draws from "sample": without
  * tools as that answer, with a shell tool by the turns of session "drawn", which write kernel
- * `drawn`; of an answer without a kernel the text alone.
+ * `drawn`; from an answer without a kernel only the text.
  *
  * Any other session is a list of turns; each turn:
  *
@@ -99,8 +99,8 @@ struct kgb_offline_subject {
 };
 /** Whether the offline model has an answer for the operator: a script, or an honest kernel. */
 bool kgb_offline_can_answer(const struct kgb_offline_subject *subject);
-/** Read the sessions, the operator's script and its kernels. NOT_FOUND when the offline model
- * cannot answer for the operator. */
+/** Read the sessions, the operator's script and its kernels. NOT_FOUND when the offline model has
+ * no answer for the operator. */
 KGB_MUST_CHECK int kgb_offline_load(struct kgb_offline_session **out,
 				    const struct kgb_offline_subject *subject,
 				    enum kgb_offline_variant variant, struct kgb_err *err);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the offline model answers when a seed decides: a mixture of right, wrong and cheating
- * kernels.
- */
+/* Seeded answers of the offline model: a mixture of right, wrong and cheating kernels. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -37,8 +35,7 @@ char *kgb_offline__spoil(const struct kgb_offline_mistake *mistake, const char *
 	return kgb_xstrndup(out.ptr, out.len);
 }
 
-/** Of the kernels that the answer can have, the one with this number, counted round and round; NULL
- * when there is none. */
+/** Kernel number `number`, modulo their count, of those that the answer can have; NULL: none. */
 static const char *kernel_for(const struct kgb_offline_session *session,
 			      const struct kgb_offline_turn *answer,
 			      const struct kgb_offline_mistake *mistake, uint64_t number)
@@ -58,15 +55,15 @@ static const char *kernel_for(const struct kgb_offline_session *session,
 	return NULL;
 }
 
-/** What a seed has drawn. */
+/** The draw of a seed. */
 struct drawn {
 	const struct kgb_offline_turn *answer;
 	const struct kgb_offline_mistake *mistake; /* NULL: none */
 	const char *kernel; /* before the mistake; NULL: none */
 };
 
-/** The answer that the weights choose may need a kernel that the operator has not: then the next
- * answer that can be given is given. */
+/** Choose an answer by the weights. If the operator lacks its kernel, take the next possible
+ * answer. */
 static struct drawn draw(const struct kgb_offline_session *session, const char *seed)
 {
 	const struct kgb_offline_turns *answers = &session->sample;
@@ -90,7 +87,7 @@ static struct drawn draw(const struct kgb_offline_session *session, const char *
 	}
 }
 
-/** The part of a text that arrives. */
+/** The part of a text before the cut. */
 static size_t cut(const struct kgb_offline_turn *answer, const char *text, size_t len)
 {
 	return answer->cut == 0 ? len : kgb_utf8_valid(text, len * (size_t)answer->cut / 100);

@@ -43,8 +43,9 @@ const char *kgb_offline__operator_of(struct kgb_offline_session *session, const 
 	return name ? kgb_arena_strndup(&session->arena, name, len) : NULL;
 }
 
-/** Which pool a kernel belongs to here; NO_KERNEL: it depends on the device or on Triton's version,
- * or hangs until the judge's limit, which would make a rehearsal of all operators take hours. */
+/** The pool of a kernel on this machine; NO_KERNEL: it depends on the device or on Triton's
+ * version, or hangs until the judge's limit, which would make a rehearsal of all operators take
+ * hours. */
 static enum kgb_offline_pool pool_of(const char *kernel, bool is_honest, bool has_gpu)
 {
 	size_t len = 0;

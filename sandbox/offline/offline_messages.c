@@ -34,7 +34,7 @@ static const char *read(struct kgb_offline_request *req)
 	return NULL;
 }
 
-/* Everything of a message but its content and its end. */
+/* The members of a message without its content and its end. */
 static void write_message_head(struct kgb_jsonw *w, const struct kgb_offline_request *req,
 			       const struct kgb_offline_said *said)
 {

@@ -12,7 +12,7 @@
 #include "base/system/fs.h"
 
 #define HEREDOC_END "KGB_EOF"
-/* Of a tool result, what the script quotes. */
+/* Bytes of a tool result that the script quotes. */
 #define MAX_REPORT_QUOTE 4096
 
 /* Files as decoded. */
@@ -385,7 +385,7 @@ static int decode_source(const struct kgb_field *table, const struct kgb_offline
 	return kgb_decode(table, &doc, doc.root, out, arena, err);
 }
 
-/** What a script shows that has not been written: the first mistake in an honest kernel. */
+/** Make a script for an operator without one: the first mistake in an honest kernel. */
 static int make_script(struct kgb_offline_session *session, struct kgb_err *err)
 {
 	const char *fixed = session->pools[KGB_OFFLINE_HONEST].texts[0];

@@ -37,9 +37,9 @@ struct kgb_offline_kernels {
 /** A way to spoil an honest kernel. */
 struct kgb_offline_mistake {
 	const char *name;
-	const char *bug; /* what is wrong, as a clause */
-	const char *fix; /* what a right kernel does instead */
-	const char *replace, *by; /* each occurrence of the one becomes the other; NULL: none */
+	const char *bug; /* the fault, as a clause */
+	const char *fix; /* the correction in a right kernel */
+	const char *replace, *by; /* each `replace` becomes `by`; NULL: none */
 	const char *append; /* lines at the end; NULL: none */
 };
 
@@ -51,7 +51,7 @@ struct kgb_offline_turn {
 	int expect; /* enum kgb_offline_expect */
 	const char *otherwise;
 	/* Of session "sample": */
-	int64_t weight; /* how often it is drawn, against the others */
+	int64_t weight; /* relative frequency of the answer */
 	int kernel; /* enum kgb_offline_pool */
 	const char *mistake; /* that spoils an honest kernel; NULL: none */
 	int64_t cut; /* percent of the answer that arrive; 0: all of it */
@@ -83,7 +83,7 @@ struct kgb_offline_session {
 
 /** Whether a line of `report` starts with `word` (blanks before it do not count). */
 bool kgb_offline__has_line(const char *report, const char *word);
-/** What a text can quote besides the script. */
+/** Quotable texts besides the script. */
 struct kgb_offline_quoted {
 	const char *report; /* the last tool result */
 	const char *kernel; /* that was drawn for this answer; NULL: none */
@@ -114,7 +114,7 @@ kgb_offline__find_mistake(const struct kgb_offline_session *session, const char 
 bool kgb_offline__applies(const struct kgb_offline_mistake *mistake, const char *kernel);
 /** The kernel with the mistake; malloc'ed. */
 char *kgb_offline__spoil(const struct kgb_offline_mistake *mistake, const char *kernel);
-/** Say the answer that a seed draws. Returns whether it is cut short. */
+/** Append the text of the answer that a seed draws. Returns whether it is cut short. */
 bool kgb_offline__say_sample(const struct kgb_offline_session *session, const char *seed,
 			     struct kgb_buf *out);
 /** The kernel of the answer that a seed draws, cut short as the answer would be; malloc'ed; NULL:

@@ -10,7 +10,8 @@
 #define MAX_TURN 99
 /* Bytes of text in one delta, so that clients see a stream. */
 #define DELTA_BYTES 160
-/* Commands run as long as they must, where the tool wants a limit. */
+/* Wait that is passed to tools that require one. A longer command runs on, and a later turn waits
+ * again. */
 #define YIELD_MS 30000
 
 /* ---- reading ---- */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Between the halves of the offline model: what a request says and what is answered (offline.c),
- * and how that goes over the wire (offline_messages.c, offline_chat.c, offline_responses.c).
- * Private to them.
- */
+ * Between the halves of the offline model: the choice of an answer to a request (offline.c), and
+ * the wire protocols (offline_messages.c, offline_chat.c, offline_responses.c). Private to them. */
 #ifndef KGB_SANDBOX_OFFLINE_OFFLINE_WIRE_H
 #define KGB_SANDBOX_OFFLINE_OFFLINE_WIRE_H
 
@@ -16,7 +14,7 @@
 /** Marks our tool calls in the conversation; the turn's number follows, two digits. */
 #define KGB_OFFLINE_TOOL_ID "toolu_offline_"
 
-/** What a request says, borrowed from its tree. */
+/** The content of a request, borrowed from its tree. */
 struct kgb_offline_request {
 	const cJSON *root;
 	const char *model;
@@ -28,11 +26,11 @@ struct kgb_offline_request {
 	const cJSON *conversation; /* list of messages or items */
 	const cJSON *own_message; /* the last of them with a tool call of ours, or NULL */
 	int own_turn; /* that call's turn; -1 none */
-	struct kgb_buf own_words; /* text of the CLI's own instructions */
+	struct kgb_buf own_words; /* text of the CLI's instructions */
 	struct kgb_buf report; /* text of that call's result */
 };
 
-/** What is answered. */
+/** The content of an answer. */
 struct kgb_offline_said {
 	struct kgb_buf say;
 	struct kgb_buf command; /* empty: no command */
@@ -48,7 +46,7 @@ struct kgb_offline_said {
 
 /** One protocol. */
 struct kgb_offline_wire {
-	/** Fill in the request from its root; NULL, or what is wrong with it. */
+	/** Fill in the request from its root. Returns NULL, or the fault of the request. */
 	const char *(*read)(struct kgb_offline_request *req);
 	/** Write the answer in one piece, and as a stream of events. */
 	void (*write_json)(struct kgb_offline_reply *out, const struct kgb_offline_request *req,

@@ -16,7 +16,8 @@ static const char *const default_urls[KGB_N_PROVIDERS] = {
 #define DEFAULT_CONNECT_TIMEOUT_MS 20000
 #define DEFAULT_IDLE_TIMEOUT_MS 300000
 #define DEFAULT_CONCURRENT 256
-/* Clients wait ten minutes for an answer; a call's own time must fit in too. */
+/* Longest wait for an account: clients wait ten minutes for an answer, and the call's time must fit
+ * in too. */
 static const struct kgb_retry_policy default_retry = {
 	.max_tries = 8, .base_ms = 500, .cap_ms = 30000, .total_ms = 240000};
 

@@ -18,7 +18,7 @@
 struct kgb_upstream;
 
 struct kgb_account_spec {
-	const char *url; /* NULL: the provider's own; a path prefix is kept */
+	const char *url; /* NULL: the provider's address; a path prefix is kept */
 	const char *api_key; /* NULL: its requests are refused */
 	bool key_is_bearer; /* Anthropic: send "Authorization: Bearer KEY" instead of
 			       "x-api-key: KEY" */
@@ -34,14 +34,13 @@ struct kgb_account {
 struct kgb_accounts_spec {
 	struct kgb_account_spec by_provider[KGB_N_PROVIDERS];
 	int64_t connect_timeout_ms; /* 0: 20 s */
-	int64_t idle_timeout_ms; /* a provider that sends nothing for so long is given up; 0: 300 s
-				  */
+	int64_t idle_timeout_ms; /* longest silence of a provider before the call ends; 0: 300 s */
 	int64_t max_answer_bytes; /* an answer is cut there; 0: KGB_LIMIT_HTTP_ANSWER */
 	struct kgb_retry_policy retry; /* all 0: 8 tries within 4 minutes */
 	size_t max_concurrent; /* calls of one account at a time; 0: 256 */
 };
 
-/** All zero in a gateway that never calls: no account has a key then. */
+/** All zero in a gateway without calls: then no account has a key. */
 struct kgb_accounts {
 	struct kgb_account by_provider[KGB_N_PROVIDERS];
 	struct kgb_upstream *upstream; /* owned; NULL: no calls */
@@ -59,7 +58,7 @@ KGB_MUST_CHECK int kgb_accounts_open(struct kgb_accounts *accounts, uv_loop_t *l
 /** No call may wait or run. Wipes the keys; `closed` comes from the loop. */
 void kgb_accounts_close(struct kgb_accounts *accounts, void (*closed)(void *payload),
 			void *payload);
-/** The longest time for which a provider has asked an account to stay away; 0: none has. */
+/** The longest pause that a provider has asked of an account, in ms; 0: none. */
 int64_t kgb_accounts_paused_ms(const struct kgb_accounts *accounts);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-/* All calls of a crowded moment fail together: that is one reason to halve, not many. */
+/* Shortest time between halvings: calls that fail together count once. */
 #define HALVE_AGAIN_MS 5000
 
 static void pump(struct kgb_key_limiter *limiter);
@@ -14,10 +14,10 @@ static void on_timer(uv_timer_t *timer)
 	pump(timer->data);
 }
 
-void kgb_key_limiter_init(struct kgb_key_limiter *limiter, uv_loop_t *loop, size_t max_places)
+void kgb_key_limiter_init(struct kgb_key_limiter *limiter, uv_loop_t *loop, size_t max_slots)
 {
-	*limiter = (struct kgb_key_limiter){.places = (double)max_places,
-					    .max_places = (double)max_places};
+	*limiter = (struct kgb_key_limiter){.slots = (double)max_slots,
+					    .max_slots = (double)max_slots};
 	uv_timer_init(loop, &limiter->timer);
 	limiter->timer.data = limiter;
 }
@@ -60,10 +60,10 @@ static struct kgb_turn *first_due(const struct kgb_key_limiter *limiter, int64_t
 
 static bool has_place(const struct kgb_key_limiter *limiter)
 {
-	return (double)(limiter->n_running + 1) <= limiter->places || limiter->n_running == 0;
+	return (double)(limiter->n_running + 1) <= limiter->slots || limiter->n_running == 0;
 }
 
-/* Wake when the pause, or the first wait, is over. A place that becomes free needs no timer. */
+/* Wake when the pause, or the first wait, is over. A free slot needs no timer. */
 static void set_timer(struct kgb_key_limiter *limiter, int64_t now_ms)
 {
 	int64_t next_ms = INT64_MAX;
@@ -111,23 +111,23 @@ void kgb_key_limiter_ask(struct kgb_key_limiter *limiter, struct kgb_turn *turn,
 	pump(limiter);
 }
 
-static void learn(struct kgb_key_limiter *limiter, enum kgb_turn_end end)
+static void adapt(struct kgb_key_limiter *limiter, enum kgb_turn_end end)
 {
 	int64_t now_ms = kgb_mono_ms();
 	if (end == KGB_TURN_CROWDED) {
 		if (limiter->halved_ms > 0 && now_ms - limiter->halved_ms < HALVE_AGAIN_MS)
 			return;
 		limiter->halved_ms = now_ms;
-		/* Places that nobody used say nothing; this call has left its own already. */
+		/* Count slots in use, plus the one just released. */
 		double used = (double)limiter->n_running + 1;
-		double places = (used < limiter->places ? used : limiter->places) / 2;
-		limiter->places = places < 1 ? 1 : places;
+		double slots = (used < limiter->slots ? used : limiter->slots) / 2;
+		limiter->slots = slots < 1 ? 1 : slots;
 	} else if (end == KGB_TURN_WENT_WELL &&
-		   (double)limiter->n_running + 1 >= 0.8 * limiter->places) {
-		/* Only who is near the number of places learns that there may be more. */
-		limiter->places += 1 / limiter->places;
-		if (limiter->places > limiter->max_places)
-			limiter->places = limiter->max_places;
+		   (double)limiter->n_running + 1 >= 0.8 * limiter->slots) {
+		/* Raise the limit only when nearly all slots are in use. */
+		limiter->slots += 1 / limiter->slots;
+		if (limiter->slots > limiter->max_slots)
+			limiter->slots = limiter->max_slots;
 	}
 }
 
@@ -141,7 +141,7 @@ void kgb_key_limiter_leave(struct kgb_key_limiter *limiter, struct kgb_turn *tur
 	} else if (turn->state == KGB_TURN_RUNNING) {
 		turn->state = KGB_TURN_IDLE;
 		limiter->n_running--;
-		learn(limiter, end);
+		adapt(limiter, end);
 		pump(limiter);
 	}
 }

@@ -11,7 +11,8 @@
 #include "sandbox/request/http.h"
 #include "sandbox/request/scrub.h"
 
-/* Of an error's text that is not passed on: read for the sake of the connection, up to here. */
+/* Most bytes that are read of an error's text that is not passed on, so that the connection can be
+ * reused. */
 #define MAX_THROWN_BYTES (64u << 10)
 #define REPORT_EVERY_MS 5000
 
@@ -25,7 +26,7 @@ static bool is_wanted(const struct kgb_relay *relay)
 	return relay->spec.callbacks->is_wanted(relay->spec.payload);
 }
 
-/* Decide on a call that brought no good answer. */
+/* Decide what follows a call without a good answer. */
 static void judge_fault(struct kgb_relay *relay, const struct kgb_retry_fault *fault)
 {
 	uint32_t dice;
@@ -43,22 +44,22 @@ static bool retries_here(const struct kgb_relay *relay)
 	return relay->spec.accounts->retry.max_tries > 1;
 }
 
-/* The gateway has retried already: clients need not. */
+/* Ask clients not to retry: the gateway has retried already. */
 static void forbid_retries(struct kgb_relay *relay)
 {
 	if (retries_here(relay))
 		kgb_headers_set(relay->spec.reply, "x-should-retry", "false");
 }
 
-/* The gateway decides when to ask again: OpenCode would sleep for as long as retry-after says,
- * without a word. */
+/* Remove retry-after, because the gateway times the retries: OpenCode would sleep silently for that
+ * time. */
 static bool passes(const struct kgb_relay *relay, const char *name)
 {
 	return kgb_http_forward_reply_header(name) &&
 	       !(retries_here(relay) && kgb_str_starts(name, "retry-after"));
 }
 
-/* As the answer's bytes: without our keys, should the provider send them back. */
+/* Remove our keys, as from the answer's bytes, in case the provider sends them back. */
 static void add_clean_header(struct kgb_relay *relay, const char *name, const char *value)
 {
 	const struct kgb_account *accounts = relay->spec.accounts->by_provider;
@@ -77,7 +78,8 @@ static void count(struct kgb_relay *relay, int sent, int unsure)
 static void on_leave(void *payload)
 {
 	struct kgb_relay *relay = payload;
-	/* Again: its first connection was dead, but perhaps not before the provider read it. */
+	/* A repeated send: its first connection was dead, but the provider may have read the
+	 * request before. */
 	const int again = relay->stage == KGB_CALL_LEFT;
 	relay->stage = KGB_CALL_LEAVING;
 	count(relay, -again, 1 + again);
@@ -130,7 +132,7 @@ static enum kgb_upstream_take on_data(void *payload, const char *bytes, size_t l
 		return relay->thrown_bytes > MAX_THROWN_BYTES ? KGB_UPSTREAM_ENOUGH
 							      : KGB_UPSTREAM_TAKEN;
 	}
-	/* Before it fills the disk, and at the most that a replay reads. */
+	/* Cut the answer before it fills the disk, and at the limit of a replay. */
 	if (relay->answer_bytes + (int64_t)len > relay->spec.accounts->max_answer_bytes) {
 		relay->too_long = true;
 		return KGB_UPSTREAM_ENOUGH;
@@ -158,7 +160,7 @@ static void refuse_paused(struct kgb_relay *relay, int64_t paused_ms)
 	relay->spec.callbacks->on_refused(relay->spec.payload, why);
 }
 
-/* All relays that wait for a turn would wait in vain. */
+/* End all relays that wait for a turn: they would wait in vain. */
 static void refuse_waiting(const struct kgb_accounts *accounts, struct kgb_key_limiter *limiter)
 {
 	int64_t paused_ms = kgb_key_limiter_paused_ms(limiter);
@@ -171,8 +173,8 @@ static void refuse_waiting(const struct kgb_accounts *accounts, struct kgb_key_l
 	}
 }
 
-/** One line for all relays in REPORT_EVERY_MS, so that a run that waits for its provider shows why.
- */
+/** Log one line for all relays in REPORT_EVERY_MS, so that a run that waits for its provider shows
+ * the reason. */
 static void report_retry(const struct kgb_relay *relay)
 {
 	struct kgb_accounts *accounts = relay->spec.accounts;
@@ -195,7 +197,7 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 	const struct kgb_accounts *accounts = relay->spec.accounts;
 	struct kgb_key_limiter *limiter = &account_of(relay)->limiter;
 	relay->call = NULL;
-	/* Its connection broke before or after the provider read it. */
+	/* The connection broke; the provider may have read the request. */
 	if (err && err->kind != KGB_ERR_TIMEOUT && relay->stage == KGB_CALL_LEFT)
 		count(relay, -1, 1);
 	if (err && relay->status == 0 && !relay->decision.again) {
@@ -207,7 +209,7 @@ static void on_done(void *payload, bool sent, const struct kgb_err *err)
 			forbid_retries(relay);
 	}
 	const struct kgb_retry_decision decision = relay->decision;
-	/* A gateway that leaves retries to the client leaves it the pauses too. */
+	/* Without retries in the gateway the client handles pauses too. */
 	if (retries_here(relay))
 		kgb_key_limiter_pause(limiter, decision.pause_ms);
 	bool good = !err && relay->status >= 200 && relay->status < 300;

@@ -16,7 +16,7 @@
 #include "sandbox/provider/upstream.h"
 #include "sandbox/request/headers.h"
 
-/** How far the call that runs has come. */
+/** The progress of the running call. */
 enum kgb_call_stage {
 	KGB_CALL_NOT_LEFT,
 	KGB_CALL_LEAVING, /* the request is being written */
@@ -25,11 +25,11 @@ enum kgb_call_stage {
 };
 
 struct kgb_relay_callbacks {
-	/** A call leaves for the provider when this returns, or one that has left is judged anew.
-	 * To be added: `sent` to the number of those that the provider got, `unsure` to the number
-	 * of those of which that is not known. */
+	/** A call leaves for the provider when this returns, or the facts about an earlier one have
+	 * changed. Add `sent` to the number of calls that the provider received, `unsure` to the
+	 * number of those that it may have received. */
 	void (*on_calls)(void *payload, int sent, int unsure);
-	/** An answer begins. Its headers were added to spec.reply; nothing is tried again from here
+	/** An answer begins. Its headers were added to spec.reply; no retry follows from here
 	 * on. */
 	void (*on_head)(void *payload, int status, const char *content_type);
 	enum kgb_upstream_take (*on_bytes)(void *payload, const char *bytes, size_t len);
@@ -39,7 +39,7 @@ struct kgb_relay_callbacks {
 	/** The provider has paused the account for longer than a client would wait. The relay is
 	 * idle. */
 	void (*on_refused)(void *payload, const char *why);
-	/** Whether a client still waits; without one nothing is tried again. */
+	/** Whether a client still waits; without one there are no retries. */
 	bool (*is_wanted)(const void *payload);
 };
 
@@ -50,8 +50,8 @@ struct kgb_relay_spec {
 	const char *method, *path; /* `path` at the provider */
 	const char *query; /* with its '?'; "": none */
 	const struct kgb_headers *headers; /* the client's */
-	bool once; /* it is never sent again */
-	bool keeps_betas; /* those too that change the price */
+	bool once; /* never send it again */
+	bool keeps_betas; /* pass on beta features that change the price */
 	const struct kgb_buf *body;
 	struct kgb_headers *reply; /* the headers of the client's answer */
 	int64_t started_ms; /* monotonic: the client's request */
@@ -74,14 +74,14 @@ struct kgb_relay {
 	bool too_long; /* the answer was cut at accounts->max_answer_bytes */
 	int64_t wait_began_ms; /* monotonic */
 	int64_t waited_ms; /* for turns, in all */
-	struct kgb_strv tries; /* a sentence on each call that failed and was made again */
+	struct kgb_strv tries; /* a sentence on each failed call that was repeated */
 };
 
 /** May call any callback but on_bytes from inside. */
 void kgb_relay_start(struct kgb_relay *relay, const struct kgb_relay_spec *spec);
-/** Ask for bytes that on_bytes has held back. */
+/** Request the bytes that on_bytes has held back. */
 void kgb_relay_resume(struct kgb_relay *relay);
-/** Leave the queue or cut the call; no callback comes any more. */
+/** Leave the queue or cut the call; no callback follows. */
 void kgb_relay_stop(struct kgb_relay *relay);
 /** The relay is idle. */
 void kgb_relay_release(struct kgb_relay *relay);

@@ -28,7 +28,7 @@ int64_t kgb_retry_after_ms(const char *value, int64_t wall_ms)
 	return ms < 0 ? 0 : ms > DAY_MS ? DAY_MS : ms;
 }
 
-/* How long the provider asks us to stay away; -1: it does not say. */
+/* Milliseconds of the pause that the provider asks for; -1: none. */
 static int64_t provider_wait_ms(const struct kgb_retry_fault *fault)
 {
 	if (fault->retry_after_ms) {
@@ -39,7 +39,7 @@ static int64_t provider_wait_ms(const struct kgb_retry_fault *fault)
 	return fault->retry_after ? kgb_retry_after_ms(fault->retry_after, kgb_wall_ms()) : -1;
 }
 
-/* Codes that say "later" about the provider, not "no" about the request. */
+/* Codes for a passing fault of the provider, not for a refused request. */
 static bool is_passing_status(int status)
 {
 	static const int list[] = {408, 429, 500, 502, 503, 504, 529};
@@ -49,8 +49,8 @@ static bool is_passing_status(int status)
 	return false;
 }
 
-/* Faults of the way, before an answer began: not those that would be the same next time, such as a
- * certificate that does not check. */
+/* Faults of the connection before an answer began, without those that a repeated call would meet
+ * again, such as an invalid certificate. */
 static bool is_passing_error(const struct kgb_err *err)
 {
 	static const CURLcode list[] = {
@@ -77,14 +77,14 @@ void kgb_retry_decide(const struct kgb_retry_policy *policy, const struct kgb_re
 	double wait = (double)policy->base_ms * pow(2, n_tries - 1);
 	if (wait > (double)policy->cap_ms)
 		wait = (double)policy->cap_ms;
-	/* Between half of it and all of it. */
+	/* Random time between half of `wait_ms` and all of it. */
 	out->wait_ms = (int64_t)(wait * (0.5 + dice / 2));
 	int64_t asked = provider_wait_ms(fault);
 	if (asked > out->wait_ms)
 		out->wait_ms = asked;
 	out->crowded = fault->status == 429 || fault->status == 503 || fault->status == 529;
-	/* A limit of the account stops all that use it; without a time, as long as this one waits.
-	 */
+	/* A limit of the account pauses all its calls; without a given time, for as long as this
+	 * call waits. */
 	if (fault->status == 429)
 		out->pause_ms = out->wait_ms;
 	else if (out->crowded && asked > 0)

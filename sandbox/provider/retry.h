@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Whether a failed call is made again, and when. The gateway is the one place that retries; no
- * call is repeated once an answer has begun to reach the client, for that may have been billed.
- */
+ * Decides whether a failed call is repeated, and when. Only the gateway retries. No call is
+ * repeated once an answer has begun to reach the client, because it may have been billed. */
 #ifndef KGB_SANDBOX_PROVIDER_RETRY_H
 #define KGB_SANDBOX_PROVIDER_RETRY_H
 
@@ -14,14 +13,14 @@
 struct kgb_retry_policy {
 	int max_tries; /* calls for one request in all; 1: none is repeated */
 	int64_t base_ms; /* first wait; doubled each time */
-	int64_t cap_ms; /* longest wait by ourselves */
-	int64_t total_ms; /* a request that would have waited longer fails */
+	int64_t cap_ms; /* longest wait without a request of the provider */
+	int64_t total_ms; /* a request fails rather than wait longer */
 };
 
-/** How a call ended that brought no answer, or an answer that is an error. */
+/** The end of a call without an answer, or with an error for an answer. */
 struct kgb_retry_fault {
 	int status; /* 0: none came; see err */
-	const struct kgb_err *err; /* what libcurl said; NULL when there is a status */
+	const struct kgb_err *err; /* libcurl's error; NULL when there is a status */
 	const char *retry_after; /* header values, or NULL */
 	const char *retry_after_ms;
 	const char *should_retry; /* "x-should-retry" */
@@ -31,7 +30,7 @@ struct kgb_retry_decision {
 	bool again;
 	int64_t wait_ms; /* of this request */
 	int64_t pause_ms; /* of all calls with the same key */
-	bool crowded; /* the provider had too much to do */
+	bool crowded; /* the provider was overloaded */
 };
 
 /** `n_tries` calls were made so far, the first of them `since_ms` ago. `dice` in [0, 1) spreads the

@@ -13,9 +13,10 @@
 /* Idle connections that are kept; there may be more while calls run. */
 #define MAX_IDLE_CONNECTIONS 64L
 #define MAX_HEADERS 64
-/* Of one answer, interim ones included: libcurl 7 has no end to them. */
+/* Most bytes of the headers of one answer, interim ones included: libcurl 7 has no limit on
+ * them. */
 #define MAX_HEAD_BYTES ((size_t)256 << 10)
-/* How often calls are looked at on which nothing comes. */
+/* Interval of checks for silent calls. */
 #define WATCH_MS 250
 
 struct kgb_upstream {
@@ -24,7 +25,7 @@ struct kgb_upstream {
 	uv_timer_t timer;
 	bool in_timeout; /* it is being served */
 	uv_timer_t watch; /* runs while there are calls */
-	int64_t watched_ms; /* monotonic: the last look, or when it began to run */
+	int64_t watched_ms; /* monotonic: the last check, or when it began to run */
 	struct kgb_upstream_call *calls; /* list of all */
 	size_t n_leaving; /* calls whose request is being written */
 	size_t open; /* handles that are not closed: the timers and one per socket */
@@ -49,7 +50,7 @@ struct kgb_upstream_call {
 	bool leaving; /* the request is being written */
 	bool head_told;
 	size_t head_bytes;
-	const char *given_up; /* static; why we end it, in the place of libcurl's words */
+	const char *given_up; /* static; our reason to end it, in place of libcurl's message */
 	bool held;
 	int64_t active_ms; /* monotonic: when bytes moved last */
 	curl_off_t sent; /* by then */
@@ -136,7 +137,8 @@ void kgb_upstream_cancel(struct kgb_upstream_call *call)
 
 static enum kgb_err_kind kind_of(CURLcode code)
 {
-	/* Only the few that a caller can act on differ; -Wswitch-enum would want all hundred. */
+	/* Compare only the codes that a caller can act on: with a switch -Wswitch-enum would demand
+	 * all hundred. */
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return KGB_ERR_TIMEOUT;
 	if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT)
@@ -162,7 +164,7 @@ static void finish_call(struct kgb_upstream_call *call, CURLcode code)
 	on_done(payload, sent, failed ? &err : NULL);
 }
 
-/* Whether bytes moved since the last look, or could not because we hold them back. */
+/* Whether bytes moved since the last check, or this process holds them back. */
 static bool is_active(struct kgb_upstream_call *call)
 {
 	curl_off_t sent = 0;
@@ -172,12 +174,12 @@ static bool is_active(struct kgb_upstream_call *call)
 	return moved;
 }
 
-/* libcurl's own check of the speed looks at averages, and not before the first byte. */
+/* libcurl's speed check works on averages, and only after the first byte. */
 static void on_watch(uv_timer_t *timer)
 {
 	struct kgb_upstream *up = timer->data;
 	int64_t now_ms = kgb_mono_ms();
-	/* While the loop itself was held up, nothing could come: that time is nobody's idleness. */
+	/* While the loop was held up, no bytes could arrive: do not count that time as silence. */
 	int64_t late_ms = now_ms - up->watched_ms - WATCH_MS;
 	up->watched_ms = now_ms;
 	for (struct kgb_upstream_call *call = up->calls; call && late_ms > 0; call = call->next)
@@ -235,7 +237,7 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *payload)
 	if (timeout_ms < 0)
 		uv_timer_stop(&up->timer);
 	else if (timeout_ms == 0 && up->in_timeout)
-		/* "Now" again: not within the same round of timers, sockets come first. */
+		/* Do not run again within the same round of timers: sockets come first. */
 		uv_timer_start(&up->timer, on_timeout, 1, 0);
 	else
 		uv_timer_start(&up->timer, on_timeout, (uint64_t)timeout_ms, 0);
@@ -356,7 +358,7 @@ static size_t on_curl_header(char *line, size_t size, size_t n, void *payload)
 		return 0;
 	}
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
-		/* A new head: what came before was an interim answer (100, 103). */
+		/* A new head: the previous one was an interim answer (100, 103). */
 		head_release(&call->head);
 	} else if (len <= 2) {
 		long status = 0;
@@ -402,8 +404,8 @@ static bool set_options(struct kgb_upstream_call *call)
 	bool ok = curl_easy_setopt(easy, CURLOPT_URL, spec->url) == CURLE_OK;
 	ok = ok && curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
 	ok = ok && curl_easy_setopt(easy, CURLOPT_HTTPHEADER, spec->take_headers) == CURLE_OK;
-	/* We ask for none, but some send encoded answers all the same: to be read they are decoded.
-	 */
+	/* Decode encoded answers, so that the meter can read them: some servers send them
+	 * unrequested. */
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);

@@ -31,7 +31,7 @@ struct kgb_upstream_head {
 enum kgb_upstream_take {
 	KGB_UPSTREAM_TAKEN,
 	KGB_UPSTREAM_HOLD, /* not taken; kgb_upstream_resume asks for them again */
-	KGB_UPSTREAM_ENOUGH, /* no more is wanted: the call ends with an error */
+	KGB_UPSTREAM_ENOUGH, /* end the call with an error */
 };
 
 struct kgb_upstream_spec {
@@ -40,10 +40,10 @@ struct kgb_upstream_spec {
 	struct curl_slist *take_headers; /* owned by the call from now on */
 	const char *body; /* borrowed until on_done or cancel */
 	size_t body_len;
-	bool once; /* on a connection of its own: libcurl sends a request again, without a word,
-		      when a connection that it had used before is closed instead of answered */
+	bool once; /* on a new connection: libcurl silently repeats a request when a connection that
+		      it used before is closed instead of answered */
 	int64_t connect_timeout_ms;
-	int64_t idle_timeout_ms; /* nothing comes for so long: TIMEOUT */
+	int64_t idle_timeout_ms; /* silence of this length: TIMEOUT */
 	/** The request is about to be written to a connection; libcurl writes it again to another
 	 * one when a connection that was kept open turns out to be dead. May be NULL. */
 	void (*on_leave)(void *payload);
@@ -66,7 +66,7 @@ KGB_MUST_CHECK int kgb_upstream_start(struct kgb_upstream_call **out, struct kgb
 void kgb_upstream_resume(struct kgb_upstream_call *call);
 /** All of the request has left, so the provider may bill it. */
 bool kgb_upstream_sent(const struct kgb_upstream_call *call);
-/** Forget a call: its connection is cut, no callback comes. Not from its own callbacks. */
+/** Forget a call: its connection is cut, no callback follows. Not from its own callbacks. */
 void kgb_upstream_cancel(struct kgb_upstream_call *call);
 
 #endif

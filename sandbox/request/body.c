@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of a value that is read whole: tools and small options. */
+/* Most bytes of a value that is read whole: tools and small options. */
 #define MAX_VALUE_BYTES ((size_t)4 << 20)
 
 size_t kgb_body_skip_blanks(const struct kgb_body *body, size_t at)
@@ -27,7 +27,7 @@ size_t kgb_body_skip_string(const struct kgb_body *body, size_t at)
 		at = end + 1;
 		if (slashes % 2 == 0)
 			return at;
-		/* The quote was escaped: what came before it counts no more. */
+		/* The quote was escaped: skip the text before it. */
 	}
 	return 0;
 }
@@ -90,7 +90,7 @@ static int add_member(struct kgb_body *body, const struct kgb_member *member, st
 	return 0;
 }
 
-/* `"key":` at `at`: tells where the key ends and the value begins. */
+/* Find the end of the key and the beginning of the value of `"key":` at `at`. */
 bool kgb_body_scan_key(const struct kgb_body *body, size_t at, struct kgb_member *out)
 {
 	size_t end = at < body->len && body->bytes[at] == '"' ? kgb_body_skip_string(body, at) : 0;

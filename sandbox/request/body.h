@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The body of a model request, one level deep: where the values of its object begin and end. No
- * tree is made, so one of 60 MB costs one pass. What cannot be read for sure (no object, a key
- * twice, a key in escapes) is an error: the provider's parser might see something else in it.
- * Internal to rewrite_request.c and unbillable.c.
- */
+ * The body of a model request, one level deep: the bounds of its object's values. No tree is made,
+ * so a body of 60 MB costs one pass. An ambiguous body (no object, a repeated key, a key with
+ * escapes) is an error: the provider's parser might read it differently. Internal to
+ * rewrite_request.c and unbillable.c. */
 #ifndef KGB_SANDBOX_REQUEST_BODY_H
 #define KGB_SANDBOX_REQUEST_BODY_H
 
@@ -20,7 +19,7 @@
 struct kgb_member {
 	size_t key, key_end; /* without the quotes */
 	size_t value, value_end;
-	const char *replacement; /* borrowed; NULL: as it is */
+	const char *replacement; /* borrowed; NULL: unchanged */
 	bool removed;
 };
 
@@ -50,7 +49,7 @@ size_t kgb_body_skip_blanks(const struct kgb_body *body, size_t at);
 /** Behind the string whose quote is at `at`, or the value that begins there; 0: it does not end. */
 size_t kgb_body_skip_string(const struct kgb_body *body, size_t at);
 size_t kgb_body_skip_value(const struct kgb_body *body, size_t at);
-/** `"key":` at `at`: tells where the key ends and the value begins. */
+/** Find the end of the key and the beginning of the value of `"key":` at `at`. */
 bool kgb_body_scan_key(const struct kgb_body *body, size_t at, struct kgb_member *out);
 
 #endif

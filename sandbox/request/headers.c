@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* Where the value of that name is; NULL: nowhere. */
+/* Place of the value of that name; NULL: none. */
 static char **find(const struct kgb_headers *headers, const char *name)
 {
 	for (size_t i = 0; i < headers->names.n; i++)

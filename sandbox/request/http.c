@@ -24,7 +24,7 @@ static const struct {
 	{"GET", "/v1/messages/batches/*/results", false},
 };
 
-/** An id holds nothing that could lead elsewhere. */
+/** An id contains no character that could change the path. */
 static bool matches(const char *pattern, const char *path)
 {
 	for (; *pattern; pattern++) {
@@ -239,6 +239,6 @@ void kgb_http_error_body(struct kgb_buf *out, enum kgb_protocol protocol, int st
 
 int kgb_http_stop_status(enum kgb_protocol protocol)
 {
-	/* Codex asks six times after a 402 and once after a 400. */
+	/* Codex sends a request six times after a 402, and once after a 400. */
 	return protocol == KGB_PROTOCOL_RESPONSES ? 400 : 402;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Small pieces of HTTP that server and relay share: which endpoint a request means, token check,
- * error bodies.
- */
+ * Pieces of HTTP that server and relay share: a request's endpoint, token check, error bodies. */
 #ifndef KGB_SANDBOX_REQUEST_HTTP_H
 #define KGB_SANDBOX_REQUEST_HTTP_H
 
@@ -26,7 +24,7 @@ enum kgb_endpoint {
 enum kgb_endpoint kgb_http_endpoint(const char *method, const char *path);
 /** Path at the upstream ("/v1/messages"), or NULL for endpoints that are answered here. */
 const char *kgb_http_upstream_path(enum kgb_endpoint endpoint);
-/** A call of KGB_ENDPOINT_BATCH that asks how far a batch is, over and over. */
+/** A call of KGB_ENDPOINT_BATCH that polls the state of a batch. */
 bool kgb_http_is_poll(const char *method, const char *path);
 
 /** Whether one of the two headers (NULL: absent) carries the token. Takes equally long for every
@@ -35,10 +33,10 @@ bool kgb_http_token_matches(const char *token, const char *x_api_key, const char
 
 /** The request header goes on to the upstream. */
 bool kgb_http_forward_request_header(const char *name);
-/** Nothing in a header's name or value could make two headers of it, or end its line early. */
+/** Whether a header's name and value cannot make two headers of it, or end its line early. */
 bool kgb_http_is_plain(const char *name, const char *value);
-/** The words of an `anthropic-beta` header that go on, comma by comma: not those that change prices
- * without a trace in the request. */
+/** The words of an `anthropic-beta` header to pass on, comma by comma: without those that change
+ * prices without a trace in the request. */
 void kgb_http_cheap_betas(const char *value, struct kgb_buf *out);
 /** The answer's header (lower case) goes on to the client. */
 bool kgb_http_forward_reply_header(const char *name);
@@ -47,13 +45,13 @@ bool kgb_http_secret_header(const char *name);
 
 /** The endpoint makes a model answer, which costs tokens. */
 bool kgb_http_is_generation(enum kgb_endpoint endpoint);
-/** Protocol of an endpoint; Anthropic's for those that have none of their own. */
+/** Protocol of an endpoint; Anthropic's for endpoints without one. */
 enum kgb_protocol kgb_http_protocol(enum kgb_endpoint endpoint);
 
 /** An error in the form of the protocol. */
 void kgb_http_error_body(struct kgb_buf *out, enum kgb_protocol protocol, int status,
 			 const char *message);
-/** The status that makes the CLIs of a protocol stop asking at once. */
+/** The status after which the CLIs of a protocol stop at once. */
 int kgb_http_stop_status(enum kgb_protocol protocol);
 
 #endif

@@ -11,7 +11,7 @@
 #include "sandbox/request/body.h"
 #include "sandbox/request/unbillable.h"
 
-/* ---- what is changed ---- */
+/* ---- changes ---- */
 
 /* Tools that the CLI runs itself, in its sandbox. A list of these, not of the others: providers
  * invent new ones. */
@@ -37,7 +37,7 @@ static bool runs_at_the_client(enum kgb_endpoint endpoint, const cJSON *tool)
 	return false;
 }
 
-/* A choice of a tool that is gone would be an error. */
+/* Remove the choice of a removed tool, which would be an error. */
 static bool chooses(const cJSON *choice, const cJSON *tool)
 {
 	const char *type = kgb_json_str(choice, "type", ""),
@@ -91,7 +91,7 @@ static int filter_tools(struct kgb_body *body, enum kgb_endpoint endpoint, struc
 	return 0;
 }
 
-/* Members that switch on what the provider runs, besides tools. */
+/* Members that switch on services of the provider, besides tools. */
 static void remove_switches(struct kgb_body *body, struct kgb_rewritten *out)
 {
 	static const char *const keys[] = {"mcp_servers", "container", "web_search_options",
@@ -107,7 +107,7 @@ static void remove_switches(struct kgb_body *body, struct kgb_rewritten *out)
 
 /* ---- the whole ---- */
 
-/* A streamed chat tells its usage only when asked. Gives the value to send; NULL: no change. */
+/* A streamed chat reports its usage only on request. Returns the value to send; NULL: no change. */
 static int ask_for_usage(struct kgb_body *body, struct kgb_buf *text, bool *asked,
 			 struct kgb_err *err)
 {
@@ -155,7 +155,7 @@ static void read_asked(struct kgb_body *body, struct kgb_rewritten *out)
 		KGB_AUTO(free)
 		char *text =
 			kgb_xstrndup(body->bytes + limit->value, limit->value_end - limit->value);
-		/* 1e99, "5": who knows what the provider makes of it. */
+		/* Not a plain count ("5", 1e99): the provider may read it differently. */
 		if (kgb_parse_i64(text, 0, KGB_MAX_OUTPUT_TOKENS, &value, NULL) < 0)
 			value = KGB_MAX_OUTPUT_TOKENS;
 		if (value > out->max_output_tokens)
@@ -163,7 +163,8 @@ static void read_asked(struct kgb_body *body, struct kgb_rewritten *out)
 	}
 }
 
-/** How many answers a request is for. INVALID when it is no count; it stands for the most then. */
+/** The number of answers that a request asks for. INVALID when it is no count; then KGB_MAX_CHOICES
+ * is reserved. */
 static int read_choices(struct kgb_body *body, struct kgb_rewritten *out, struct kgb_err *err)
 {
 	const struct kgb_member *n = kgb_body_find(body, "n");

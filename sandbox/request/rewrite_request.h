@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the gateway changes in a model request before it leaves: the model is the one that the run
- * pays for, tools that the provider would run on its own machines go, and a streamed chat is asked
- * for its usage. Every other value stays byte for byte. What would be billed beyond what a budget
- * can reserve for, and content that the provider would fetch itself, is refused (unbillable.h).
+ * The gateway's changes of a model request before it leaves: sets the run's model, removes tools
+ * that the provider would run, and requests the usage of a streamed chat. Every other value stays
+ * byte for byte. Features whose bill has no bound for a reservation, and content that the provider
+ * would fetch itself, are refused (unbillable.h).
  *
- * The body is read by a scanner that only knows where values begin and end, so that one of 60 MB
- * costs one pass and no tree. What it cannot read for sure (no object, a key twice, a key in
- * escapes) is refused: the provider's parser might see something else in it.
- */
+ * A scanner finds only the bounds of values, so that a body of 60 MB costs one pass and no tree. It
+ * refuses an ambiguous body (no object, a repeated key, a key with escapes): the provider's parser
+ * might read it differently. */
 #ifndef KGB_SANDBOX_REQUEST_REWRITE_REQUEST_H
 #define KGB_SANDBOX_REQUEST_REWRITE_REQUEST_H
 
@@ -34,8 +33,8 @@ struct kgb_rewrite_spec {
 struct kgb_rewritten {
 	struct kgb_buf body; /* empty: the request goes out as it came */
 	char model[KGB_USAGE_MODEL_LEN]; /* that it goes out with, cut to size; "" if none */
-	int64_t max_output_tokens; /* as asked, at most KGB_MAX_OUTPUT_TOKENS; that too when it is
-				      no count; -1 if it does not say */
+	int64_t max_output_tokens; /* as requested, at most KGB_MAX_OUTPUT_TOKENS; that too when it
+				      is no count; -1: no limit given */
 	int64_t n_choices; /* answers that it asks for, each of as many tokens; KGB_MAX_CHOICES when
 			      it is no count */
 	size_t n_tools_removed;

@@ -38,7 +38,7 @@ static enum match match_held(const struct kgb_scrub *scrub)
 	return best;
 }
 
-/* Length of the run at `bytes` in which no secret starts, as far as can be seen. */
+/* Length of the run at `bytes` in which no secret starts, judged by the bytes so far. */
 static size_t harmless(const struct kgb_scrub *scrub, const char *bytes, size_t len)
 {
 	size_t n = len;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Takes secrets out of a byte stream. A byte is held back only while it may be the start of a
- * secret, so that what passes is not delayed.
- */
+ * secret, so that other bytes pass without delay. */
 #ifndef KGB_SANDBOX_REQUEST_SCRUB_H
 #define KGB_SANDBOX_REQUEST_SCRUB_H
 
@@ -11,7 +10,7 @@
 #include "base/buf.h"
 
 #define KGB_SCRUB_MAX 3
-/** What stands in the place of a secret. */
+/** Replacement of a secret. */
 #define KGB_SCRUB_MARK "<removed>"
 
 struct kgb_scrub {
@@ -25,7 +24,7 @@ void kgb_scrub_init(struct kgb_scrub *scrub);
 void kgb_scrub_add(struct kgb_scrub *scrub, const char *secret);
 /** Append the bytes to out, each whole secret replaced by the mark. */
 void kgb_scrub_feed(struct kgb_scrub *scrub, const char *bytes, size_t len, struct kgb_buf *out);
-/** The stream is over: what was held back is harmless and goes out. */
+/** The stream is over: append the bytes held back, which are no secret. */
 void kgb_scrub_finish(struct kgb_scrub *scrub, struct kgb_buf *out);
 void kgb_scrub_release(struct kgb_scrub *scrub);
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Members that make a request cost what cannot be seen in it, and their values that do not. */
+/* Members whose costs do not show in the request, and their values without such costs. */
 static int refuse_unbounded(struct kgb_body *body, enum kgb_endpoint endpoint, struct kgb_err *err)
 {
 	static const struct {
@@ -46,7 +46,7 @@ static int refuse_unbounded(struct kgb_body *body, enum kgb_endpoint endpoint, s
 	return 0;
 }
 
-/* Whether a member of some content makes the provider get the content from elsewhere. */
+/* Whether a member makes the provider fetch content from elsewhere. */
 static bool fetches(const struct kgb_body *body, enum kgb_endpoint endpoint,
 		    const struct kgb_member *member)
 {
@@ -70,7 +70,7 @@ static bool fetches(const struct kgb_body *body, enum kgb_endpoint endpoint,
 		memchr(body->bytes + member->value, '\\', member->value_end - member->value));
 }
 
-/* Whether a member is a file of which a few bytes can be very many tokens. */
+/* Whether a member is a file that can hold very many tokens in a few bytes. */
 static bool is_packed(const struct kgb_body *body, enum kgb_endpoint endpoint,
 		      const struct kgb_member *member)
 {
@@ -82,7 +82,7 @@ static bool is_packed(const struct kgb_body *body, enum kgb_endpoint endpoint,
 		kgb_body_has_escape(body, member));
 }
 
-/* Whether a member is an image, or may be: what a text with an escape says is not read. */
+/* Whether a member is or may be an image: a text with an escape is not decoded. */
 static bool is_image(const struct kgb_body *body, const struct kgb_member *member)
 {
 	static const char *const types[] = {"\"image\"", "\"image_url\"", "\"input_image\""};
@@ -94,7 +94,8 @@ static bool is_image(const struct kgb_body *body, const struct kgb_member *membe
 	return kgb_body_has_escape(body, member);
 }
 
-/* Whether a member asks for a cache of another life than the five minutes of the price table. */
+/* Whether a member requests a cache with another lifetime than the five minutes of the price
+ * table. */
 static bool lives_long(const struct kgb_body *body, const struct kgb_member *member)
 {
 	return kgb_body_key_is(body, member, "ttl") && body->bytes[member->value] == '"' &&
@@ -139,7 +140,7 @@ static int refuse_fetched(const struct kgb_body *body, const struct kgb_member *
 		}
 		at = member.value;
 		if (at < body->len && strchr("{[", body->bytes[at])) {
-			/* What a tool was called with is the model's own. */
+			/* The input of a tool call comes from the model. */
 			if (messages && kgb_body_key_is(body, &member, "input"))
 				at = kgb_body_skip_value(body, at);
 			member.value_end = member.value + 1;
@@ -159,9 +160,9 @@ static int refuse_fetched(const struct kgb_body *body, const struct kgb_member *
 	return at > 0 ? 0 : kgb_fail(err, KGB_ERR_INVALID, "the request is not a JSON object");
 }
 
-/* Everything that the CLIs and the usual clients send, none of which costs more than the tokens
- * that the answer reports, unless refuse_unbounded() looks at it. What a provider thinks of next is
- * on no list: it may cost anything. */
+/* All members that the CLIs and the usual clients send. None costs more than the tokens that the
+ * answer reports, except those that refuse_unbounded() checks. A new member of a provider is
+ * refused, because its cost is unknown. */
 static const char messages_fields[] =
 	" model messages system max_tokens metadata stop_sequences stream temperature"
 	" top_k top_p thinking tools tool_choice cache_control context_management"

@@ -156,7 +156,7 @@ static void on_child_exit(uv_process_t *process, int64_t exit_status, int term_s
 	check_end(launch);
 }
 
-/* Deliver a wanted signal, if the program is there to get it. */
+/* Deliver a requested signal if the program runs. */
 static void try_signal(struct kgb_sandbox_child *launch)
 {
 	pid_t init_pid = launch->status.init_pid;
@@ -286,8 +286,8 @@ static int spawn(struct kgb_sandbox_child *launch)
 	return uv_spawn(launch->loop, &launch->process, &options);
 }
 
-/* After uv_spawn the process handle must be closed even when it failed, which needs the loop: such
- * trouble is told by on_done. */
+/* After uv_spawn the process handle must be closed even when it failed, which needs the loop: so
+ * on_done reports that error. */
 static void start_process(struct kgb_sandbox_child *launch)
 {
 	int rc = spawn(launch);

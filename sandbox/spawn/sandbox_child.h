@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Runs one sandbox on a libuv loop: starts it, hands over the listening socket, stops it politely
- * or at once, and proves at the end that nothing of it is left. Loop thread only. Own library
- * (kgb::launch), because kgb-judge does without libuv.
- */
+ * or at once, and proves at the end that nothing of it is left. Loop thread only. A separate
+ * library, because kgb-judge does not use libuv. */
 #ifndef KGB_SANDBOX_SPAWN_SANDBOX_CHILD_H
 #define KGB_SANDBOX_SPAWN_SANDBOX_CHILD_H
 
@@ -16,9 +15,9 @@
 struct kgb_sandbox_child;
 
 struct kgb_sandbox_child_result {
-	/** The sandbox's namespaces existed; false: `err` says why not. A mount or program that
-	 * bwrap could not use shows as exit_code 1 and a line "bwrap: ..." on the program's stderr.
-	 */
+	/** The sandbox's namespaces existed; false: `err` has the reason. A mount or program that
+	 * bwrap could not use shows as exit_code 1 and a line "bwrap: ..." on the program's
+	 * stderr. */
 	bool started;
 	struct kgb_err err;
 	int exit_code; /* of the program; 128+N for signal N; -1: it never ran */
@@ -35,13 +34,12 @@ struct kgb_sandbox_child_result {
 
 struct kgb_sandbox_child_callbacks {
 	/** The sandbox exists. `listen_fd` is the listening socket inside its network namespace; it
-	 * belongs to the callee now (-1 without KGB_NETWORK_LISTENER). Comes at most once, not at
+	 * belongs to the callee now (-1 without KGB_NETWORK_LISTENER). Called at most once, not at
 	 * all when the start fails. May be NULL. */
 	void (*on_ready)(struct kgb_sandbox_child *launch, int listen_fd, void *payload);
-	/** Everything is closed, reaped and counted. Comes exactly once after a successful
+	/** Everything is closed, reaped and counted. Called exactly once after a successful
 	 * kgb_sandbox_child_start, never from inside it; the launch may be freed or started again
-	 * in it.
-	 */
+	 * in it. */
 	void (*on_done)(struct kgb_sandbox_child *launch,
 			const struct kgb_sandbox_child_result *result, void *payload);
 };
@@ -72,8 +70,8 @@ struct kgb_sandbox_child {
 };
 
 /** Start. On failure (-1: a bad policy, a missing program) nothing is left behind and no callback
- * comes; trouble that shows later comes by on_done with started false. `spec` is not needed after
- * the call; its descriptors are the caller's to close. */
+ * follows; on_done reports a later failure with started false. `spec` is not needed after the call;
+ * its descriptors are the caller's to close. */
 KGB_MUST_CHECK int kgb_sandbox_child_start(struct kgb_sandbox_child *launch, uv_loop_t *loop,
 					   const struct kgb_sandbox_spec *spec,
 					   const struct kgb_sandbox_child_callbacks *callbacks,
@@ -81,7 +79,7 @@ KGB_MUST_CHECK int kgb_sandbox_child_start(struct kgb_sandbox_child *launch, uv_
 /** Ask the program inside to end with `signo` (SIGINT, SIGTERM); SIGKILL for everything after
  * grace_ms. A second call may only shorten the wait. No effect after the end. */
 void kgb_sandbox_child_stop(struct kgb_sandbox_child *launch, int signo, int64_t grace_ms);
-/** SIGKILL for everything inside, now. */
+/** Send SIGKILL to everything inside, now. */
 void kgb_sandbox_child_kill(struct kgb_sandbox_child *launch);
 /** Process id of the launcher, 0 when it is not running. */
 pid_t kgb_sandbox_child_pid(const struct kgb_sandbox_child *launch);

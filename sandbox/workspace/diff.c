@@ -10,7 +10,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
 	struct kgb_buf *out = payload;
 	(void)delta;
 	if (!hunk)
-		return 0; /* the head of a file in git's own form */
+		return 0; /* the head of a file in git's form */
 	if (line->origin == GIT_DIFF_LINE_CONTEXT || line->origin == GIT_DIFF_LINE_ADDITION ||
 	    line->origin == GIT_DIFF_LINE_DELETION)
 		kgb_buf_addc(out, line->origin);
@@ -33,7 +33,7 @@ static int diff(const struct kgb_buf *before, const struct kgb_buf *after, struc
 	git_patch *patch = NULL;
 	size_t n_added = 0, n_removed = 0;
 	int rc = git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-	/* A kernel with a zero byte is text too: what an agent wrote is to be seen. */
+	/* Treat a kernel with a zero byte as text too, so that the diff shows the agent's bytes. */
 	options.flags = GIT_DIFF_FORCE_TEXT;
 	if (rc == 0)
 		rc = git_patch_from_buffers(&patch, before->ptr, before->len, "before", after->ptr,

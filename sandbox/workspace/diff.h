@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What changed from one text to another, by libgit2's diff.
- */
+ * The changes from one text to another, by libgit2's diff. */
 #ifndef KGB_SANDBOX_WORKSPACE_DIFF_H
 #define KGB_SANDBOX_WORKSPACE_DIFF_H
 

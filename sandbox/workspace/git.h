@@ -17,7 +17,7 @@
 int kgb_workspace__fail_at(struct kgb_err *err, int rc, const char *file, int line, const char *fmt,
 			   ...) KGB_PRINTF(5, 6);
 
-/** Start libgit2 so that nothing outside of the repository steers it. Counted: each call needs a
+/** Start libgit2 without any configuration outside of the repository. Counted: each call needs a
  * git_libgit2_shutdown. */
 KGB_MUST_CHECK int kgb_workspace__start(struct kgb_err *err);
 /** Author and committer of everything, at the current time. The caller frees it with

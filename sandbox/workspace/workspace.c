@@ -139,8 +139,7 @@ static int init_repository(struct kgb_workspace *ws, const char *git_dir, struct
 	git_repository_init_options options = {.version = GIT_REPOSITORY_INIT_OPTIONS_VERSION};
 	git_config *config = NULL;
 
-	/* Bare: libgit2 never looks at the work tree, and a .git that the agent puts there means
-	 * nothing. */
+	/* Bare: libgit2 never reads the work tree, and ignores a .git that the agent puts there. */
 	options.flags = GIT_REPOSITORY_INIT_BARE | GIT_REPOSITORY_INIT_NO_REINIT |
 			GIT_REPOSITORY_INIT_MKDIR;
 	options.initial_head = BRANCH;
@@ -227,8 +226,8 @@ int kgb_workspace_create(struct kgb_workspace *ws, const struct kgb_workspace_sp
 	return 0;
 }
 
-/* The reason for which a file of the work tree was not taken. Only for the message: the open itself
- * decides, and cannot be raced. */
+/* The reason to refuse a file of the work tree. Only for the message: the open itself decides, and
+ * cannot be raced. */
 static const char *refusal_code(int dir_fd, const char *name, enum kgb_err_kind kind)
 {
 	struct stat st;
@@ -258,7 +257,7 @@ int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *ou
 				  &why) == 0)
 		return 0;
 	kgb_buf_clear(out);
-	/* Too few descriptors or too little memory are a limit too, but ours. */
+	/* Too few descriptors or too little memory are faults of this machine. */
 	bool too_large = why.kind == KGB_ERR_LIMIT && why.domain == KGB_ERR_DOMAIN_KGB;
 	if (why.kind == KGB_ERR_DENIED || too_large || why.kind == KGB_ERR_NOT_FOUND) {
 		*out_refusal = refusal_code(ws->worktree_fd, KGB_WORKSPACE_KERNEL, why.kind);
@@ -301,7 +300,7 @@ static int stage_kernel(struct kgb_workspace *ws, const char *text, size_t len,
 	return rc < 0 ? kgb_workspace__fail(err, rc, "stage '%s'", KGB_WORKSPACE_KERNEL) : 0;
 }
 
-/* Bring the work tree's kernel.py into the tree, or its absence. */
+/* Copy the work tree's kernel.py into the tree, or remove it from there. */
 static int stage_worktree(struct kgb_workspace *ws, git_treebuilder *builder,
 			  struct kgb_workspace_commit *out, struct kgb_err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The git history of one attempt. The work tree is a directory that the agent may write; the
- * repository lies outside of it, where the agent cannot, so history, objects and hooks are ours
- * alone. Commits take only named files, opened as files of an adversary. Verdicts are git notes
- * (refs/notes/kgb): `git --git-dir=GIT log --notes=kgb` shows all.
+ * repository lies outside of it, where the agent cannot write, so the agent cannot change history,
+ * objects or hooks. Commits take only named files, opened as files of an adversary. Verdicts are
+ * git notes (refs/notes/kgb): `git --git-dir=GIT log --notes=kgb` shows all.
  *
  * One owner, one thread at a time. Uses libgit2; no global or system configuration is read, no
  * hooks, no filters.
@@ -60,19 +60,19 @@ struct kgb_workspace_commit {
  * committed content and is reported in out->refusal; that is no error. */
 KGB_MUST_CHECK int kgb_workspace_commit(struct kgb_workspace *ws, const char *message,
 					struct kgb_workspace_commit *out, struct kgb_err *err);
-/** Make a commit (also when nothing differs) in which kernel.py is exactly these bytes, whatever
- * the work tree holds now: the commit shows the bytes that a check judged. */
+/** Make a commit (also when nothing differs) in which kernel.py is exactly these bytes, independent
+ * of the work tree: the commit shows the bytes that a check judged. */
 KGB_MUST_CHECK int kgb_workspace_commit_kernel(struct kgb_workspace *ws, const char *kernel,
 					       size_t len, const char *message,
 					       struct kgb_workspace_commit *out,
 					       struct kgb_err *err);
 /** Read kernel.py from the work tree as a file of an adversary. Returns 0 with *out_refusal NULL
- * and the text, or 0 with a reason code and *out empty; -1 for trouble of our own. */
+ * and the text, or 0 with a reason code and *out empty; -1 for a fault of this machine. */
 KGB_MUST_CHECK int kgb_workspace_read_kernel(const struct kgb_workspace *ws, struct kgb_buf *out,
 					     const char **out_refusal, struct kgb_err *err);
 
-/** Put a file into the root of the work tree, in the place of whatever the agent may have put
- * there. Nothing of the agent may be running. */
+/** Put a file into the root of the work tree, replacing any file of the agent. No process of the
+ * agent may be running. */
 KGB_MUST_CHECK int kgb_workspace_write(struct kgb_workspace *ws, const char *name, const void *data,
 				       size_t len, struct kgb_err *err);
 /** Give a commit a name, refs/tags/NAME; one that is there already moves. */

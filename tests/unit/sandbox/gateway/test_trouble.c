@@ -118,26 +118,26 @@ static void test_places_are_halved_when_it_is_crowded_and_grow_one_by_one(void *
 		kgb_key_limiter_ask(&c, &turns[i], 0, count, &n);
 	assert_int_equal(n, 8);
 	kgb_key_limiter_leave(&c, &turns[0], KGB_TURN_CROWDED);
-	assert_true(c.places == 4);
+	assert_true(c.slots == 4);
 	/* All of the same moment: halved once. */
 	kgb_key_limiter_leave(&c, &turns[1], KGB_TURN_CROWDED);
-	assert_true(c.places == 4);
+	assert_true(c.slots == 4);
 	assert_int_equal(n, 8); /* 6 run: nobody may come */
 	for (size_t i = 2; i < 5; i++)
 		kgb_key_limiter_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(n, 9);
 	assert_int_equal(c.n_running, 4);
 	kgb_key_limiter_leave(&c, &turns[5], KGB_TURN_WENT_WELL);
-	assert_true(c.places == 4.25);
+	assert_true(c.slots == 4.25);
 	for (size_t i = 6; i < KGB_ARRAY_LEN(turns); i++)
 		kgb_key_limiter_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(c.n_running, 0);
 	/* Never beyond what is allowed. */
-	c.max_places = 4.3;
+	c.max_slots = 4.3;
 	for (size_t i = 0; i < 4; i++)
 		kgb_key_limiter_ask(&c, &turns[i], 0, count, &n);
 	kgb_key_limiter_leave(&c, &turns[0], KGB_TURN_WENT_WELL);
-	assert_true(c.places == 4.3);
+	assert_true(c.slots == 4.3);
 	for (size_t i = 1; i < 4; i++)
 		kgb_key_limiter_leave(&c, &turns[i], KGB_TURN_SAID_NOTHING);
 	assert_int_equal(c.n_running, 0);
