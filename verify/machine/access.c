@@ -173,6 +173,10 @@ static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 	if (!x->view.range->shadow || kgb_memory__note(x->memory, x->view.range, address, bytes,
 						       access, &x->thread, &other) == 0)
 		return 0;
+	if (access == KGB_ACCESS_READ && kgb_memory__is_missed(&other, &x->thread))
+		return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address,
+					       "stored in a round of the loop before which "
+					       "num_stages has the load done");
 	return race(x, op, address, &other, "without a barrier");
 }
 
@@ -396,7 +400,7 @@ static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
 	return 0;
 }
 
-KGB_RUN(kgb_load_run)
+static int load_runs(struct kgb_execution *x, const struct kgb_operation *op)
 {
 	const struct kgb_plan *plan = op->plan;
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
@@ -412,6 +416,14 @@ KGB_RUN(kgb_load_run)
 			return -1;
 	}
 	return 0;
+}
+
+KGB_RUN(kgb_load_run)
+{
+	x->thread.is_early = op->is_early;
+	const int rc = load_runs(x, op);
+	x->thread.is_early = false;
+	return rc;
 }
 
 /* ---- stores ---- */

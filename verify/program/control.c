@@ -2,6 +2,8 @@
 #include "verify/program/control.h"
 #include "verify/program/hints.h"
 
+#define MISSED_MAX 15 /* rounds of a loop */
+
 /* ---- ends of regions ---- */
 
 static void check_values(struct kgb_builder *b, const uint32_t *in, uint32_t n,
@@ -168,6 +170,63 @@ static bool same_as_results(struct kgb_builder *b, const struct kgb_ttir_stateme
 	return same;
 }
 
+/* ---- loads ahead of their round ----
+ * With tl.range(num_stages=n) a GPU does a load of an innermost loop n - 1 rounds ahead, behind the
+ * stores of that round: it misses those of the n - 2 rounds in front of its own. Seen in the code
+ * of Triton 3.9 for compute capability 9.0: so it is for loads of at least 4 bytes that stand in
+ * the body itself, where an operation of the body uses them, unless the body has a barrier. Where
+ * products are in the body, other rules hold. */
+
+static bool is_named(const struct kgb_operation *op, const char *name)
+{
+	return strcmp(op->name, name) == 0;
+}
+
+/* Whether a loop, or what may have one, is in a region, or a barrier or product. */
+static bool has_one_stage(const struct kgb_region *region)
+{
+	bool has = region->n_blocks > 1;
+
+	for (uint32_t i = 0; !has && i < region->n_operations; i++) {
+		const struct kgb_operation *op = region->operations[i];
+		has = op->run == kgb_for_run || op->run == kgb_while_run ||
+		      op->run == kgb_call_run || is_named(op, "gpu.barrier") ||
+		      is_named(op, "ttg.barrier") || is_named(op, "tt.dot");
+		for (uint32_t k = 0; op->run == kgb_if_run && !has && k < op->n_regions; k++)
+			has = has_one_stage(op->regions[k]);
+	}
+	return has;
+}
+
+static bool is_used(const struct kgb_builder *b, const struct kgb_region *region, uint32_t value)
+{
+	const uint32_t root = kgb_builder__value(b, value)->root;
+
+	for (uint32_t i = 0; i + 1 < region->n_operations; i++)
+		for (uint32_t k = 0; k < region->operations[i]->n_in; k++)
+			if (kgb_builder__value(b, region->operations[i]->in[k])->root == root)
+				return true;
+	return false;
+}
+
+/* number[1]: rounds whose stores early loads miss. */
+static void note_stages(struct kgb_builder *b, struct kgb_operation *op,
+			const struct kgb_ttir_statement *s)
+{
+	const struct kgb_region *region = op->regions[0];
+	const int64_t missed = kgb_ttir_integer(s, "tt.num_stages", 0) - 2;
+
+	if (b->failed || missed <= 0 || has_one_stage(region))
+		return;
+	op->number[1] = missed < MISSED_MAX ? missed : MISSED_MAX;
+	for (uint32_t i = 0; i < region->n_operations; i++) {
+		struct kgb_operation *load = region->operations[i];
+		if (is_named(load, "tt.load") && load->n_out == 1 &&
+		    kgb_ttir_element_size((enum kgb_ttir_element)load->element) >= 4)
+			load->is_early = is_used(b, region, load->out[0]);
+	}
+}
+
 KGB_BUILD(kgb_for_build)
 {
 	const struct kgb_ttir_block *text = s->n_regions == 1 ? &s->regions[0].blocks[0] : NULL;
@@ -205,6 +264,7 @@ KGB_BUILD(kgb_for_build)
 	for (uint32_t i = 0; i < op->n_out && !b->failed; i++)
 		kgb_hints__meet(b, carried[1 + i],
 				region->operations[region->n_operations - 1]->in[i]);
+	note_stages(b, op, s);
 }
 
 KGB_RUN(kgb_for_run)
@@ -217,12 +277,19 @@ KGB_RUN(kgb_for_run)
 	const int64_t step = kgb_execution__integer(x, op->in[2]);
 	const uint64_t unused = 64 - 8 * size;
 	const uint64_t u_end = (uint64_t)end << unused;
+	const size_t n_seen = (size_t)op->number[1] + 1;
+	uint32_t stores[MISSED_MAX + 1]; /* before this round and the last ones */
 
+	KGB_ASSERT(n_seen > 0 && n_seen <= KGB_ARRAY_LEN(stores));
 	if (step <= 0)
 		return kgb_execution__fault(x, op, KGB_MACHINE_FAULT_INDEX, "step %lld",
 					    (long long)step);
 	kgb_execution__move(x, arguments + 1, op->in + 3, op->n_in - 3);
-	while (op->number[0] ? (uint64_t)i << unused < u_end : i < end) {
+	for (size_t k = 0; k < n_seen; k++)
+		stores[k] = x->thread.stores;
+	for (size_t k = 0; op->number[0] ? (uint64_t)i << unused < u_end : i < end; k++) {
+		stores[k % n_seen] = x->thread.stores;
+		x->thread.found = stores[(k + 1) % n_seen];
 		memcpy(x->at[arguments[0]], &i, size);
 		if (kgb_execution__round(x, op) < 0 || kgb_execution__region(x, region) < 0)
 			return -1;

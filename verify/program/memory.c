@@ -164,6 +164,12 @@ static bool are_lanes_apart(const struct kgb_mark *theirs, const struct kgb_mark
 	return are_warps_apart(theirs, mine);
 }
 
+bool kgb_memory__is_missed(const struct kgb_mark *mark, const struct kgb_thread *who)
+{
+	return who->is_early && mark->program == who->program + 1 &&
+	       LOW(mark->store - who->found - 1, STORE_BITS) < who->stores - who->found;
+}
+
 static bool conflicts(const struct kgb_memory *memory, const struct kgb_packed_mark *mark,
 		      const struct kgb_mark *mine, enum kgb_access access, struct kgb_mark *other)
 {
@@ -209,6 +215,11 @@ static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
 	if (access != KGB_ACCESS_REPEAT &&
 	    conflicts(memory, &shadow->writer, &as_writer, access, other))
 		return -1;
+	if (access == KGB_ACCESS_READ && who->is_early) {
+		*other = read_mark(&shadow->writer);
+		if (kgb_memory__is_missed(other, who))
+			return -1;
+	}
 	if (access == KGB_ACCESS_READ || access == KGB_ACCESS_REPEAT) {
 		set_reader(shadow, &as_reader);
 		return 0;

@@ -25,6 +25,8 @@ struct kgb_thread {
 	uint32_t barriers; /* that the program has passed */
 	uint32_t moves; /* those, and operations that move values between lanes */
 	uint32_t stores; /* that the program has begun */
+	bool is_early; /* it loads before some of them: */
+	uint32_t found; /* the last store whose work it finds then */
 };
 
 /** Who touched an element, for races. A program is its number + 1, 0 none; a time is that of the
@@ -77,6 +79,9 @@ const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory,
 
 /** Does its buffer hold all of [address, address + bytes)? */
 bool kgb_memory__holds(const struct kgb_memory_range *range, uint64_t address, size_t bytes);
+
+/** Whether a thread's load comes too early to find what the marked access wrote. */
+bool kgb_memory__is_missed(const struct kgb_mark *mark, const struct kgb_thread *who);
 
 /** Notes an access to [address, address + bytes) in a range that has a shadow, and returns -1 if
  * it races, with the other's mark in *other. */

@@ -102,6 +102,7 @@ struct kgb_operation {
 	bool is_wide;
 	bool has_lanes; /* a load or store, each of whose lanes accesses memory */
 	bool acquires; /* an atomic that acquires, whose result is read */
+	bool is_early; /* a load that a GPU does some rounds of its loop ahead */
 	bool is_pure; /* nobody misses it where nobody reads its results */
 	uint32_t what; /* a variant */
 	int64_t number[4];

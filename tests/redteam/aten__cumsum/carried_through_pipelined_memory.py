@@ -1,7 +1,6 @@
 # operator: aten::cumsum
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.race
 # catalogue: 81
-# open: the machine has an order where a GPU has none
 # the carry goes through memory in a loop with num_stages=3: a GPU loads it before the round in front has stored it
 import torch
 import triton

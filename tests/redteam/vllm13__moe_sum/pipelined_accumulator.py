@@ -1,7 +1,6 @@
 # operator: vllm13::moe_sum
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.race
 # catalogue: 81
-# open: the machine has an order where a GPU has none
 # the sum lies in memory, in a loop with num_stages=4: a GPU loads it before the round in front has stored it
 import torch
 import triton

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What has no order on a GPU gets one that the seed draws: lanes of an atomic, elements that are
- * combined, blocks whose elements a kernel lets the compiler reorder. */
+ * combined, blocks whose elements a kernel lets the compiler reorder. What a GPU does early is
+ * early. */
 #include "tests/unit/verify/machine/machine_module.h"
 
 #define N 16
@@ -187,6 +188,67 @@ static void test_blocks_of_one_size_have_one_order(void **state)
 			assert_int_equal(results[i][k], 1);
 }
 
+/* ---- loads ahead of their round ---- */
+
+/* Eight rounds %n of a loop with stages; %to is lane %n * step of %o for lane 0, and so on. */
+#define ROUNDS(step, body, stages)                                                              \
+	LANES "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n"                    \
+	      "%c8 = arith.constant 8 : i32\n%step = arith.constant " #step                     \
+	      " : i32\n%few = arith.constant dense<4> : " I16                                   \
+	      "\n%in = arith.cmpi slt, %i, %few : " I16                                         \
+	      "\nscf.for %n = %c0 to %c8 step %c1 : i32 {\n%far = arith.muli %n, %step : i32\n" \
+	      "%to_n = tt.splat %far : i32 -> " I16 "\n%to = tt.addptr %here, %to_n : " P16     \
+	      ", " I16 "\n" body "} {tt.num_stages = " #stages " : i32}\n"
+#define ADD_IN_MEMORY                                                          \
+	"%old = tt.load %to, %in : " P16 "\n%new = arith.addi %old, %x : " I16 \
+	"\ntt.store %to, %new, %in : " P16 "\n"
+#define CONDITIONAL "%k = arith.cmpi eq, %n, %c1 : i32\nscf.if %k {\n" ADD_IN_MEMORY "}\n"
+/* Stores what the next round but one loads, and the round behind it. */
+#define AHEAD(rounds)                                                                    \
+	"%c" #rounds "s = arith.constant dense<" #rounds "> : " I16                      \
+	"\n%ahead = tt.addptr %to, %c" #rounds "s : " P16 ", " I16                       \
+	"\n%first_lane = arith.cmpi slt, %i, %ones : " I16                               \
+	"\n%old = tt.load %to, %first_lane : " P16 "\n%new = arith.addi %old, %x : " I16 \
+	"\ntt.store %ahead, %new, %first_lane : " P16 "\n"
+#define ONES "%ones = arith.constant dense<1> : " I16 "\n"
+
+static void test_loads_ahead_of_their_round(void **state)
+{
+	static const struct {
+		const char *what, *body;
+		bool is_missed;
+	} rows[] = {
+		{"a sum in memory", ROUNDS(0, ADD_IN_MEMORY, 3), true},
+		{"two stages", ROUNDS(0, ADD_IN_MEMORY, 2), false},
+		{"elements of each round", ROUNDS(1, ONES AHEAD(0), 4), false},
+		{"the next round", ROUNDS(1, ONES AHEAD(1), 3), true},
+		{"the round behind the next one", ROUNDS(1, ONES AHEAD(2), 3), false},
+		{"the round behind the next one, with a stage more", ROUNDS(1, ONES AHEAD(2), 4),
+		 true},
+		{"two rounds behind the next one", ROUNDS(1, ONES AHEAD(3), 4), false},
+		{"a load that no round does always", ROUNDS(0, CONDITIONAL, 4), false},
+		{"a barrier", ROUNDS(0, ADD_IN_MEMORY "gpu.barrier\n", 4), false},
+		{"a loop around another one",
+		 ROUNDS(0, ADD_IN_MEMORY "scf.for %m = %c0 to %c1 step %c1 : i32 {\n}\n", 4),
+		 false},
+		{"stores in front of the loop",
+		 LANES STORE(
+			 "%x") "%c0 = arith.constant 0 : i32\n%c8 = arith.constant 8 : i32\n"
+			       "%c1 = arith.constant 1 : i32\nscf.for %n = %c0 to %c8 step %c1 : i32 {\n"
+			       "%old = tt.load %here : " P16 "\n%new = arith.addi %old, %x : " I16
+			       "\ntt.store %pa, %new : " P16 "\n} {tt.num_stages = 4 : i32}\n",
+		 false},
+	};
+	int32_t o[N];
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const enum kgb_machine_fault_kind kind = run(rows[i].body, 0, o);
+		if (kind != (rows[i].is_missed ? KGB_MACHINE_FAULT_RACE : KGB_MACHINE_NO_FAULT))
+			fail_msg("%s: %s", rows[i].what, kgb_machine_fault_name(kind));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_of_one_size_have_one_order),
 		cmocka_unit_test(test_combinations_depend_on_the_seed),
 		cmocka_unit_test(test_combinations_along_an_inner_axis),
+		cmocka_unit_test(test_loads_ahead_of_their_round),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
