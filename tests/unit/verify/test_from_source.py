@@ -417,6 +417,8 @@ class HostileClaims(unittest.TestCase):
                    {"num_warps": 10 ** 30}, {"num_warps": True}, {"debug": 1}, {"arch": "sm80"}, {"ir_override": "/etc/passwd"},
                    {"instrumentation_mode": "gsan"}, {"": 1}, [], None, {"default_dot_input_precision": 1}, {"launch_pdl": None})
         self.all_refused([{**good, "options": options} for options in choices])
+        self.all_refused([{**good, "options": {"launch_pdl": True}}], why="the option launch_pdl starts the kernel before")
+        self.assertIs(type(tried(kernel("tl.store(x, V)"), {**good, "options": {"launch_pdl": False}})[0]), tuple)
 
     def test_the_options_are_those_that_a_runner_claims(self):
         self.assertEqual(set(OPTIONS), set(ttir_image.OPTIONS))

@@ -333,6 +333,9 @@ class Claims:
         for name, value in claims.items():
             if type(value) is not OPTIONS.get(name) or type(value) is int and not 0 < value <= OPTION_MOST:
                 raise Refused("the option %s is %s" % (brief(name), brief(value)))
+        if claims.get("launch_pdl"):
+            raise Refused("the option launch_pdl starts the kernel before the one in front of it has ended, and no kernel may wait: "
+                          "leave it out")
         return claims
 
 

@@ -316,6 +316,8 @@ def type_claim(kind):
 
 def options_of(options, target):
     """Those that are not Triton's defaults."""
+    if options.launch_pdl:
+        raise ValueError("launch_pdl starts a kernel before the one in front of it has ended, and no kernel may wait: leave it out")
     usual = make_backend(target).parse_options({})
     return {name: getattr(options, name) for name in OPTIONS
             if hasattr(usual, name) and getattr(options, name) != getattr(usual, name)}
