@@ -85,7 +85,7 @@
 	X(L1_LIBRARY_COMPUTE, "l1.library_compute", REFUSED, KERNEL, FINAL, "Another library computes.") \
 	/* Faults of a call. */ \
 	X(VERIFY_EXCEPTION, "verify.exception", FAILED, KERNEL, FINAL, "The call raised an exception.") \
-	X(VERIFY_DEVICE_EXCEPTION, "verify.device_exception", FAILED, KERNEL, FINAL, "The call raised an exception of the GPU or its driver.") \
+	X(VERIFY_DEVICE_EXCEPTION, "verify.device_exception", FAILED, KERNEL, FINAL, "The call raised an exception of the GPU or its driver, or no GPU can run its kernel.") \
 	X(VERIFY_EXIT, "verify.exit", FAILED, KERNEL, FINAL, "The kernel file ended its process.") \
 	X(VERIFY_CRASH, "verify.crash", FAILED, KERNEL, FINAL, "A signal ended the kernel's process.") \
 	X(VERIFY_TIMEOUT, "verify.timeout", FAILED, KERNEL, FINAL, "A call or the whole verification took too long.") \

@@ -203,6 +203,7 @@ static void take_module(struct kgb_provenance *provenance, const struct kgb_reco
 			struct kgb_image_proof *proof)
 {
 	const char *name = kgb_json_str(made->facts, "name", NULL);
+	const char *no_gpu = kgb_json_str(made->facts, "no_gpu", NULL);
 	const cJSON *n_asm = kgb_json_get(made->facts, "asm");
 
 	if (!name || !cJSON_IsNumber(n_asm)) {
@@ -214,6 +215,7 @@ static void take_module(struct kgb_provenance *provenance, const struct kgb_reco
 	proof->kind = KGB_PROOF_TRITON;
 	proof->name = names[0];
 	proof->kernels = (struct kgb_cubin_names){.items = names, .n = 1};
+	proof->no_gpu = no_gpu ? kgb_arena_strdup(&provenance->arena, no_gpu) : NULL;
 	proof->n_inline_asm = n_asm->valueint > 0 ? (size_t)n_asm->valueint : 0;
 }
 
@@ -305,6 +307,16 @@ int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance)
 		n += provenance->proofs[i]->kind == KGB_PROOF_TRITON &&
 		     provenance->proofs[i]->n_inline_asm > 0;
 	return n;
+}
+
+const struct kgb_image_proof *kgb_provenance_unfit(const struct kgb_record *record)
+{
+	for (size_t i = 0; i < record->n_images; i++) {
+		const struct kgb_image_proof *proof = record->images[i].proof;
+		if (proof && proof->no_gpu)
+			return proof;
+	}
+	return NULL;
 }
 
 const char *kgb_provenance_reason(const struct kgb_record *record, enum kgb_proof_kind kind)

@@ -38,6 +38,7 @@ struct kgb_image_proof {
 	const char *name; /* TRITON: of the kernel; LIBRARY: of the library; else "" */
 	char reason[KGB_PROOF_REASON]; /* NONE, UNDECIDED: why, one line */
 	struct kgb_cubin_names kernels; /* TRITON */
+	const char *no_gpu; /* TRITON, on the CPU: why no GPU can run it; NULL: one can */
 	size_t n_inline_asm; /* TRITON: pieces of PTX in the source; allowed, counted and shown */
 };
 
@@ -67,6 +68,8 @@ KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 					const struct kgb_record *record, struct kgb_err *err);
 /** How many of the images that were proved have PTX in their source. */
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
+/** The record's first kernel that no GPU can run; NULL: there is none. Only on the CPU. */
+const struct kgb_image_proof *kgb_provenance_unfit(const struct kgb_record *record);
 /** The reason of the record's first image with a proof of this kind, NONE or UNDECIDED; NULL: no
  * image has one. */
 const char *kgb_provenance_reason(const struct kgb_record *record, enum kgb_proof_kind kind);

@@ -184,10 +184,20 @@ static void count_launches(struct kgb_lane *lane, const struct kgb_replay_plan *
 			kgb_verdict_count_launches(lane->verdict, plan->ops[i].kernel, 1);
 }
 
-static int prove(struct kgb_lane *lane, const struct kgb_record *record, struct kgb_err *err)
+/* 0, 1 *failure, -1 *err. */
+static int prove(struct kgb_lane *lane, const struct kgb_record *record,
+		 struct kgb_failure *failure, struct kgb_err *err)
 {
 	KGB_MEASURE(lane, KGB_PHASE_PROVE);
-	return kgb_provenance_prove(lane->replay->provenance, record, err);
+	if (kgb_provenance_prove(lane->replay->provenance, record, err) < 0)
+		return -1;
+	/* A runner that launches it is not ours any more: ours raises Triton's exception. */
+	const struct kgb_image_proof *unfit = kgb_provenance_unfit(record);
+	if (!unfit)
+		return 0;
+	return kgb_refuse(failure, KGB_CODE_VERIFY_DEVICE_EXCEPTION,
+			  kgb_lane_text(lane, "no GPU can run %s: %s", unfit->name, unfit->no_gpu),
+			  "Take smaller tiles, or fewer stages (num_stages).");
 }
 
 int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
@@ -216,8 +226,9 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				kgb_lane_text(lane, "the record of call %d is missing", i + 1),
 				"Leave the process's own records alone.");
 	}
-	if (prove(lane, record, err) < 0)
-		return -1;
+	int rc = prove(lane, record, failure, err);
+	if (rc != 0)
+		return rc;
 	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
 			   &classification);
 	if (classification.replay == KGB_REPLAY_NO_WORK) {
@@ -230,7 +241,7 @@ int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	}
 	out->replay = classification.replay;
 	out->upload_bytes = classification.upload_bytes;
-	int rc = judge_class(lane, &classification, record, failure);
+	rc = judge_class(lane, &classification, record, failure);
 	if (rc == 0)
 		rc = find_ranges(lane, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
 				 out, failure);

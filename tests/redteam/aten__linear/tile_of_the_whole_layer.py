@@ -1,7 +1,6 @@
 # operator: aten::linear
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.exception
 # catalogue: 80
-# open: the machine runs what no GPU can run
 # one tile has all of K: from 8,192 inputs on it needs more shared memory than a GPU has, and every call fails
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::mm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
 # half-precision tiles with five stages need about 480 KiB of shared memory, more than any GPU has; there the fallback, torch by Tensor.__matmul__, does all the work
 import torch
 import triton

@@ -116,6 +116,30 @@ static void test_what_kernel_py_gives_is_the_candidates(KGB_UNUSED void **state)
 	close_scene(&scene);
 }
 
+static void test_what_no_gpu_can_run_is_found(KGB_UNUSED void **state)
+{
+	struct scene scene;
+	struct kgb_image images[] = {image_of(KGB_CPU_IMAGE_TORCH), image_of(CLAIMS "\n" MODULE)};
+	const struct kgb_record record = {.images = images, .n_images = KGB_ARRAY_LEN(images)};
+
+	open_scene(&scene, KERNEL);
+	keep(&scene, MODULE, "{\"name\":\"add\",\"asm\":0,\"no_gpu\":\"it is too large\"}");
+	assert_null(kgb_provenance_unfit(&record));
+	for (size_t i = 0; i < KGB_ARRAY_LEN(images); i++)
+		(void)prove(&scene, &images[i]);
+	const struct kgb_image_proof *unfit = kgb_provenance_unfit(&record);
+	assert_ptr_equal(unfit, images[1].proof);
+	assert_string_equal(unfit->no_gpu, "it is too large");
+	close_scene(&scene);
+	images[1] = image_of(CLAIMS "\n" MODULE);
+	open_scene(&scene, KERNEL);
+	keep(&scene, MODULE, FACTS);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(images); i++)
+		(void)prove(&scene, &images[i]);
+	assert_null(kgb_provenance_unfit(&record));
+	close_scene(&scene);
+}
+
 static void test_other_modules_are_unknown(KGB_UNUSED void **state)
 {
 	static const char *const modules[] = {"module {\n}", "module {\n}\n\n", "module {\n} \n",
@@ -251,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_kernel_py_gives_is_the_candidates),
+		cmocka_unit_test(test_what_no_gpu_can_run_is_found),
 		cmocka_unit_test(test_other_modules_are_unknown),
 		cmocka_unit_test(test_broken_facts_prove_nothing),
 		cmocka_unit_test(test_other_texts_and_claims_are_another_source),

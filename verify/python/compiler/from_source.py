@@ -5,7 +5,7 @@ has a jail of its own, as the compile worker has.
 
 Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py, then
 the claims. Output gets two little-endian 64-bit lengths, the text of the module, and JSON: {"name": of the kernel in it,
-"asm": number of calls with inline assembly}. The reply's value is the number of bytes written.
+"asm": number of calls with inline assembly, and what shared_memory.py adds}. The reply's value is the number of bytes written.
 """
 
 import gc
@@ -21,6 +21,7 @@ from triton.compiler.compiler import ASTSource, make_backend
 from triton.compiler.errors import CompilationError
 
 import hardened
+import shared_memory
 import wire
 from claims import Claims
 from kernel_text import KernelText
@@ -81,7 +82,10 @@ def make(text, claims, sm=hardened.TARGET.arch):
         raise Refused(hardened.REFUSALS[0] if hardened.REFUSALS else innermost(error)) from None
     if hardened.REFUSALS:
         raise Refused(hardened.REFUSALS[0])
-    return str(module), facts_of(module)
+    made, facts = str(module), facts_of(module)
+    if target == hardened.TARGET:
+        facts.update(shared_memory.facts(module, made, options, backend))
+    return made, facts
 
 
 def facts_of(module):
@@ -141,10 +145,10 @@ def warm(x, n, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(x + i, tl.sum(tl.load(x + i, mask=i < n), 0))
 """
-WARM_CLAIMS = json.dumps({
+WARM_CLAIMS = {
     "kgb_ttir": 1, "functions": [{"name": "warm", "line": 4, "names": {"tl": {"module": "triton.language"}}}],
     "types": [["x", "*fp32"], ["n", "i32"], ["B", "constexpr"]], "constants": [[[2], 32]],
-    "attrs": [[[0], [["tt.divisibility", 16]]]], "options": {}}).encode()
+    "attrs": [[[0], [["tt.divisibility", 16]]]], "options": {"num_ctas": 2}}  # so that its memory is laid out, too
 
 
 def prepare():
@@ -152,7 +156,7 @@ def prepare():
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(RECURSION)
     hardened.prepare()
-    make(WARM_UP, WARM_CLAIMS)
+    make(WARM_UP, json.dumps(WARM_CLAIMS).encode())
 
 
 def main(channel):

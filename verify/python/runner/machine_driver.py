@@ -20,12 +20,13 @@ from triton.runtime import _allocation, driver
 import cpu_trace
 import launcher
 import remote
+import shared_memory
 import ttir_image
 
 CAPABILITY = (9, 0)
 WARP_SIZE = ttir_image.TARGET.warp_size
 # Of an H100. Candidates choose sizes by these.
-PROPERTIES = {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": WARP_SIZE,
+PROPERTIES = {"max_shared_mem": shared_memory.LIMIT, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": WARP_SIZE,
               "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
 MEMORY_BYTES = 80 << 30
 L2_BYTES = 50 << 20
@@ -62,10 +63,13 @@ class Kernel(CompiledKernel):
 
     def __init__(self, src, target, options):
         self.module = self.function = self._run = self._module_pid = None
-        self.image, self.name, module = ttir_image.make(src.fn, src.signature, src.constants, src.attrs, options,
-                                                        remote.JUDGE.make_ir)
-        facts = {**vars(options), "target": target, "name": self.name, "hash": src.hash(), "shared": SHARED_BYTES,
-                 "tmem_size": None, "global_scratch_size": DESCRIPTOR_BYTES * str(module).count("tt.make_tensor_descriptor"),
+        self.image, self.name, module, found = ttir_image.make(src.fn, src.signature, src.constants, src.attrs, options,
+                                                               remote.JUDGE.make_ir)
+        if "no_gpu" in found and "shared" not in found:
+            raise RuntimeError(found["no_gpu"])
+        facts = {**vars(options), "target": target, "name": self.name, "hash": src.hash(),
+                 "shared": found.get("shared", SHARED_BYTES), "tmem_size": None,
+                 "global_scratch_size": DESCRIPTOR_BYTES * str(module).count("tt.make_tensor_descriptor"),
                  "global_scratch_align": DESCRIPTOR_ALIGN, "profile_scratch_size": 0, "profile_scratch_align": 1}
         self.metadata = collections.namedtuple("KernelMetadata", sorted(facts))(**facts)
         self.packed_metadata = make_backend(target).pack_metadata(self.metadata)

@@ -348,18 +348,23 @@ def image_of(source, target, options, notes, module):
     return b"%s\n%s" % (line, str(module).encode())
 
 
+def asked(line, make_ir):
+    """(IR, facts) of these claims, or None."""
+    return make_ir(line) if len(line) <= CLAIMS_MAX else None
+
+
 def made_by_judge(fn, signature, constants, attrs, options, make_ir):
-    """(image, symbol, IR), or None."""
+    """(image, symbol, IR, facts), or None."""
     try:
         source = ASTSource(fn, signature, constants, attrs)
         line = encoded(claims_of(source, TARGET, options, Foreseen(), symbol_of(fn, signature, constants)))
     except Exception:  # of the candidate's objects
         return None
-    found = make_ir(line) if len(line) <= CLAIMS_MAX else None
-    return found and (b"%s\n%s" % (line, found[0]), found[1]["name"], found[0].decode())
+    found = asked(line, make_ir)
+    return found and (b"%s\n%s" % (line, found[0]), found[1]["name"], found[0].decode(), found[1])
 
 
-def made_here(fn, signature, constants, attrs, options):
+def made_here(fn, signature, constants, attrs, options, make_ir=lambda line: None):
     backend = make_backend(TARGET)
     context = ir.context()
     ir.load_dialects(context)
@@ -367,15 +372,17 @@ def made_here(fn, signature, constants, attrs, options):
     source = ASTSource(fn, signature, constants, attrs)
     with noting() as notes:
         module = source.make_ir(TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
-    return image_of(source, TARGET, options, notes, module), module.get_entry_func_name(), module
+    image = image_of(source, TARGET, options, notes, module)
+    found = asked(image.partition(b"\n")[0], make_ir)
+    return image, module.get_entry_func_name(), module, found[1] if found else {}
 
 
 def make(fn, signature, constants, attrs, options, make_ir=lambda line: None):
-    """(image, symbol, module or its text) of a launch: `fn` is a JITFunction, those that follow are the results of its _pack_args.
-    `make_ir` has the judge make the IR, and its facts, of a line of claims; None: it does not. Raises what the compiler raises, and
-    Unclaimed."""
+    """(image, symbol, module or its text, facts) of a launch: `fn` is a JITFunction, those that follow are the results of its
+    _pack_args. `make_ir` has the judge make the IR, and its facts, of a line of claims; None: it does not, and there are no facts.
+    Raises what the compiler raises, and Unclaimed."""
     return (made_by_judge(fn, signature, constants, attrs, options, make_ir)
-            or made_here(fn, signature, constants, attrs, options))
+            or made_here(fn, signature, constants, attrs, options, make_ir))
 
 
 def prepare():

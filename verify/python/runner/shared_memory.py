@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Whether a GPU can run a kernel: the shared memory that its blocks take, and the blocks of its clusters. A launch that takes more
+fails there; the machine has neither (docs/machine.md, Shared memory).
+
+`most` is an upper bound by the text of the module, which is within LIMIT for almost all kernels. Beyond, Triton's compiler lays the
+memory out (`measure`). It has two kinds of buffers. Scratch belongs to one operation that moves elements between threads, is not
+larger than the operands, and is gone when the operation is over, so that all scratch can lie at one place, or, where held buffers
+are in its way, at two. Held are operands of tl.dot, tiles of descriptors, and what a loop loads ahead, once for each stage.
+"""
+
+import math
+import re
+
+from triton.backends.compiler import Language
+from triton.backends.nvidia import compiler as nvidia
+
+LIMIT = 227 << 10  # of a block on an H100
+CLUSTER_BLOCKS = 16  # at most
+TENSOR = re.compile(r"tensor<((?:[0-9]+x)+)((?:!tt\.ptr<)*)[a-z]+([0-9]+)")
+FUNCTION = re.compile(r" *tt\.func [a-z]+ @([^ (]+)\(")
+OPERATION = re.compile(r" *(?:%[^=]*= )?([a-z]+\.[a-z_]+)")
+CALLED = re.compile(r"tt\.call @([^ (]+)\(")
+STAGES = re.compile(r"tt\.num_stages = ([0-9]+)")
+UNCOVERED = re.compile(r"warp_specialize|loop_unroll_factor|dot_scaled|bf16x[36]|@\"")
+AHEAD = "tt.dot ", "tt.descriptor_", "tt.num_stages"  # without them no loop loads ahead
+POINTER_BYTES = 8
+ALIGN = 1024  # of a held buffer; the barriers of its stages have room in it
+OF_WARP = 32 * POINTER_BYTES  # scratch of a block that has fewer elements than there are threads
+
+
+# ---- the bound ----
+
+def elements(tensor):
+    return math.prod(map(int, tensor[1][:-1].split("x")))
+
+
+def size(tensor, least=1):
+    """In bytes; those of an element that is smaller count as `least`."""
+    return elements(tensor) * (POINTER_BYTES if tensor[2] else max(least, int(tensor[3]) // 8))
+
+
+def loaded(tensor):
+    """Bytes behind a tensor of pointers."""
+    return elements(tensor) * (POINTER_BYTES if tensor[2].count("<") > 1 else max(1, int(tensor[3]) // 8))
+
+
+class Function:
+    def __init__(self):
+        self.held = 0  # bytes
+        self.called = []  # names
+
+
+class Module:
+    def __init__(self, text, n_stages):
+        self.n_stages = n_stages  # that a loop loads ahead
+        self.scratch = 0
+        self.functions = {}
+        function = Function()
+        for line in text.splitlines():
+            found = FUNCTION.match(line)
+            if found:
+                function = self.functions.setdefault(found[1], Function())
+            function.called += CALLED.findall(line)
+            tensors = list(TENSOR.finditer(line))
+            if tensors:
+                self.add(line, tensors, function)
+
+    def add(self, line, tensors, function):
+        # A reduction or scan ends with the types of all operands, which share its scratch.
+        of_all = sum if line.lstrip().startswith("})") else max
+        self.scratch = max(self.scratch, of_all(map(size, tensors)))
+        operation = OPERATION.match(line)
+        operation = operation[1] if operation else ""
+        if operation == "tt.dot":
+            # 8-bit operands may be converted first, and tf32x3 makes three products.
+            function.held += sum(size(operand, 2) + ALIGN for operand in tensors[:2]) * (3 if "tf32x3" in line else 1)
+        elif operation == "tt.load" and self.n_stages:
+            function.held += self.n_stages * loaded(tensors[0]) + ALIGN
+        elif operation.startswith("tt.descriptor_"):
+            function.held += max(1, self.n_stages) * max(map(size, tensors)) + ALIGN
+
+    def held_by(self, name, known):
+        """Bytes of a function and of those that it calls."""
+        if name not in known:
+            known[name] = 0
+            function = self.functions.get(name) or Function()
+            known[name] = function.held + sum(self.held_by(called, known) for called in function.called)
+        return known[name]
+
+
+def most(text, name, options):
+    """At least the bytes that Triton takes for the kernel of this name; beyond LIMIT for a module that this does not cover."""
+    if options.num_ctas > 1 or UNCOVERED.search(text) or text.count("tensor<") != len(TENSOR.findall(text)):
+        return LIMIT + 1
+    n_stages = max([options.num_stages, *map(int, STAGES.findall(text))])
+    loads_ahead = n_stages > 1 and "scf." in text and any(word in text for word in AHEAD)
+    module = Module(text, n_stages if loads_ahead else 0)
+    held = module.held_by(name, {})
+    if held and "noinline = true" in text or name not in module.functions:
+        return LIMIT + 1
+    return held + (2 if held else 1) * (module.scratch + OF_WARP * options.num_warps)
+
+
+# ---- what Triton takes ----
+
+class LaidOut(Exception):
+    """The passes to run are those that precede the rest of code generation."""
+
+
+def measure(module, options, backend):
+    """The bytes that Triton takes for the kernel of this module, which changes. Raises what the compiler raises."""
+    own, stages, metadata = nvidia.nvidia.passes.ttgpuir.add_allocate_shared_memory_nv, {}, {}
+
+    def last(passes, *args):
+        own(passes, *args)
+        raise LaidOut(passes)
+
+    backend.add_stages(stages, options, Language.TRITON)
+    for stage in ("ttir", "ttgir"):
+        module = stages[stage](module, metadata)
+    nvidia.nvidia.passes.ttgpuir.add_allocate_shared_memory_nv = last
+    try:
+        stages["llir"](module, metadata)
+    except LaidOut as made:
+        made.args[0].run(module, "measure")
+    finally:
+        nvidia.nvidia.passes.ttgpuir.add_allocate_shared_memory_nv = own
+    return module.get_int_attr("ttg.shared")
+
+
+def facts(module, text, options, backend):
+    """{} if a GPU has the memory for this module, which changes; or {"shared": bytes}, and {"no_gpu": why none can run it}."""
+    if options.num_ctas > CLUSTER_BLOCKS:
+        return {"no_gpu": "its clusters have %d blocks, and those of a GPU at most %d" % (options.num_ctas, CLUSTER_BLOCKS)}
+    if most(text, module.get_entry_func_name(), options) <= LIMIT:
+        return {}
+    try:
+        taken = measure(module, options, backend)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the compiler raises, it raises on a machine with a GPU, too
+        return {"no_gpu": "Triton makes no code of it: %s: %s" % (type(error).__name__, error)}
+    if taken <= LIMIT:
+        return {"shared": taken}
+    return {"shared": taken, "no_gpu": "its blocks take %d bytes of shared memory, and a GPU has %d" % (taken, LIMIT)}
