@@ -1,8 +1,7 @@
 # operator: aten::linear
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 77
-# open: code that only a GPU runs
-# the second configuration of the tuner is wrong (products in tf32): without times the judge takes the first one that compiles, a GPU takes the faster one
+# the second configuration of the tuner is wrong (products in tf32): a GPU takes the faster one
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,7 @@
 # operator: aten::sum
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 77
-# open: code that only a GPU runs
-# the second configuration of the tuner is wrong (every second row of elements is counted twice and the others not at all): without times the judge takes the first one that compiles, a GPU takes the faster one
+# the second configuration of the tuner is wrong (every second row of elements is counted twice and the others not at all): a GPU takes the faster one
 import torch
 import triton
 import triton.language as tl
