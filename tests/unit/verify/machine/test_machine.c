@@ -473,7 +473,8 @@ static void test_atomics_order_what_they_guard(void **state)
 		 true},
 		{"between two steps of a counter that nobody waits for",
 		 ORDERED "%g = " ATOMIC("add", "acq_rel, gpu", "%a", "%c1") ADDS
-		 "%h = " ATOMIC("add", "acq_rel, gpu", "%a", "%g"),
+		 "%more = arith.addi %g, %c1 : i32\n%h = " ATOMIC("add", "acq_rel, gpu", "%a",
+								  "%more"),
 		 true},
 		{"one tells another, which tells a third",
 		 ORDERED "scf.if %p0 {\n" STORES SETS("%a") "}\nscf.if %p1 {\n" WAITS_FOR("%a")
