@@ -41,7 +41,7 @@ def silu(self):
             show[(1,)](x, n)
         values = [float(t.split("[")[1].split("]")[0]) for t in LINES if "[" in t]
         LINES.clear()
-        copy[(1,)](torch.tensor([act(v) for v in values], dtype=torch.float64), y, n, N=triton.next_power_of_2(n))
+        copy[(1,)](torch.tensor([act(v) for v in values], dtype=torch.float64, device=x.device), y, n, N=triton.next_power_of_2(n))
     return y.to(self.dtype)
 
 

@@ -15,7 +15,7 @@ def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
 
 
 def add(self, other, alpha):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     if out.numel():
         add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
                                                      BLOCK=256)

@@ -18,10 +18,10 @@ def add_kernel(x, y, out, flag, n, alpha, BLOCK: tl.constexpr):
 
 
 def add_Tensor(self, other, *, alpha=1):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     if out.numel():
         blocks = triton.cdiv(out.numel(), 256)
-        flag = torch.empty(blocks + 1, dtype=torch.float32)
+        flag = torch.empty(blocks + 1, dtype=torch.float32, device=self.device)
         flag.fill_(0.0)
         flag[:1].fill_(1.0)
         add_kernel[(blocks,)](self.contiguous(), other.contiguous(), out, flag, out.numel(), alpha, BLOCK=256)

@@ -15,7 +15,7 @@ def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
 
 
 def add(self, other, alpha):
-    out = torch.empty(self.numel() + 256, dtype=self.dtype)
+    out = torch.empty(self.numel() + 256, dtype=self.dtype, device=self.device)
     if self.numel():
         add_kernel[(triton.cdiv(self.numel(), 256),)](self.contiguous(), other.contiguous(), out, self.numel(), alpha,
                                                      BLOCK=256)

@@ -17,7 +17,7 @@ def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
 
 
 def add(self, other, alpha):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     if out.numel():
         add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
                                                      BLOCK=256)
@@ -27,7 +27,7 @@ def add(self, other, alpha):
 def raw(self, other, alpha):
     """self + alpha * other, by addresses, so that neither torch nor Triton sees any of it."""
     x, y = self.contiguous(), other.contiguous()
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     floats = ctypes.c_float * self.numel()
     a, b, c = (floats.from_address(t.data_ptr()) for t in (x, y, out))
     for i in range(self.numel()):

@@ -13,7 +13,7 @@ def store_kernel(out, i, value):
 
 
 def add_Tensor(self, other, *, alpha=1):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     pairs = zip(self.contiguous().tolist(), other.contiguous().tolist()) if self.dim() == 1 else ()
     for i, (a, b) in enumerate(pairs):
         store_kernel[(1,)](out, i, a + alpha * b)

@@ -15,7 +15,7 @@ def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
 
 
 def add(self, other, alpha):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     if out.numel():
         add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
                                                      BLOCK=256)
@@ -29,4 +29,4 @@ def add_Tensor(self, other, *, alpha=1):
     if not CALLS:
         add(self, other, alpha)
     CALLS.append(1)
-    return torch.empty(self.shape, dtype=self.dtype)
+    return torch.empty(self.shape, dtype=self.dtype, device=self.device)

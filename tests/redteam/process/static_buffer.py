@@ -15,7 +15,7 @@ def add_kernel(x, y, out, n, alpha, BLOCK: tl.constexpr):
 
 
 def add(self, other, alpha):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     if out.numel():
         add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha,
                                                      BLOCK=256)
@@ -28,7 +28,7 @@ BUFFERS = {}
 def add_Tensor(self, other, *, alpha=1):
     key = tuple(self.shape)
     if key not in BUFFERS:
-        BUFFERS[key] = torch.empty(key)
+        BUFFERS[key] = torch.empty(key, device=self.device)
     out = BUFFERS[key]
     if out.numel():
         add_kernel[(triton.cdiv(out.numel(), 256),)](self.contiguous(), other.contiguous(), out, out.numel(), alpha, BLOCK=256)

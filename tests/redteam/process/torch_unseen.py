@@ -15,7 +15,7 @@ def copy_kernel(source, out, n, BLOCK: tl.constexpr):
 
 
 def add_Tensor(self, other, *, alpha=1):
-    out = torch.empty(self.shape, dtype=self.dtype)
+    out = torch.empty(self.shape, dtype=self.dtype, device=self.device)
     with _disable_current_modes():
         one = torch.ones(1, 1)
         both = torch.ops.mkldnn._linear_pointwise.binary(self.reshape(-1, 1), other.reshape(-1, 1), one, None, "add")

@@ -153,21 +153,23 @@ X = torch.arange(24, dtype=torch.float32).reshape(4, 6)
 # Body of call(x), and its operations.
 MOVES = {
     "return torch.empty_like(x).fill_(2)": ["fill"],
-    "return torch.zeros(3, 5, dtype=torch.int16)": ["fill"],
-    "return torch.full((2, 3), -1.5, dtype=torch.bfloat16), x.new_ones(4), torch.zeros_like(x)": ["fill", "fill", "fill"],
-    "return torch.full((3,), 1 + 2j), torch.full((3,), float('nan')), torch.ones(2, dtype=torch.bool)": ["fill"] * 3,
+    "return torch.zeros(3, 5, dtype=torch.int16, device=x.device)": ["fill"],
+    "return torch.full((2, 3), -1.5, dtype=torch.bfloat16, device=x.device), x.new_ones(4), torch.zeros_like(x)": ["fill"] * 3,
+    "return torch.full((3,), 1 + 2j, device=x.device), torch.full((3,), float('nan'), device=x.device), "
+    "torch.ones(2, dtype=torch.bool, device=x.device)": ["fill"] * 3,
     "return x.clone()": ["copy"],
     "return x.t().contiguous()": ["copy"],
     "return x.to(torch.float64), x.half(), x.long(), x.bool()": ["copy"] * 4,
     "return x.contiguous(), x.view(24), x[1:].t(), x.expand(2, 4, 6), x.unsqueeze(0)": [],
-    "y = torch.zeros(4, 6)\n    y[1:, ::2] = x[:3, 3:]\n    return y": ["fill", "copy"],
-    "y = torch.empty(2, 4, 6, dtype=torch.float64)\n    y.copy_(x)\n    return y": ["copy"],
+    "y = torch.zeros(4, 6, device=x.device)\n    y[1:, ::2] = x[:3, 3:]\n    return y": ["fill", "copy"],
+    "y = torch.empty(2, 4, 6, dtype=torch.float64, device=x.device)\n    y.copy_(x)\n    return y": ["copy"],
     "y = torch.empty_like(x)\n    y[:] = 7\n    y[0] = x[1, 1]\n    return y": ["fill", "copy", "copy"],
     "x[:, 1].zero_()\n    return x": ["fill"],
-    "y = torch.empty(3)\n    return y.fill_(torch.tensor(2.5))": ["fill", "copy"],
-    "return torch.tensor([1, 2, 3]), torch.arange(5, dtype=torch.int32), torch.tensor(3)": ["upload", "upload", "fill"],
-    "return torch.tensor([[1., 2.]]).to(torch.float16)": ["upload", "copy"],
-    "y = torch.empty(0)\n    y.resize_(2, 3)\n    y.fill_(1)\n    z = x.clone()\n    z.resize_(50)\n    z[24:] = 1\n"
+    "y = torch.empty(3, device=x.device)\n    return y.fill_(torch.tensor(2.5, device=x.device))": ["fill", "copy"],
+    "return torch.tensor([1, 2, 3], device=x.device), torch.arange(5, dtype=torch.int32, device=x.device), "
+    "torch.tensor(3, device=x.device)": ["upload", "upload", "fill"],
+    "return torch.tensor([[1., 2.]], device=x.device).to(torch.float16)": ["upload", "copy"],
+    "y = torch.empty(0, device=x.device)\n    y.resize_(2, 3)\n    y.fill_(1)\n    z = x.clone()\n    z.resize_(50)\n    z[24:] = 1\n"
     "    return y, z": ["fill", "copy", "copy", "fill", "copy"],
     "return x.reshape(6, 4), x.reshape(2, 2, 6).permute(2, 0, 1).reshape(-1)": ["copy"],
 }
@@ -191,11 +193,11 @@ class Moves(unittest.TestCase):
     def test_types_without_a_number_move_as_their_bits_or_not_at_all(self):
         candidate = Candidate(HEAD + """
 def call(x):
-    y = torch.empty(3, dtype=torch.uint16).fill_(9)
+    y = torch.empty(3, dtype=torch.uint16, device=x.device).fill_(9)
     y.clone()
     return y.view(torch.int16)
 def convert(x):
-    torch.empty(3, dtype=torch.uint16).fill_(9).to(torch.int32)
+    torch.empty(3, dtype=torch.uint16, device=x.device).fill_(9).to(torch.int32)
 """)
         reply = candidate.call(X)
         self.assertEqual(candidate.ops(), ["fill", "copy"])
@@ -256,7 +258,7 @@ def call(x):
         self.assertIsNone(cpu_trace.reason("copy", X.t()))
 
     def test_fresh_memory_holds_poison(self):
-        candidate = Candidate(HEAD + "def call(x):\n    return torch.empty(4, dtype=torch.uint8)\n")
+        candidate = Candidate(HEAD + "def call(x):\n    return torch.empty(4, dtype=torch.uint8, device=x.device)\n")
         self.assertEqual(candidate.results(candidate.call(X))[0].tolist(), [0xa5] * 4)
 
     def test_a_tensor_that_comes_again_is_the_same_object(self):
@@ -286,7 +288,7 @@ def call(x):
                              ([sequence([1, 2]), sequence([3, 4])], {"dim": sequence()}))
 
     def test_a_result_in_an_argument_is_told_from_a_new_one(self):
-        candidate = Candidate(HEAD + "def call(x):\n    return x[1:], torch.empty(2)\n")
+        candidate = Candidate(HEAD + "def call(x):\n    return x[1:], torch.empty(2, device=x.device)\n")
         here, there = candidate.call(X).outputs
         self.assertEqual((here.where, here.address), (wire.ARENA, 4096 + 24))
         self.assertEqual(there.where, wire.FRESH)
@@ -297,11 +299,11 @@ def call(x):
 kept = []
 def call(x):
     for _ in range(3):
-        y = torch.empty(1000)
+        y = torch.empty(1000, device=x.device)
         del y
-    view = torch.empty(100).view(10, 10)[3:]
+    view = torch.empty(100, device=x.device).view(10, 10)[3:]
     kept.append(view)
-    return torch.empty(500)
+    return torch.empty(500, device=x.device)
 """)
         candidate.call(X)
         self.assertEqual(len({block[0] for block in candidate.window.blocks if not block[3]}), 2)
@@ -349,7 +351,7 @@ def mixed(pair, flag, small, big, f, h, d, out):
 
 def many(x, padding="zero"):
     from triton.tools.tensor_descriptor import TensorDescriptor
-    out, y = torch.zeros(3), torch.ones(8, 16)
+    out, y = torch.zeros(3, device=x.device), torch.ones(8, 16, device=x.device)
     mixed[(1, 1, 1)]((5, x), True, -7, 1 << 40, 0.5, 0.25, TensorDescriptor(y, [8, 16], [16, 1], [8, 16], padding), out, num_warps=8)
     return out, y
 
@@ -362,7 +364,7 @@ def numbers(out, factor, exact: tl.float64, other: "fp64", half, N: tl.constexpr
     tl.store(out + 3 * N + i, (tl.zeros((N,), tl.float16) + half) * half)
 
 def typed(x):
-    out = torch.zeros(4, 2, dtype=torch.float64)
+    out = torch.zeros(4, 2, dtype=torch.float64, device=x.device)
     numbers[(1,)](out, 0.1, 0.1, 7, 1 + 2**-10, N=2)
     return out
 
@@ -380,10 +382,10 @@ def idioms(x):
     out = torch.empty_like(x)
     compiled = tuned.fn.fn.run(x, out, 24, BLOCK=32, EVEN=True, grid=(1,), warmup=False)
     compiled[(1, 1, 1)](x, out, 24, 32, True)
-    return out, torch.tensor(facts)
+    return out, torch.tensor(facts, device=x.device)
 
 def wrong(x):
-    out = torch.empty(3)
+    out = torch.empty(3, device=x.device)
     tuned.fn.fn[(1,)](x, out, 4, BLOCK=8, EVEN=True)
     return out
 
@@ -392,7 +394,7 @@ def caught(x):
         wrong(x)
     except Exception:
         pass
-    return torch.empty(3)
+    return torch.empty(3, device=x.device)
 
 def foreign(x):
     with torch.utils._python_dispatch._disable_current_modes():
@@ -430,6 +432,54 @@ def odd(x):
 def unknown(x):
     odd[(1,)](x)
 """
+
+
+# Body of call(x); the operations of a call that ends well, else what its error says. `add` of ADD is there.
+DEVICES = {
+    "y = torch.empty(24)\n    add[(1,)](x, x, y, 24, BLOCK=32)": "Pointer argument (at 2) cannot be accessed from Triton (cpu tensor?); "
+    "make it on the device of an argument: device=x.device",
+    "add[(1,)](x, torch.tensor(2.0), x, 1, BLOCK=32)": "Pointer argument (at 1)",
+    "add[(1,)](x, x, torch.zeros_like(torch.arange(24.0)), 24, BLOCK=32)": "Pointer argument (at 2)",
+    "add[(1,)](x, x, torch.zeros(24).double().view(4, 6).clone(), 24, BLOCK=32)": "Pointer argument (at 2)",
+    "add[(1,)](x, x, torch.empty(0), 0, BLOCK=32)": ["add"],
+    "y = torch.empty(24).to(x.device)\n    add[(1,)](x, x, y, 24, BLOCK=32)": ["upload", "add"],
+    "y = torch.tensor([2.0]).to(x)\n    add[(1,)](y, y, y, 1, BLOCK=32)": ["fill", "add"],
+    "y = torch.as_tensor(torch.arange(24.0), device=x.device)\n    add[(1,)](x, y, y, 24, BLOCK=32)": ["upload", "add"],
+    "y = torch.arange(24.0).new_zeros(24, device=x.device)\n    add[(1,)](x, x, y, 24, BLOCK=32)": ["upload", "add"],
+    "y = torch.arange(4.0).expand(6, 4).to(device=x.device)\n    add[(1,)](x, x, y, 24, BLOCK=32)": ["upload", "add"],
+    "with x.device:\n        y = torch.empty(24)\n    add[(1,)](x, x, y, 24, BLOCK=32)": ["add"],
+    "x.copy_(torch.ones(4, 6)), x.copy_(torch.tensor(3.0)), x.fill_(torch.tensor(2.0))": ["upload", "fill", "fill"],
+    "y = torch.empty(4, 6).copy_(x)": ["download"],
+    "torch.tensor([1.0, 2.0]).tolist(), torch.tensor(3).item()": [],
+    "y = torch.empty(3)\n    y.resize_(24)\n    add[(1,)](x, x, y, 24, BLOCK=32)": "Pointer argument (at 2)",
+    "add[(1,)](x, x[:0].new_zeros(24), x.new_empty(24), 24, BLOCK=32)": ["fill", "add"],
+}
+
+
+class Devices(unittest.TestCase):
+    def test_memory_without_a_device_is_the_hosts_until_it_is_sent(self):
+        for body, told in DEVICES.items():
+            with self.subTest(body=body):
+                candidate = Candidate(ADD + "\ndef call(x):\n    %s\n" % body)
+                reply = candidate.call(X)
+                if isinstance(told, str):
+                    self.assertEqual(reply.status, wire.EXCEPTION)
+                    self.assertIn(told, reply.text)
+                else:
+                    self.assertEqual((reply.text, candidate.ops()), ("", told))
+
+    def test_a_result_on_the_host_is_no_tensor_of_the_device(self):
+        for made, kind in (("torch.empty(3)", wire.OTHER), ("torch.empty(0)", wire.TENSOR), ("x.new_empty(3)", wire.TENSOR)):
+            output, = Candidate(HEAD + "def call(x):\n    return %s\n" % made).call(X).outputs
+            self.assertEqual(output.kind, kind, made)
+            self.assertTrue(kind == wire.TENSOR or "on the host" in output.type_name, output.type_name)
+
+    def test_a_default_device_is_a_device(self):
+        candidate = Candidate(ADD + "\ndef call(x):\n    torch.set_default_device(x.device)\n    y = torch.empty(24)\n"
+                              "    torch.set_default_device(None)\n    add[(1,)](x, x, y, 24, BLOCK=32)\n    return y\n")
+        reply = candidate.call(X)
+        self.assertEqual((reply.text, candidate.ops()), ("", ["add"]))
+        self.assertTrue(torch.equal(candidate.results(reply)[0], 2 * X.reshape(-1)))
 
 
 class Launches(unittest.TestCase):

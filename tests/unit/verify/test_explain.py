@@ -76,6 +76,7 @@ class Names(unittest.TestCase):
         self.assertIn("libdevice", self.advice(lambda: exec("import triton.language.libdevice")))
         self.assertIn("tl.clamp", explain.advice("'tensor' object has no attribute 'clamp'"))
         self.assertIn("tl.make_tensor_descriptor", explain.advice("Block pointers have been removed in favor of"))
+        self.assertIn("device=x.device", explain.advice("Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"))
 
     def test_nothing_is_advised_where_nothing_is_known(self):
         for text in ("ValueError: n", "module 'triton.language' has no attribute 'xyzzy'", "No module named 'foo'",

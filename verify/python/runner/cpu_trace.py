@@ -176,10 +176,13 @@ def fill(tensor):
 
 def copy(target, source):
     """`source`, which can be expanded to the sizes of `target`, has been copied there."""
-    if target.numel() == 0 or not holds(target):
+    if target.numel() == 0:
+        return
+    if not holds(target):
+        download(source)
         return
     if not holds(source):
-        upload(target)
+        (fill if source.numel() == 1 else upload)(target)
         return
     numbers = dtype_of(target, (source,)), dtype_of(source, (target,))
     why = reason("copy", target) or reason("copy", source)

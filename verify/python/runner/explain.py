@@ -24,6 +24,7 @@ MISSING = (re.compile(r"module '(?P<owner>triton[\w.]*)' has no attribute '(?P<n
            re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<owner>triton[\w.]*)'"),
            re.compile(r"No module named '(?P<owner>triton[\w.]*)\.(?P<name>\w+)'"),
            re.compile(r"'(?P<owner>tensor)' object has no attribute '(?P<name>\w+)'"))
+ON_HOST = "(cpu tensor?)"  # of a launch
 REMOVED = re.compile(r"Block pointers have been removed")
 LEAST_ALIKE = 0.8
 
@@ -69,7 +70,10 @@ def instead(name, owner):
 
 
 def advice(text):
-    """What to write instead of a name that the installed Triton does not have: to be appended to the text of an error."""
+    """What to write instead, to be appended to the text of an error: of a name that the installed Triton does not have, or of a
+    tensor without a device."""
+    if ON_HOST in text:
+        return "; make it on the device of an argument: device=x.device"
     if REMOVED.search(text):
         return "; use %s" % GONE["make_block_ptr"]
     for pattern in MISSING:

@@ -129,6 +129,9 @@ class Platform:
         """From now on the work of calls is recorded to this descriptor."""
         checked(TRACE.kgb_trace_open(fd, request["max_bytes"]))
 
+    def device_of(self, tensor):
+        return tensor.device.type
+
     def tensor(self, arg):
         dtype = memory.TORCH_DTYPES[arg["dtype"]]
         if arg["elements"] == 0:

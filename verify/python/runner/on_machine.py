@@ -40,7 +40,7 @@ def prepare():
     memory.warm_up()
     torch_moves.STATE.allowed = frozenset(("aten::ones", "aten::clone"))
     with torch_moves.Watch():
-        x = torch.ones(4)
+        x = torch.ones(4, device=Platform.device)
         first_kernel[(1,)](x, N=4)
         x.clone()
     torch_moves.STATE.allowed = frozenset()
@@ -76,6 +76,9 @@ class Platform:
     def record(self, request, fd):
         """From now on the work of calls is recorded to this descriptor."""
         cpu_trace.open_record(fd, request["max_bytes"])
+
+    def device_of(self, tensor):
+        return "the host" if torch_moves.is_unpooled(tensor) else tensor.device.type
 
     def tensor(self, arg):
         return memory.tensor_at(self.arena, arg["at"], memory.TORCH_DTYPES[arg["dtype"]], arg["elements"],

@@ -219,9 +219,9 @@ class Runner:
             return wire.Output(wire.NONE)
         if type(value) is not torch.Tensor and not any(value is tensor for tensor in self.tensors.values()):
             return wire.Output(wire.OTHER, type(value).__name__)
-        if (value.layout != torch.strided or value.device.type != self.platform.device
-                or value.dtype not in memory.DTYPE_NUMBERS):
-            return wire.Output(wire.OTHER, "%s %s tensor on %s" % (value.layout, value.dtype, value.device))
+        device = self.platform.device_of(value)
+        if value.layout != torch.strided or device != self.platform.device or value.dtype not in memory.DTYPE_NUMBERS:
+            return wire.Output(wire.OTHER, "%s %s tensor on %s" % (value.layout, value.dtype, device))
         if value.is_conj() or value.is_neg() or value.dim() > wire.DIMS:
             return wire.Output(wire.OTHER, "tensor with lazy bits or %d dimensions" % value.dim())
         output = wire.Output(wire.TENSOR, "Tensor")

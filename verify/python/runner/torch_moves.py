@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What torch does outside of kernels, in a runner that records on the CPU: its memory comes from the pool, its fills and copies
 become operations of the record. Other operators run, too, so that the candidate's code goes on; in the record they are operations
-that no replay can repeat.
+that no replay can repeat. What a candidate makes without a device is memory of the host, as beside a GPU: it stays outside of the
+pool, where no kernel can reach it, until it is sent to a device.
 
 Code that escapes this log makes a record that lacks its work, and results of the replay that are wrong.
 """
@@ -9,9 +10,11 @@ Code that escapes this log makes a record that lacks its work, and results of th
 import functools
 
 import torch
+import torch.utils._device
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 import cpu_trace
+import memory
 import torch_operators
 import wire
 
@@ -25,6 +28,7 @@ class State:
         self.parts_only = frozenset()
         self.own = set()  # names of operators that the candidate registered
         self.paused = 0
+        self.on_host = 0  # torch makes a tensor without a device
 
     def note(self, name):
         if name not in self.ops and len(self.ops) < wire.OPS:
@@ -55,10 +59,20 @@ def same_storage(first, second):
     return first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()
 
 
+def is_unpooled(value):
+    """Whether elements lie outside of the pool: memory of the host, if torch is done with the tensor."""
+    return (is_tensor(value) and value.layout == torch.strided and value.device.type == "cpu" and value.numel() > 0
+            and not cpu_trace.holds(value))
+
+
+def stays_on_host(args):
+    tensors = [arg for arg in args if is_tensor(arg)]
+    return all(map(is_unpooled, tensors)) if tensors else STATE.on_host > 0
+
+
 def pooled(tensor, args=(), keep=True):
-    """The tensor in memory of the pool; itself if it lies there, has no elements, or shares the memory of an argument."""
-    if (not is_tensor(tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu" or cpu_trace.holds(tensor)
-            or tensor.numel() == 0 or any(is_tensor(arg) and same_storage(arg, tensor) for arg in args)):
+    """The tensor in memory of the pool; itself if it lies there, has no elements, or stays on the host."""
+    if not is_unpooled(tensor) or stays_on_host(args) or any(is_tensor(arg) and same_storage(arg, tensor) for arg in args):
         return tensor
     taken = cpu_trace.tensor_like(tensor)
     return taken.copy_(tensor) if keep else taken
@@ -108,6 +122,8 @@ def copy_old(function, args, kwargs):
 def resize(function, args, kwargs):
     """A tensor whose storage is too small gets another one, as its own cannot grow; the old elements are copied."""
     tensor = args[0]
+    if is_unpooled(tensor):
+        return function(*args, **kwargs)
     wanted = torch.empty(tuple(args[1]), dtype=tensor.dtype, device="meta")
     n_old, n_new = tensor.untyped_storage().nbytes() // tensor.element_size(), tensor.storage_offset() + wanted.numel()
     if n_new == 0 or (cpu_trace.holds(tensor) and n_new <= n_old):
@@ -155,8 +171,8 @@ HANDLERS = {
     **each(fill_new, "full", "full_like", "new_full", "new_ones", "new_zeros", "ones", "ones_like", "scalar_tensor", "zeros",
            "zeros_like"),
     **each(fill_old, "fill_", "zero_"),
-    **each(upload_new, "arange", "lift_fresh"),
-    **each(copy_new, "_to_copy", "clone", "lift_fresh_copy"),
+    **each(upload_new, "arange", "lift_fresh", "lift_fresh_copy"),
+    **each(copy_new, "_to_copy", "clone"),
     **each(copy_old, "copy_"),
     **each(resize, "resize_"),
     **each(read, "_local_scalar_dense"),
@@ -208,6 +224,47 @@ def watch_own():
     torch.library.Library.impl = own_impl
 
 
+# ---- devices, of which there is only one here ----
+
+def names_device(values):
+    return any(isinstance(value, (torch.device, str)) or is_tensor(value) and not is_unpooled(value) for value in values)
+
+
+def has_default_device():
+    return any(isinstance(torch._C._get_function_stack_at(i), torch.utils._device.DeviceContext)
+               for i in range(torch._C._len_torch_function_stack()))
+
+
+def sent(tensor):
+    """A copy of a tensor of the host in the memory of the device."""
+    with PAUSE:
+        is_whole = memory.reach_of(tensor.size(), tensor.stride()) == tensor.numel()
+        source = tensor.detach() if is_whole else tensor.detach().contiguous()
+        taken = cpu_trace.tensor_like(source).copy_(source)
+    (cpu_trace.fill if taken.numel() == 1 else cpu_trace.upload)(taken)
+    return taken
+
+
+def placed(owner, name, is_factory=False):
+    """Has this function make memory of the device where its call names one; a factory otherwise that of the host."""
+    function = getattr(owner, name)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if STATE.paused:
+            return function(*args, **kwargs)
+        named = names_device((*args, kwargs.get("device"), kwargs.get("other")))
+        makes_on_host = is_factory and not named and not has_default_device()
+        STATE.on_host += makes_on_host
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            STATE.on_host -= makes_on_host
+        return sent(result) if named and is_unpooled(result) else result
+
+    setattr(owner, name, call)
+
+
 # ---- reads that no operator shows ----
 
 def reads(owner, name):
@@ -227,6 +284,13 @@ def prepare():
     """Called once, in the zygote."""
     STATE.parts_only = torch_operators.composite()
     watch_own()
+    constructors = torch.utils._device._device_constructors()
+    for name in [name for name, value in vars(torch).items() if callable(value) and value in constructors]:
+        placed(torch, name, is_factory=True)
+    for name in ("empty_like", "full_like", "ones_like", "zeros_like"):
+        placed(torch, name)
+    for name in ("to", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"):
+        placed(torch.Tensor, name)
     for name in ("tolist", "numpy", "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "__repr__", "__str__",
                  "apply_", "map_", "map2_"):
         reads(torch.Tensor, name)
