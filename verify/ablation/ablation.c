@@ -7,13 +7,14 @@
 #include "verify/lane/case_judge.h"
 
 enum {
-	CASES_PER_INTERFACE = 2, /* in which kernels are left out one at a time */
+	CASES_PER_INTERFACE =
+		2, /* cases of an interface in which kernels are left out one at a time */
 	WATCHED_PER_INTERFACE = 3,
-	TRIES_PER_INTERFACE = 24, /* cases whose result would not tell anything are passed over */
+	TRIES_PER_INTERFACE = 24, /* cases without a telling result that are passed over */
 	LEAST_ELEMENTS = 8,
 };
 
-/* ---- which cases show whether kernels compute ---- */
+/* ---- cases that show whether kernels compute ---- */
 
 static double value_at(const struct kgb_truth *truth, int64_t i)
 {
@@ -27,8 +28,8 @@ static bool is_same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* One number everywhere: zeros or a constant fill would be right without any computation, and where
- * it is NaN so would memory that nothing was written to. */
+/* One number everywhere: zeros or a constant fill would be right without any computation, and for
+ * NaN also unwritten memory. */
 static bool is_constant(const struct kgb_truth *truth)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
@@ -43,7 +44,7 @@ static bool is_constant(const struct kgb_truth *truth)
 }
 
 /* The result is an input, perhaps repeated, or the first elements of it: a copy would be right, and
- * so is what a copy left in memory where the result lies now. */
+ * so are the remains of a copy in the result's memory. */
 static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
 		       const char *storage)
 {
@@ -65,7 +66,7 @@ static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_vi
 	return true;
 }
 
-/* Random bytes, which fresh memory holds, will not be right by chance. */
+/* Whether the random bytes of fresh memory cannot be right by chance. */
 static bool is_no_chance(const struct kgb_truth *truth)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
@@ -90,7 +91,8 @@ bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_c
 	return true;
 }
 
-/* Are bools bytes that somebody wrote? Nearly all random bytes are true, but neither 0 nor 1. */
+/* Whether the bytes of a bool result are all 0 or 1. Random bytes are nearly all true, but neither
+ * 0 nor 1. */
 static bool are_written(const struct kgb_tensor_view *view, const unsigned char *values)
 {
 	const int64_t n = view->dtype == KGB_DTYPE_BOOL ? kgb_tensor_view_numel(view) : 0;
@@ -112,7 +114,7 @@ bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_ca
 	return kgb_ablation_result_tells(judge, &made, i);
 }
 
-/* Without tensors that matter nothing is known of a case's size. */
+/* Without such tensors the size of a case is unknown. */
 static bool is_tiny(const struct kgb_case *c)
 {
 	bool has_tensors = false;
@@ -123,7 +125,7 @@ static bool is_tiny(const struct kgb_case *c)
 	return has_tensors && kgb_case_elements(c) < LEAST_ELEMENTS;
 }
 
-/* One result is enough: others may well be known beforehand (a scale that was given, a count). */
+/* One result is enough: others may be known beforehand (a given scale, a count). */
 bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (is_tiny(data->kase) || !kgb_case_needs_launch(judge, data))
@@ -170,7 +172,7 @@ void kgb_ablation_choose(struct kgb_judge *judge)
 	}
 }
 
-/* ---- how many cases were used ---- */
+/* ---- counts of used cases ---- */
 
 static struct kgb_ablation_tally *tally_of(const struct kgb_judge *judge, const struct kgb_case *c)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Which cases show whether a candidate's kernels compute its results: their results are neither
- * constants nor inputs, so that they break when kernels are left out. In some cases of each
- * interface memory is watched, too (result_origin.h).
- */
+ * Chooses cases that show whether a candidate's kernels compute its results: their results are
+ * neither constants nor inputs, so that they break when kernels are left out. In some cases of each
+ * interface memory is watched, too (result_origin.h). */
 #ifndef KGB_VERIFY_ABLATION_ABLATION_H
 #define KGB_VERIFY_ABLATION_ABLATION_H
 
@@ -11,24 +10,25 @@
 #include "verify/lane/lane.h"
 
 /** Choose the cases in which kernels may be left out one at a time, and memory may be watched: the
- * cheapest of each interface. To be called before lanes run. */
+ * cheapest of each interface. Call it before lanes run. */
 void kgb_ablation_choose(struct kgb_judge *judge);
-/** Does the case show whether kernels compute? One of its results must (`data` has its truth). */
+/** Whether the case shows that kernels compute: one of its results must (`data` has its truth). */
 bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Is result i neither constant nor an input? Where the operator is a fill or a copy itself, that
- * does not matter: only its kernels may make the result. */
+/** Whether result i is neither constant nor an input. Always true for an operator that is a fill or
+ * a copy itself: only its kernels may make the result. */
 bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			       size_t i);
-/** The same for values of result i that are right: an input may be, as tolerances go. */
+/** The same for right values of result i, because an input may be right within the tolerance. */
 bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			      size_t i, void *values);
 
-/** Are kernels of this case, which tells, to be left out one at a time, for the record? False when
- * that was done in enough cases of its interface. */
+/** Whether the kernels of this case, which shows that kernels compute, are to be left out one at a
+ * time, for the record. False when that was done in enough cases of its interface. */
 bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Count the case as one in which that was done. */
+/** Count the case as one with kernels left out. */
 void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_data *data);
-/** Is the case's memory to be watched? True: *origin has its neighbours and must be released. */
+/** Whether the case's memory is to be watched. True: *origin has its neighbours and must be
+ * released. */
 bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			      struct kgb_result_origin *origin);
 /** Count the case as watched. */

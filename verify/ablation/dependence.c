@@ -3,12 +3,12 @@
 
 #include "verify/lane/case_judge.h"
 
-/* Inputs to try: drawn ones, and such whose elements are all the same number. Comparisons of drawn
- * numbers are hardly ever equal, and the least of many bytes is hardly ever not 0. */
+/* Inputs to try: drawn ones, and some whose elements are all the same number, because drawn numbers
+ * are hardly ever equal, and the least of many bytes is nearly always 0. */
 enum probe { PROBE_DRAWN, PROBE_DRAWN_AGAIN, PROBE_NUMBER, PROBE_ZEROS, PROBE_LARGE, N_PROBES };
-enum { VARIANT_PROBE = 4, LARGE = 100 }; /* variants that nothing else uses */
+enum { VARIANT_PROBE = 4, LARGE = 100 }; /* variants reserved for this */
 
-/* The first number that the call is given: to compare with, to clamp to. */
+/* The first number among the arguments: to compare with, to clamp to. */
 static double number_of(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++) {
@@ -23,7 +23,7 @@ static double number_of(const struct kgb_case *c)
 	return 1;
 }
 
-/* What the spec allows this argument to hold. False: it has a structure, or a meaning. */
+/* Range of the argument's values by the spec. False: it has a structure, or a meaning. */
 static bool fit(const struct kgb_arg *arg, double *number)
 {
 	if (arg->param->kind != KGB_PARAM_TENSOR || arg->bounded)
@@ -66,7 +66,8 @@ static void fill_probe(struct kgb_lane *lane, const struct kgb_case *c, enum pro
 		level(out, LARGE);
 }
 
-/* The argument that holds result i after the call, as it was before: NULL if none does. */
+/* The argument that holds result i after the call, with its elements before the call; NULL:
+ * none. */
 static const struct kgb_tensor_view *held_by(const struct kgb_case_data *data, size_t i,
 					     const char **storage)
 {
@@ -82,7 +83,7 @@ static const struct kgb_tensor_view *held_by(const struct kgb_case_data *data, s
 	return NULL;
 }
 
-/* The same number: 0 times a negative one is -0. */
+/* The same number; -0 equals 0, because 0 times a negative number is -0. */
 static bool is_equal(enum kgb_dtype dtype, const char *a, const char *b)
 {
 	const enum kgb_dtype part = kgb_dtype_part(dtype);
@@ -95,7 +96,8 @@ static bool is_equal(enum kgb_dtype dtype, const char *a, const char *b)
 	return true;
 }
 
-/* Is each element of result i the same in both, or in both what the argument held before? */
+/* Whether each element of result i is the same in both, or in both the argument's element before
+ * the call. */
 static bool is_same(const struct kgb_case_data *a, const struct kgb_case_data *b, size_t i)
 {
 	const struct kgb_truth *truths[] = {&a->results[i], &b->results[i]};

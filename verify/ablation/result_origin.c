@@ -7,13 +7,14 @@
 
 enum {
 	LENGTH = 4, /* of a group of neighbours, in elements */
-	LENGTH_OF_BYTES = 8, /* where elements are so small that four would be there by chance */
-	LEAST_DISTINCT = 3, /* of a group: fills are everywhere */
+	LENGTH_OF_BYTES = 8, /* for elements so small that four would match by chance */
+	LEAST_DISTINCT = 3, /* least different elements of a group, because fills are common */
 	LEAST_GROUPS = 8,
-	LEAST_VALUES = 8, /* of a result: signs and flags are everywhere, in any order */
+	LEAST_VALUES = 8, /* least different elements of a result, because signs and flags are
+			     common in any order */
 };
 
-/* How elements of a result may lie about, in elements from one to the next. */
+/* Distances in memory between neighbours of a result, in elements. */
 static const int64_t steps[] = {1, 2, 3, 4, -1};
 
 /* A set of groups by their hashes; 0 is an empty slot. */
@@ -26,10 +27,11 @@ struct groups {
 struct kgb_neighbours {
 	enum kgb_dtype dtype;
 	size_t size, length; /* of an element, in bytes; of a group, in elements */
-	bool as_is; /* nothing counts in another type: a copy, where copying is the work, of an
-		       input that lies about; a fill, since random floats are integers of 0 */
-	size_t weight; /* of a group: how many it counts for */
-	struct groups groups; /* that no input has */
+	bool as_is; /* do not compare elements in another type: for copies, if copying is the work,
+		       because the input lies in memory; for fills, because random floats convert to
+		       0 */
+	size_t weight; /* of a group: its multiplicity */
+	struct groups groups; /* absent from all inputs */
 };
 
 /* ---- sets ---- */
@@ -53,7 +55,7 @@ static void groups_release(struct groups *groups)
 	kgb_free(groups->seen);
 }
 
-/* The slot of a hash: its own or the empty one where it belongs. */
+/* The slot of a hash, or the empty slot for it. */
 static size_t slot_of(const struct groups *groups, uint64_t hash)
 {
 	size_t i = (size_t)(hash >> 20) & groups->mask;
@@ -88,7 +90,7 @@ static uint64_t element_hash(const char *at, size_t size)
 	return (words[0] ^ words[1] * UINT64_C(0x9e3779b97f4a7c15)) + 1;
 }
 
-/* Of `length` elements from `at` on, `step` elements apart. Never 0. */
+/* Hash of `length` elements from `at` on, `step` elements apart. Never 0. */
 static uint64_t group_hash(const struct kgb_neighbours *of, const char *at, int64_t step)
 {
 	uint64_t hash = 0;
@@ -114,7 +116,7 @@ static bool is_varied(const struct kgb_neighbours *of, const char *at)
 	return n_distinct >= LEAST_DISTINCT;
 }
 
-/* Are there enough different elements that no group is somewhere by chance? */
+/* Whether enough elements differ, so that no group matches by chance. */
 static bool is_rich(const struct kgb_neighbours *of, const char *elements, size_t n)
 {
 	const char *values[LEAST_VALUES];
@@ -143,7 +145,7 @@ static bool is_convertible(enum kgb_dtype from, enum kgb_dtype to)
 	return from == to || (!kgb_dtype_is_complex(from) && !kgb_dtype_is_complex(to));
 }
 
-/* n elements as those of a result; NULL: they cannot be. *converted is to be freed. */
+/* n elements in the result's type; NULL: no conversion. The caller frees *converted. */
 static const char *as_result(const struct kgb_neighbours *of, enum kgb_dtype from,
 			     const void *elements, size_t n, char **converted)
 {
@@ -159,9 +161,9 @@ static const char *as_result(const struct kgb_neighbours *of, enum kgb_dtype fro
 	return *converted;
 }
 
-/* ---- what is new in a result ---- */
+/* ---- groups that are new in a result ---- */
 
-/* Their hashes, wherever n elements hold a group in one of the ways that elements may lie about. */
+/* Add the hashes of all groups of n elements, at each of the distances. */
 static void each_group(const struct kgb_neighbours *of, const char *elements, size_t n,
 		       void (*fn)(uint64_t hash, void *payload), void *payload)
 {
@@ -179,7 +181,8 @@ static void add_hash(uint64_t hash, void *known)
 	groups_add(known, hash);
 }
 
-/* The input's elements as they lie in memory, and in row-major order unless that is the work. */
+/* Add the input's elements in their order in memory, and in row-major order unless that order is
+ * the work. */
 static void add_input(struct kgb_neighbours *of, struct groups *known,
 		      const struct kgb_tensor_view *view, const char *storage,
 		      const struct kgb_truth *truth, bool alone)

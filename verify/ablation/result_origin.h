@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The origin of a result's arrangement. Torch may allocate, fill, copy and convert beside a
- * candidate's kernels, and by copies alone a result can be laid out (a stack, a rotation, a
- * conversion that computes) for a kernel that only copies it on. No stage that leaves kernels out
- * notices: the result does depend on that kernel. So memory is looked at while the call goes on,
- * for neighbours: a few consecutive elements of the result that no input has side by side. Whoever
- * made memory hold them first has arranged them, torch or a kernel.
- */
+ * candidate's kernels, and copies alone can lay out a result (a stack, a rotation, a conversion
+ * that computes) for a kernel that only copies it on. Stages that leave kernels out miss this,
+ * because the result does depend on that kernel. So memory is searched during the call for
+ * neighbours: a few consecutive elements of the result that are consecutive in no input. The op
+ * that first wrote them to memory, of torch or of a kernel, has arranged them. */
 #ifndef KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
 #define KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
 
@@ -17,26 +16,26 @@ enum kgb_origin_writer { KGB_ORIGIN_HOST, KGB_ORIGIN_KERNEL };
 struct kgb_result_origin {
 	const struct kgb_case_data *data; /* borrowed, with its truth */
 	struct kgb_neighbours *results[KGB_MAX_RESULTS]; /* owned; NULL: no elements that count */
-	enum kgb_dtype dtypes[KGB_MAX_ARGS]; /* of inputs: what results may lie about as, too */
+	enum kgb_dtype dtypes[KGB_MAX_ARGS]; /* of inputs: other types in which results may lie in
+						memory */
 	size_t n_dtypes;
 	size_t n; /* groups of neighbours, of all results */
-	size_t n_by_host; /* that torch put together, among those seen so far */
+	size_t n_by_host; /* arranged by torch, among those found so far */
 };
 
 /** Find the neighbours of the results of `data`. `alone`: the operator is a fill or a copy itself
- * (KGB_TRITON_ALONE); then one value everywhere tells as well, and an input in row-major order is
- * no more known than any other order, where it is the result. Pair with kgb_result_origin_release.
- */
+ * (KGB_TRITON_ALONE); then one value everywhere counts as well, and an input in row-major order
+ * counts as new where that order is the result. Pair with kgb_result_origin_release. */
 void kgb_result_origin_init(struct kgb_result_origin *origin, const struct kgb_case_data *data,
 			    bool alone);
 void kgb_result_origin_release(struct kgb_result_origin *origin);
 
-/** Are there enough of them to tell anything? */
+/** Whether there are enough neighbours for a decision. */
 bool kgb_result_origin_tells(const struct kgb_result_origin *origin);
-/** What lies at `bytes` is there since `by` did something. In the order in which it happened. */
+/** Note that `by` produced `bytes`. Call in chronological order. */
 void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by);
-/** Did torch put together half of them or more? */
+/** Whether torch arranged half of them or more. */
 bool kgb_result_origin_by_host(const struct kgb_result_origin *origin);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* ---- for readers ---- */
 
-/* As Python would print it: the shortest digits that read back equal, and always visibly a float.
- */
+/* In Python's notation: the shortest digits that read back equal, always with the mark of a
+ * float. */
 static void describe_float(double number, struct kgb_buf *out)
 {
 	char digits[40];

@@ -37,7 +37,7 @@ struct kgb_case_value {
 	const char *str;
 };
 
-/** Append a value as Python reads it: "0.5", "100.0", "complex(0.5, -1.0)", "None", "[0, 1]",
+/** Append a value in Python's notation: "0.5", "100.0", "complex(0.5, -1.0)", "None", "[0, 1]",
  * "torch.float16". */
 void kgb_case_value_describe(const struct kgb_case_value *value, struct kgb_buf *out);
 
@@ -64,7 +64,7 @@ enum kgb_fill_kind {
 	KGB_FILL_OWNERS, /* of the offsets in another argument */
 };
 
-/** As specs write it, and as the hash of benchmarks contains it: "normal". */
+/** The name in specs and in the hash of benchmarks: "normal". */
 const char *kgb_fill_name(enum kgb_fill_kind fill);
 
 /** The elements of a tensor that a call may read (read_mask.h). */
@@ -76,8 +76,8 @@ enum kgb_read_shape {
 	KGB_READ_UPPER,
 	KGB_READ_LOWER_BAND, /* `rows` diagonals of it: row 0 holds the main one */
 	KGB_READ_UPPER_BAND, /* the last row holds the main one */
-	/* by the data of other arguments: */
-	KGB_READ_NAMED, /* items of dimension 0: those whose numbers are there */
+	/* defined by the data of other arguments: */
+	KGB_READ_NAMED, /* items of dimension 0 whose numbers occur */
 	KGB_READ_PAGES, /* the tokens that sequences have, of a cache in blocks */
 	KGB_READ_ENTRIES, /* of a table of blocks: those that sequences have */
 };
@@ -115,7 +115,7 @@ struct kgb_arg {
 	struct kgb_case_value value; /* VALUE */
 };
 
-/** What torch does about gradients while a candidate runs. */
+/** Torch's mode of gradients while a candidate runs. */
 enum kgb_grad_mode {
 	KGB_GRAD_ENABLED, /* as torch starts */
 	KGB_GRAD_DISABLED, /* under torch.no_grad */
@@ -133,8 +133,8 @@ struct kgb_case {
 	bool passes_tuples; /* candidates get lists as tuples */
 	bool passes_parameters; /* and floating tensors as torch.nn.Parameter, without gradient */
 	enum kgb_grad_mode grad_mode;
-	const struct kgb_case_vars *model; /* of a twin: the line of the case before it of the same
-					      template, whose type and sizes it has; NULL: none */
+	const struct kgb_case_vars *model; /* of a twin: line of the previous case of the same
+					      template, with the same type and sizes; NULL: none */
 	struct kgb_arg args[KGB_MAX_ARGS];
 	size_t n_args;
 };
@@ -148,12 +148,12 @@ void kgb_case_describe_unlike(const struct kgb_case *c, const struct kgb_case *o
 			      struct kgb_buf *out);
 /** Append the parts of "(a,b,c)", as specs write arguments. Returns -1 for any other form. */
 int kgb_split_args(const char *text, struct kgb_strv *out);
-/** Append what a benchmark's time depends on: its sizes, strides, fills and values. Two cases with
- * the same text take the same time. */
+/** Append the properties that determine a benchmark's time: its sizes, strides, fills and values.
+ * Two cases with the same text take the same time. */
 void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out);
 /** Elements of all input tensors: a rough measure of the case's cost. */
 int64_t kgb_case_elements(const struct kgb_case *c);
-/** Does an argument have parts that a call must not read? */
+/** Whether an argument has parts that a call must not read. */
 bool kgb_case_has_unread(const struct kgb_case *c);
 
 #endif

@@ -122,7 +122,7 @@ static int number_value(const struct kgb_case_expander *x, const cJSON *node,
 	return 0;
 }
 
-/* As YAML writes what JSON cannot. */
+/* YAML's notation of numbers that JSON lacks. */
 static bool is_special_number(const cJSON *node, double *out)
 {
 	static const struct {
@@ -254,7 +254,7 @@ static int parse_sibling(const struct kgb_case_expander *x, const char *args, st
 /* The hash of a benchmark contains the names: do not change one. */
 static const struct fill_form {
 	const char *name;
-	const char *args; /* as they are written; NULL: none */
+	const char *args; /* as written; NULL: none */
 	size_t n_bounds; /* of them; 0 with args: the name of a parameter */
 	bool is_free; /* outliers and specials leave its range */
 } fill_forms[] = {
@@ -314,7 +314,8 @@ static bool is_whole_number(double value)
 	return value == floor(value) && fabs(value) <= 0x1p53;
 }
 
-/* Does lo .. hi hold n different numbers? The limit: the fill allocates the whole range. */
+/* Whether lo .. hi has n different numbers, within a limit, because the fill allocates the whole
+ * range. */
 static bool has_enough(const struct kgb_arg *arg, int64_t n)
 {
 	return arg->hi - arg->lo + 1 >= (double)n && arg->hi - arg->lo < 0x1p24;

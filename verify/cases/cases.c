@@ -69,7 +69,7 @@ static int expand_interface(struct kgb_case_expander *x, struct kgb_cases *cases
 
 /* ---- drawn cases ---- */
 
-/* A mode in which no tensor of the case has other values is the standard mode. */
+/* Use the standard mode if the mode changes no tensor of the case. */
 static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	struct kgb_case *c = &cases->items[cases->n - 1];
@@ -120,7 +120,7 @@ static size_t count_templates(const struct kgb_interface *interface)
 	return n;
 }
 
-/* Template number k of the interface, which has more; its set becomes that of the expansion. */
+/* Template number k of the interface, which exists; its set becomes that of the expansion. */
 static const struct kgb_case_vars *take_template(struct kgb_case_expander *x, size_t k)
 {
 	size_t s = 0;
@@ -169,8 +169,8 @@ static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *see
 	return 0;
 }
 
-/* From the interface's templates by turns; the last case of each template is the twin of the one
- * before: a kernel that remembers what it did for these shapes gets other numbers now. */
+/* Draw from the interface's templates in turns. The last case of each template is the twin of the
+ * one before: it gives other numbers to a kernel that caches results by shape. */
 static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
 			  struct kgb_cases *cases)
 {
@@ -216,8 +216,8 @@ static int check_names(const struct kgb_spec *spec, const struct kgb_cases *case
 	return 0;
 }
 
-/* Where the rule leaves an interface no core case (a copy that only other layouts need), its cases
- * with ordinary values are core. */
+/* If the rule leaves an interface without a core case (a copy that only other layouts need), its
+ * cases with ordinary values are core. */
 static void give_core_cases(const struct kgb_interface *interface, struct kgb_cases *cases)
 {
 	for (size_t i = 0; i < cases->n; i++)

@@ -20,8 +20,8 @@ enum {
 };
 #define PIECE ((int64_t)1 << 16) /* elements that are worth a thread; sums are made by piece */
 
-/* The trusted implementation's own error on elements of one binade; when all are known, of the
- * other binades too. */
+/* The trusted implementation's error on elements of one binade; after all elements, with the other
+ * binades included. */
 struct binade {
 	double abs; /* largest |n - r|, smaller elements included */
 	double rel; /* largest |n - r| / |r|, larger elements included */
@@ -74,8 +74,7 @@ static inline bool fits(const struct context *x, double r)
 	return fabs(r) <= x->max || (isfinite(r) && isfinite(kgb_dtype_round(x->dtype, r)));
 }
 
-/* Both what is expected and what the trusted implementation made of it are ordinary numbers of the
- * dtype. */
+/* Both the expected value and the trusted implementation's are ordinary numbers of the dtype. */
 static inline bool is_regular(const struct context *x, double r, double n)
 {
 	return fabs(n) <= DBL_MAX && fits(x, r);
@@ -113,8 +112,8 @@ static void merge_binades(struct binade *into, const struct binade *from)
 	}
 }
 
-/* One element. The division is made only where it can give more than there is: the quotient's
- * rounding is far less than 2^-50 of it, and a product below DBL_MIN has no precision. */
+/* One element. Divide only where the quotient can exceed the maximum so far: its rounding error is
+ * far less than 2^-50 of it, and a product below DBL_MIN has no precision. */
 static inline void add_native_error(struct binade *binades, double r, double n)
 {
 	double size = fabs(r), e = fabs(n - r);
@@ -191,12 +190,12 @@ static inline double native_error_at(const struct context *x, double w)
 
 /* ---- element by element ---- */
 
-/* What is known of up to CHUNK elements before they are judged, filled up with zeros to a multiple
- * of LANES. */
+/* Bounds of up to CHUNK elements before they are judged, padded with zeros to a multiple of
+ * LANES. */
 struct chunk {
 	int64_t first, n;
 	double c[CHUNK], r[CHUNK], n64[CHUNK];
-	double w[CHUNK], magnitude[CHUNK]; /* w_i, S_i or what a chain of additions needs */
+	double w[CHUNK], magnitude[CHUNK]; /* w_i, S_i or the bound of a chain of additions */
 	double native_error[CHUNK]; /* E_i */
 	double allowed[CHUNK];
 	double is_doubtful[CHUNK]; /* 1: needs a closer look, 0 */
@@ -241,8 +240,8 @@ KGB_WIDE_BODY void allow_body(const struct context *x, struct chunk *chunk, int6
 }
 KGB_WIDE(allow, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
 
-/* An infinity is right where r is one, where the native result is one, and where r is so large that
- * an allowed error carries it past the largest finite value. */
+/* An infinity is right if r or the native result is one, or if r is so large that an allowed error
+ * carries it past the largest finite value. */
 static bool infinity_is_right(const struct context *x, double c, double r, double n, double allowed)
 {
 	if (c == n || c == r)
@@ -250,9 +249,9 @@ static bool infinity_is_right(const struct context *x, double c, double r, doubl
 	return isfinite(r) && signbit(c) == signbit(r) && fabs(r) + allowed >= x->max;
 }
 
-/* May an order of additions give NaN or the infinity c? S is the sum of the sizes of all finite
- * terms, so the positive ones come to (S + r) / 2 and the negative ones to (S - r) / 2 where r is
- * finite. NaN is the sum of two infinities; one of them may stand among the terms. */
+/* Whether some order of additions may give NaN or the infinity c. S is the sum of the sizes of all
+ * finite terms, so the positive ones come to (S + r) / 2 and the negative ones to (S - r) / 2 where
+ * r is finite. NaN is the sum of two infinities; one of them may stand among the terms. */
 static bool may_overflow_to(const struct context *x, const struct element *e)
 {
 	double r = isfinite(e->r) ? e->r : 0;
@@ -278,9 +277,8 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 	return isfinite(n) && fabs(c - n) <= x->tolerance->factor * loosest * fabs(n) + x->tiny;
 }
 
-/* A zero where there is none but a zero of the other sign: in what is expected, and in what the
- * trusted implementation made of it. Where these two differ, or one of them is no zero but a tiny
- * number, either sign will do. */
+/* A zero with the wrong sign: the expected value and the trusted implementation's are both zeros of
+ * the other sign. Where these two differ, or one of them is a tiny number, either sign is right. */
 static inline bool is_other_zero(double c, double r, double n)
 {
 	return c == 0 && r == 0 && n == 0 && signbit(r) == signbit(n) && signbit(c) != signbit(n);
@@ -312,7 +310,8 @@ static void bulk_add(struct lanes *lanes, const struct element *e)
 }
 
 /* Below the normal range the spacing is absolute and flushing to zero is fair: the element bound
- * covers it. What is too large for the dtype and yet fits is added one by one (look_closer). */
+ * covers it. Numbers that are too large for the dtype but allowed are added one by one
+ * (look_closer). */
 KGB_WIDE_BODY void bulk_add_chunk_body(const struct context *x, const struct chunk *chunk,
 				       int64_t n, struct lanes *lanes)
 {
@@ -371,9 +370,9 @@ static void bulk_judge(const struct context *x, const struct bulk *bulk, struct 
 
 /* ---- all together ---- */
 
-/* What is found in one piece of the tensor. */
+/* The findings in one piece of the tensor. */
 struct finding {
-	struct kgb_compare out; /* of its elements; those that speak of the whole are not set */
+	struct kgb_compare out; /* of its elements; fields about the whole are not set */
 	bool has_misplaced; /* the reported element is a misplaced NaN or infinity: the first one
 			       stays */
 	double ratio; /* error over allowed error of the reported element */
@@ -392,7 +391,7 @@ static void note_element(struct finding *found, const struct element *e, bool ri
 {
 	bool finite = isfinite(e->c) && isfinite(e->r);
 	double err = finite ? fabs(e->c - e->r) : 0;
-	double ratio = err == 0 ? 0 : err / e->allowed; /* infinite when nothing is allowed */
+	double ratio = err == 0 ? 0 : err / e->allowed; /* infinite when no error is allowed */
 
 	if (!right && err == 0) /* the other zero, or an integer with the same double */
 		ratio = (double)INFINITY;
@@ -409,9 +408,9 @@ static void note_element(struct finding *found, const struct element *e, bool ri
 	}
 }
 
-/* Most elements are right and farther from their bound than another one: then there is nothing to
- * note but the error. Where only a division would decide, the element is doubtful. The number of
- * these. */
+/* Most elements are right and farther from their bound than another one: then only the error
+ * counts. If only a division can decide, the element is doubtful. Returns the number of doubtful
+ * elements. */
 KGB_WIDE_BODY void doubt_body(const struct context *x, struct chunk *chunk, int64_t n, double ratio,
 			      struct lanes *lanes, double *n_doubtful)
 {
@@ -441,7 +440,7 @@ KGB_WIDE(doubt,
 	  struct lanes *lanes, double *n_doubtful),
 	 (x, chunk, n, ratio, lanes, n_doubtful))
 
-/* Zeros of the wrong sign, whose error is none. The number of these. */
+/* Find zeros of the wrong sign, whose error is 0. Returns their number. */
 static double doubt_zeros(struct chunk *chunk)
 {
 	double count = 0;
@@ -490,7 +489,7 @@ struct comparison {
 	struct finding *found; /* of each piece */
 };
 
-/* The candidate's elements first to first + n - 1 as they lie in memory, maybe in `buffer`. */
+/* The candidate's elements first to first + n - 1, in place or gathered in `buffer`. */
 static const char *candidate_part(const struct comparison *comparison, int64_t first, int64_t n,
 				  char *buffer)
 {
@@ -567,8 +566,8 @@ static bool is_same(const struct context *x, double a, double b)
 	return a == b && (!x->tolerance->has_signed_zeros || signbit(a) == signbit(b));
 }
 
-/* Right is what the trusted implementation gave, and the truth rounded once: torch converts whole
- * numbers to 16 bits by way of float32. */
+/* The trusted implementation's result is right, and so is the truth rounded once: torch converts
+ * whole numbers to 16 bits by way of float32. */
 static void compare_exactly(const struct context *x, struct finding *found, const char *candidate,
 			    int64_t first, int64_t n)
 {
@@ -641,8 +640,8 @@ static void compare_all(const struct context *x, struct kgb_compare *out)
 
 /* A chain of float32 additions: rounding errors of a sequential sum of n positive terms come to
  * about eps / 6 * sqrt(n) of the sum. 4 eps (times ulps, 2) are four times as much for 144 terms;
- * for more of them see chain_of. Or, where that is more and the spec allows it, one rounding of
- * each term to the result's dtype. */
+ * for more of them see chain_of. Or, if that is more and the spec allows it, one rounding of each
+ * term to the result's dtype. */
 static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 {
 	double chain = 4 * fmin(eps, (double)FLT_EPSILON);

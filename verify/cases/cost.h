@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a call costs at least, by the spec's `bytes` and `flops` expressions: the ground for
- * physical floors and rooflines.
- */
+ * The least cost of a call, by the spec's `bytes` and `flops` expressions: the basis of physical
+ * floors and rooflines. */
 #ifndef KGB_VERIFY_CASES_COST_H
 #define KGB_VERIFY_CASES_COST_H
 
@@ -17,8 +16,8 @@ struct kgb_cost {
 };
 
 /** Cost of one case. `results` are the views of the results, as the reference gave them (dtype and
- * sizes count). INVALID names the spec's file and line, the case and the part that cannot be
- * counted. */
+ * sizes count). INVALID names the spec's file and line, the case and the expression without a
+ * value. */
 KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_case *c,
 				 const struct kgb_tensor_view *results, size_t n_results,
 				 struct kgb_cost *out, struct kgb_err *err);

@@ -39,7 +39,7 @@ struct job {
 	_Atomic int64_t n_outliers;
 };
 
-/* Words of the stream that n elements take, whatever comes out; normals come in pairs. */
+/* Words of the stream for n elements, independent of their values; normals come in pairs. */
 static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 {
 	static const unsigned char words_each[] = {
@@ -52,8 +52,8 @@ static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 	return words_each[fill] * ((uint64_t)n + (in_pairs && n % 2 ? 1 : 0));
 }
 
-/* Integers are drawn as such, so that every value of int64 can come exactly. False if one of them
- * must be drawn again: then the words of all that follow shift. */
+/* Integers are drawn as integers, so that each value of int64 is possible. False if one of them
+ * must be drawn again: then the words of all later elements shift. */
 static bool draw_integers(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
 {
 	uint64_t lo = (uint64_t)(int64_t)ceil(arg->lo), hi = (uint64_t)(int64_t)floor(arg->hi);
@@ -101,7 +101,7 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 	return true;
 }
 
-/* Where the elements from `first` on are made: in place, or in `buffer`. */
+/* The place to make the elements from `first` on: in place, or in `buffer`. */
 static char *target(const struct job *job, int64_t first, char *buffer)
 {
 	const struct kgb_tensor_view *view = &job->arg->view;
@@ -135,7 +135,8 @@ static void fill_piece(void *payload, int64_t begin, int64_t end)
 	}
 }
 
-/* One by one, as long as it takes: next to never, as spans are far smaller than 2^64. */
+/* Draw one by one, again and again if needed, which is very rare because spans are far smaller than
+ * 2^64. */
 static void fill_integers_slowly(struct job *job)
 {
 	const struct kgb_tensor_view *view = &job->arg->view;
@@ -193,7 +194,7 @@ static void pick(const char *table, const uint32_t *words, size_t n, size_t item
 }
 
 /* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
- * Faster, and only times are taken of them. */
+ * This is faster, and benchmarks only measure times. */
 static void pick_piece(void *payload, int64_t begin, int64_t end)
 {
 	struct job *job = payload;
@@ -332,7 +333,7 @@ static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
 	kgb_dtype_store_i64(dtype, p, values[which % (int64_t)KGB_ARRAY_LEN(values)]);
 }
 
-/* One of each kind where there is room; small tensors get a few, beginning at any of them. */
+/* One of each kind if there is room; small tensors get a few, from a random one on. */
 static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_tensor_view *view = &arg->view;
@@ -351,7 +352,7 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	}
 }
 
-/* Every number of bits is as likely as any other, so that small numbers come, too. */
+/* Each number of bits is equally likely, so that small numbers occur, too. */
 static void widen(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
 	const int bits = 8 * (int)kgb_dtype_size(view->dtype);

@@ -16,16 +16,16 @@
  * which is faster. Bytes of the storage outside the view are filled with random bytes. Real and
  * imaginary parts are filled alike. The result does not depend on the number of threads. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
-/** Do the modes `outlier` and `special` change what a tensor of the case holds that the result
- * depends on? Not where its fill gives the range. */
+/** Whether the modes `outlier` and `special` change elements that the result depends on. Not if the
+ * fill defines the range. */
 bool kgb_fill_follows_mode(const struct kgb_case *c);
 
-/** Does kgb_fill_structured make the whole tensor at once? */
+/** Whether kgb_fill_structured makes the whole tensor at once. */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);
-/** Are its numbers different ones, so that no two elements may lie in one place? */
+/** Whether its numbers are all different, so that no two elements may share a place. */
 bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
-/** Fills that make a structure rather than draw each element for itself. Called by kgb_fill; the
- * elements outside of the view are left alone. */
+/** Fills that make a structure instead of independent elements. Called by kgb_fill; the elements
+ * outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
 /** FILL_OWNERS: element i is the number of the stretch that i lies in, where `offsets` has the
  * stretches' bounds. */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* ---- as it is written ---- */
+/* ---- parsing ---- */
 
 struct form {
 	const char *name, *args;
@@ -177,7 +177,7 @@ static int64_t number_at(const struct kgb_case *c, size_t i, void *const *storag
 				  (const char *)storages[i] + (size_t)(view->offset + at) * size);
 }
 
-/* For each item of dimension 0: is it named? */
+/* For each item of dimension 0: whether it is named. */
 static bool *find_named(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
 {
 	const struct kgb_read *read = &arg->read;
@@ -194,7 +194,7 @@ static bool *find_named(const struct kgb_case *c, const struct kgb_arg *arg, voi
 	return has;
 }
 
-/* For each place of each block: is a token there? */
+/* For each place of each block: whether it has a token. */
 static bool *find_tokens(const struct kgb_case *c, const struct kgb_arg *arg, void *const *storages)
 {
 	const struct kgb_tensor_view *table = &c->args[arg->read.table].view;
@@ -251,7 +251,7 @@ static bool goes_by_numbers(const struct kgb_read *read)
 	return read->shape == KGB_READ_NAMED || read->shape == KGB_READ_PAGES;
 }
 
-/* Numbers that are not read themselves name nothing: so these come first. */
+/* Unread numbers name no item: handle their masks first. */
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
 {
 	for (int by_numbers = 0; by_numbers <= 1; by_numbers++)
@@ -261,7 +261,7 @@ void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t
 				fill_arg(c, i, storages, byte);
 }
 
-/* Where that depends on no data. */
+/* For masks that do not depend on data. */
 static bool is_all_read(const struct kgb_arg *arg)
 {
 	const struct kgb_tensor_view *view = &arg->view;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Memory that belongs to an argument but must not be read: what lies between the columns of a
- * matrix, its other triangle, blocks of a cache that no sequence has. `read` of a parameter
- * (docs/operator-spec.md) declares what is read; every bit of all other elements is set, which is
- * NaN in every floating-point type and -1 in whole numbers (uint8: 255).
- */
+ * Memory that belongs to an argument but must not be read: gaps between the columns of a matrix,
+ * its other triangle, blocks of a cache without a sequence. `read` of a parameter
+ * (docs/operator-spec.md) declares the part that is read; every bit of all other elements is set,
+ * which is NaN in every floating-point type and -1 in whole numbers (uint8: 255). */
 #ifndef KGB_VERIFY_CASES_READ_MASK_H
 #define KGB_VERIFY_CASES_READ_MASK_H
 
@@ -16,7 +15,7 @@
 KGB_MUST_CHECK int kgb_read_parse(struct kgb_case *c, size_t i, const char *text,
 				  struct kgb_err *err);
 
-/** Set every byte of what is not read in the arguments' storages. */
+/** Set every byte of unread elements in the arguments' storages to 255. */
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte);
 
 #endif

@@ -20,21 +20,21 @@ static enum kind kind_of(enum kgb_dtype dtype)
 	return kgb_dtype_is_float(dtype) ? FLOAT : INTEGER;
 }
 
-/* Varies from case to case; what a spec writes out belongs to the operator. */
+/* Whether it varies from case to case; a constant of the spec belongs to the operator. */
 static bool is_variable(const char *text)
 {
 	return text[0] == '$';
 }
 
-/* Of another kind than the case's type, where that type is the rule. Types of indices and masks do
- * not follow it. */
+/* Whether its type is of another kind than the case's, which is the rule. Types of indices and
+ * masks do not follow it. */
 static bool is_promoted(const struct kgb_case *c, const struct kgb_arg *arg)
 {
 	return is_variable(arg->param->dtype) && kgb_str_ends(arg->param->dtype, "|$dtype") &&
 	       kind_of(arg->view.dtype) != kind_of(c->dtype);
 }
 
-/* None of the operator's own types is of this kind: cos of integers. */
+/* None of the operator's types is of this kind: cos of integers. */
 static bool is_odd_type(const struct kgb_spec *spec, enum kgb_dtype dtype)
 {
 	for (size_t i = 0; i < spec->dtypes.n; i++) {

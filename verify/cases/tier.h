@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The tier of a case. `core` is what the reference system's tests ask of operators: tensors with
- * elements, of the operator's own types, in their usual layout, with ordinary values. `edge` is the
- * rest.
- */
+ * The tier of a case. `core` covers the reference system's tests of operators: tensors with
+ * elements, of the operator's types, in their usual layout, with ordinary values. `edge` is the
+ * rest. */
 #ifndef KGB_VERIFY_CASES_TIER_H
 #define KGB_VERIFY_CASES_TIER_H
 

@@ -31,7 +31,7 @@ static int find_python(struct kgb_judge_paths *places, const char *python, struc
 		kgb_free(path);
 		return rc;
 	}
-	/* Not by its real path: a virtual environment is known by the link. */
+	/* Do not resolve the path: Python recognises a virtual environment by the link. */
 	places->python = kgb_path_absolute(path);
 	kgb_free(path);
 	return 0;

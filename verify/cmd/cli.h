@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Commands of kgb-judge and what they share. Each takes its own argc and argv and returns the exit
- * status.
- */
+ * Commands of kgb-judge and their shared functions. Each takes its own argc and argv and returns
+ * the exit status. */
 #ifndef KGB_VERIFY_CMD_CLI_H
 #define KGB_VERIFY_CMD_CLI_H
 
@@ -14,7 +13,7 @@ int kgb_cmd_verify(int argc, char **argv);
 int kgb_cmd_zygotes(int argc, char **argv);
 int kgb_cmd_lint(int argc, char **argv);
 
-/** Where things lie; all malloc'ed. */
+/** Paths of the installation; all malloc'ed. */
 struct kgb_judge_paths {
 	char *data_dir; /* kgb_install_data() */
 	char *python; /* option, $KGB_PYTHON, or the one that setup made; absolute */
@@ -26,7 +25,7 @@ struct kgb_judge_paths {
 KGB_MUST_CHECK int kgb_judge_paths_find(struct kgb_judge_paths *places, const char *python,
 					struct kgb_err *err);
 void kgb_judge_paths_release(struct kgb_judge_paths *places);
-/** What a device's name means: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where
+/** Resolve a device's name: "cpu", "cuda", "cuda:N", or "auto" (NULL too): the first GPU where
  * there is one and this build can use it, else the CPU. Writes to spec->device and ->trace_library.
  * INVALID, UNAVAILABLE. */
 KGB_MUST_CHECK int kgb_judge_paths_device(const struct kgb_judge_paths *places, const char *text,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * kgb-judge lint: lints several specs side by side (lint.h). A good result is kept until something
- * that it depends on changes.
- */
+ * kgb-judge lint: lints several specs side by side (lint.h). A good result is cached until one of
+ * its inputs changes. */
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -47,20 +46,20 @@ static const struct kgb_field arguments_table[] = {
 };
 #undef ROW
 
-/* What the threads share. */
+/* Shared by the threads. */
 struct work {
 	const struct kgb_lint_options *options;
 	const struct kgb_strv *names, *paths;
 	struct kgb_disk_cache *kept; /* NULL: none */
 	bool json;
-	pthread_mutex_t lock; /* of everything below, and of stdout */
+	pthread_mutex_t lock; /* protects the members below, and stdout */
 	size_t next;
 	size_t n_bad;
 };
 
 /* ---- output ---- */
 
-/* `name` is that of an operator, or of the dataset for what is said of all its operators. */
+/* `name` is that of an operator, or of the dataset for a report on all its operators. */
 static void add_text(const char *name, const struct kgb_lint_report *report, struct kgb_buf *out)
 {
 	kgb_buf_addf(out, "%s - %s: %zu cases, %zu benchmarks, %.1f s%s\n",
@@ -113,9 +112,9 @@ static void add_json(const char *name, const struct kgb_lint_report *report, str
 	kgb_buf_addc(out, '\n');
 }
 
-/* ---- what is known ---- */
+/* ---- cached reports ---- */
 
-/* All that a good report rests on but the seed. */
+/* Digest of all inputs of a good report except the seed. */
 static bool kept_key(const struct work *work, const char *spec_sha256, char key[KGB_SHA256_HEX_LEN])
 {
 	const char *identity = work->options->zygote.identity;
@@ -211,7 +210,7 @@ static void run_threads(struct work *work, size_t n)
 
 /* ---- operators ---- */
 
-/* Those that were named, or all. */
+/* The named operators, or all. */
 static int choose(const struct kgb_spec_index *index, char **typed, size_t n_typed,
 		  struct kgb_strv *names, struct kgb_strv *paths, struct kgb_err *err)
 {
@@ -247,7 +246,7 @@ static int start_zygote(const struct kgb_judge_paths *places, struct kgb_zygote_
 	return kgb_zygote_wait_ready(zygote, READY_MS, err);
 }
 
-/* -1 *err; else how many operators are not good. */
+/* -1 *err; else the number of faulty operators. */
 static int lint_chosen(const struct arguments *a, const struct kgb_seed *seed,
 		       const struct kgb_judge_paths *places, const struct kgb_strv *names,
 		       const struct kgb_strv *paths, struct kgb_err *err)
@@ -291,7 +290,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_seed *seed,
 	return rc;
 }
 
-/* 0 or 1: how many datasets are not good. */
+/* 0 or 1: the number of faulty datasets. */
 static int lint_names(const struct arguments *a, const struct kgb_spec_index *index)
 {
 	struct kgb_lint_report report = {0};

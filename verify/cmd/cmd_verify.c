@@ -17,8 +17,8 @@
 _Static_assert(KGB_JUDGE_FAILURES_MAX == KGB_MAX_CASES && KGB_JUDGE_LANES_MAX == KGB_SEATS_MAX,
 	       "a request may ask for what the judge can do");
 
-/* The descriptor of the verdict: what else is printed on stdout, by a library or a child, goes to
- * stderr instead. */
+/* The descriptor of the verdict. Other output on stdout, by a library or a child, goes to
+ * stderr. */
 static int take_stdout(struct kgb_err *err)
 {
 	const int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -30,7 +30,7 @@ enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 
 struct arguments {
 	const char *dir, *python, *device, *cupti;
-	int64_t spares; /* AS_DEVICE: as many as are good for it */
+	int64_t spares; /* AS_DEVICE: the device's default */
 	int64_t die_with_parent; /* number of that process; 0: do not */
 };
 
@@ -93,7 +93,7 @@ static int start(struct server *server, const struct arguments *a,
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)
 			return -1;
-	/* Sockets only now: a process that can connect gets an answer. */
+	/* Make the sockets last: a process that can connect then gets an answer. */
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_tell_identity(&server->zygotes[role], server->dir_fd, err) < 0 ||
 		    kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
@@ -199,7 +199,7 @@ int kgb_cmd_zygotes(int argc, char **argv)
 		rc = kgb_judge_paths_find(&places, a.python, &err);
 	if (rc == 0)
 		rc = start(&server, &a, &places, &err);
-	/* After the children were started: they must not inherit blocked signals. */
+	/* Block signals after starting the children, which must not inherit the mask. */
 	if (rc == 0)
 		rc = catch_signals(&server.signals, &err);
 	if (rc == 0) {

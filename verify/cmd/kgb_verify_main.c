@@ -130,7 +130,7 @@ static bool send_all(int fd, const char *data, size_t len)
 	return true;
 }
 
-/* Everything until the server closes; -1 on an error or when it is more than we keep. */
+/* Read until the server closes; -1 on an error or over the cap. */
 static ssize_t receive_all(int fd)
 {
 	size_t len = 0;

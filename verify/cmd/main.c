@@ -54,7 +54,7 @@ static void print_usage(FILE *out)
 int main(int argc, char **argv)
 {
 	kgb_log_init("kgb-judge", KGB_LOG_INFO);
-	/* Nothing that we were handed by chance goes on to our children. */
+	/* Close inherited descriptors in our children. */
 	(void)close_range(4, ~0U, CLOSE_RANGE_CLOEXEC);
 	(void)fcntl(3, F_SETFD, FD_CLOEXEC);
 	if (argc >= 2 && kgb_str_eq(argv[1], "verify"))

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of these two headers only the names of two types are wanted, and they need a package more. */
+/* Declare the two types here: their headers would need another package. */
 /* NOLINTBEGIN(readability-identifier-naming): the names are theirs */
 #define __CUDA_FP16_H__
 #define __CUDA_BF16_H__
@@ -68,8 +68,8 @@ union scalar {
 
 /* ---- the calls ---- */
 
-/* Argument number n, as a prototype has it. T is the type of the routine's numbers, N of its sizes.
- */
+/* Argument number n, in the prototype's type. T is the type of the routine's numbers, N of its
+ * sizes. */
 #define OPERATION(n) (cublasOperation_t) v[n].integer
 #define FILL_MODE(n) (cublasFillMode_t) v[n].integer
 #define SIDE_MODE(n) (cublasSideMode_t) v[n].integer
@@ -309,7 +309,7 @@ static int check_value(const struct routine *row, size_t i, const struct kgb_cub
 	return 0;
 }
 
-/* To nearest, ties to even; subnormals are numbers like others. */
+/* Round to nearest, ties to even, subnormals included. */
 static uint16_t half_of(double value)
 {
 	uint16_t sign = signbit(value) ? 0x8000 : 0;

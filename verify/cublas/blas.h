@@ -25,19 +25,20 @@ enum kgb_cublas_kind { KGB_CUBLAS_INTEGER, KGB_CUBLAS_NUMBER, KGB_CUBLAS_POINTER
 struct kgb_cublas_value {
 	uint32_t kind; /* enum kgb_cublas_kind */
 	uint32_t zero;
-	int64_t integer; /* INTEGER; also a NUMBER that was written as one is given as such */
+	int64_t integer; /* INTEGER; also for a NUMBER that was written as an integer */
 	double re, im; /* NUMBER */
 	void *pointer; /* POINTER: device memory */
 };
 
-/** Open the library: `path`, or with NULL the one that the process has already (torch brings one),
+/** Open the library: `path`, or with NULL the one that the process has loaded (torch brings one),
  * else libcublas.so.13 or .12 on the loader's path. Makes a handle, so a CUDA context must be
  * current. UNAVAILABLE, with the reason, where there is none. */
 KGB_MUST_CHECK int kgb_cublas_open(const char *path, struct kgb_cublas **out, struct kgb_err *err);
 /** NULL is fine. The library itself stays loaded. */
 void kgb_cublas_close(struct kgb_cublas *blas);
 
-/** Give cuBLAS device memory to work in, instead of its own. The memory stays the caller's. */
+/** Give cuBLAS a workspace in device memory, in place of its own. The caller keeps the
+ * ownership. */
 KGB_MUST_CHECK int kgb_cublas_set_workspace(struct kgb_cublas *blas, void *memory, size_t bytes,
 					    struct kgb_err *err);
 

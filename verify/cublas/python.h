@@ -16,7 +16,7 @@ KGB_BLAS_API int kgb_blas_open(void);
 KGB_BLAS_API int kgb_blas_workspace(void *memory, size_t bytes);
 KGB_BLAS_API int kgb_blas_call(const char *routine, const struct kgb_cublas_value *values,
 			       size_t n);
-/** Why the last call failed. Lives until the next one. */
+/** The error of the last call. Lives until the next one. */
 KGB_BLAS_API const char *kgb_blas_error(void);
 
 #endif

@@ -60,7 +60,7 @@
 	X(cublasSgeam, geam, S, int) \
 	X(cublasSdgmm, dgmm, S, int)
 
-/* Each family: what its arguments are, one letter each, and how they are handed over. */
+/* Each family: the kinds of its arguments, one letter each, and the way they are passed. */
 enum kgb_cublas_letter {
 	KGB_CUBLAS_OPERATION = 'o', /* cublasOperation_t */
 	KGB_CUBLAS_FILL_MODE = 'u', /* cublasFillMode_t */

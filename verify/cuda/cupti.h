@@ -26,8 +26,8 @@ struct kgb_cupti {
 	const char *path; /* what was opened */
 };
 
-/** Find CUPTI: the one that the process has loaded already (torch brings one), else where the
- * loader looks, else $KGB_CUPTI. UNAVAILABLE names what was tried. */
+/** Find CUPTI: the library that the process has loaded (torch brings one), else one on the loader's
+ * path, else $KGB_CUPTI. UNAVAILABLE names the paths that were tried. */
 KGB_MUST_CHECK int kgb_cupti_load(struct kgb_cupti *out, struct kgb_err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The CUDA driver as a table of functions that is filled at run time: programs that talk to a GPU
- * start on machines without one, and name what is missing. Prototypes come from the real header, so
- * a changed signature does not compile. Calls look like calls: cu->cuMemFree(address).
- */
+ * The CUDA driver as a table of functions that is filled at run time: programs that use a GPU start
+ * on machines without one, and name the missing part. Prototypes come from the real header, so a
+ * changed signature does not compile. Calls look like calls: cu->cuMemFree(address). */
 #ifndef KGB_VERIFY_CUDA_DRIVER_H
 #define KGB_VERIFY_CUDA_DRIVER_H
 

@@ -20,7 +20,8 @@ static void unmap(struct kgb_exec_arena *arena)
 	arena->bytes = 0;
 }
 
-/* A file that could shrink would end this process by SIGBUS, in the middle of a copy. */
+/* Require a seal against shrinking: a shrunken file would end this process by SIGBUS, in the middle
+ * of a copy. */
 static void *map_file(int fd, uint64_t bytes, int protection, const char *what, struct kgb_err *err)
 {
 	struct stat st;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The arena as the judge gives it: images of its contents and room for results in shared memory,
- * and which parts of its addresses are memory.
- */
+ * The arena from the judge: images of its contents and room for results in shared memory, and the
+ * parts of its addresses that are memory. */
 #ifndef KGB_VERIFY_EXEC_EXEC_ARENA_H
 #define KGB_VERIFY_EXEC_EXEC_ARENA_H
 
@@ -14,7 +13,7 @@
 struct kgb_exec_arena {
 	uint64_t bytes; /* of one image; 0: there is no arena yet */
 	struct kgb_spans parts; /* that an image fills */
-	struct kgb_spans inputs; /* those of them that are only to be read */
+	struct kgb_spans inputs; /* those of them that are read-only */
 	uint32_t n_slots;
 	const char *input; /* mapped memfds */
 	size_t input_bytes;
@@ -22,14 +21,14 @@ struct kgb_exec_arena {
 	size_t output_bytes;
 };
 
-/** Take the memfds (borrowed) of a checked ARENA request in place of the earlier ones. BAD_REQUEST:
- * there is no arena afterwards. */
+/** Take the memfds (borrowed) of a checked ARENA request in place of the earlier ones. After
+ * BAD_REQUEST there is no arena. */
 KGB_MUST_CHECK int kgb_exec_arena_set(struct kgb_exec_arena *arena,
 				      const struct kgb_exec_request *request, const int fds[2],
 				      struct kgb_err *err);
 void kgb_exec_arena_release(struct kgb_exec_arena *arena);
 
-/** Where an address of the arena lies in an image, and in the output. */
+/** Offset of an address of the arena in an image and in the output. */
 static inline uint64_t kgb_exec_arena_offset(uint64_t address)
 {
 	return address - KGB_ARENA_ADDRESS;

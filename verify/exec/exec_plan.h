@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * A plan as it was sent, checked, and the checks of a request to run it.
- */
+ * A received plan, checked, and the checks of a request to run it. */
 #ifndef KGB_VERIFY_EXEC_EXEC_PLAN_H
 #define KGB_VERIFY_EXEC_EXEC_PLAN_H
 
@@ -16,13 +15,13 @@ struct kgb_exec_plan {
 	struct kgb_spans blocks; /* of the window, overlaps joined */
 };
 
-/** Read a memfd with a record and check it. BAD_PLAN names what cannot be replayed. Release *plan
- * also after a failure. */
+/** Read a memfd with a record and check it. BAD_PLAN names the part that cannot be replayed.
+ * Release *plan also after a failure. */
 KGB_MUST_CHECK int kgb_exec_plan_read(struct kgb_exec_plan *plan, int fd,
 				      kgb_exec_check_image_fn check_image, struct kgb_err *err);
 void kgb_exec_plan_release(struct kgb_exec_plan *plan);
 
-/** What a request to run a plan names. */
+/** The objects of a request to run a plan. */
 struct kgb_exec_run_names {
 	const struct kgb_exec_arena *arena;
 	const struct kgb_exec_plan *plan;
@@ -30,7 +29,7 @@ struct kgb_exec_run_names {
 	const struct kgb_spans *memory; /* that plans may use */
 };
 /** Check that a RUN or TIME can be carried out: slots exist, the op can be left out, the results
- * fit, ranges and ops lie in memory. *out: where the results belong. */
+ * fit, ranges and ops lie in memory. *out: the place of the results. */
 KGB_MUST_CHECK int kgb_exec_check_run(const struct kgb_exec_request *request,
 				      const struct kgb_exec_run_names *names,
 				      struct kgb_exec_layout *out, struct kgb_err *err);

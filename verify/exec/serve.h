@@ -13,7 +13,7 @@
 /** Fill *err, with a status as its code; returns -1. */
 #define kgb_exec_fail(err, status, ...) \
 	kgb_fail_code((err), KGB_ERR_DOMAIN_KGB, KGB_ERR_FAILED, (int)(status), __VA_ARGS__)
-/** Give an error that another room filled a status; returns -1. */
+/** Add a status to an error of another room; returns -1. */
 int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status);
 
 /** Carries out a checked request. OPEN comes first, and once. `fds` has as many descriptors as the
@@ -24,7 +24,7 @@ typedef int (*kgb_exec_carry_out_fn)(void *payload, const struct kgb_exec_reques
 				     struct kgb_err *err);
 
 /** Serve on the judge's socket, descriptor KGB_EXEC_FD. Returns the exit status of the program,
- * whose name messages have. */
+ * whose name starts messages. */
 int kgb_exec_serve(const char *program, kgb_exec_carry_out_fn carry_out, void *payload);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * NVIDIA GPUs of this host: which there are, and what a sandboxed process needs to use them
- * (kgb-exec, the runner).
- */
+ * NVIDIA GPUs of this host: their list, and the mounts that a sandboxed process needs to use them
+ * (kgb-exec, the runner). */
 #ifndef KGB_VERIFY_GPU_GPU_DEVICES_H
 #define KGB_VERIFY_GPU_GPU_DEVICES_H
 
@@ -14,14 +13,14 @@
 
 #define KGB_GPUS_MAX 64
 
-/** How many NVIDIA GPUs have a device node here. */
+/** The number of NVIDIA GPUs with a device node here. */
 size_t kgb_gpu_count(void);
-/** The own number (in the order of the PCI bus) of GPU `number` of those that CUDA_VISIBLE_DEVICES
- * leaves; whether there is such a GPU is not asked. UNAVAILABLE: it is hidden; INVALID. */
+/** The number, in the order of the PCI bus, of GPU `number` among those that CUDA_VISIBLE_DEVICES
+ * leaves; the existence of the GPU is not checked. UNAVAILABLE: it is hidden; INVALID. */
 KGB_MUST_CHECK int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err);
 
-/** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, a
- * read-only /sys, and a /proc where threads can name themselves: CUDA takes a refusal there for
+/** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, a read-only
+ * /sys, and a /proc where threads can set their names, because CUDA treats a refusal there as
  * fatal. Call it after kgb_policy_base, which gives the driver's libraries (/usr). A host without a
  * GPU is no error here: CUDA reports it. */
 KGB_MUST_CHECK int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err);

@@ -69,10 +69,10 @@ int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone, int6
 
 	if (lease->fd < 0 && open_lock("gpu", (size_t)device, &lease->fd, err) < 0)
 		return -1;
-	/* A judge that waits for others holds no share itself. */
+	/* A waiting judge holds no share. */
 	(void)flock(lease->fd, LOCK_UN);
-	/* A judge that wants the GPU alone takes the turn and keeps it while it waits: else judges
-	 * that come later could go on sharing for ever. */
+	/* A judge that needs the GPU alone takes the turn lock and keeps it while it waits: else
+	 * later judges could share the GPU for ever. */
 	if (open_lock("gpu-turn", (size_t)device, &turn, err) < 0 ||
 	    wait_for(turn, kind, device, deadline_ms, err) < 0 ||
 	    wait_for(lease->fd, kind, device, deadline_ms, err) < 0) {

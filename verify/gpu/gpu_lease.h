@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The GPUs and processors that all judges of this machine share, as locks on files in /tmp; the
- * kernel gives a lock back when its process ends, whatever ends it. The right to use a GPU is
- * shared while kernels are checked, and exclusive while one is timed. A verification may have as
- * many lanes (lanes.h) as it gets processors for.
- */
+ * kernel releases a lock when its process ends, for any reason. The right to use a GPU is shared
+ * while kernels are checked, and exclusive while one is timed. A verification runs one lane
+ * (lanes.h) for each seat that it gets. */
 #ifndef KGB_VERIFY_GPU_GPU_LEASE_H
 #define KGB_VERIFY_GPU_GPU_LEASE_H
 
@@ -14,8 +13,8 @@
 
 #include "base/err.h"
 
-/** Time that one verification waits at most, in all: for the GPU, and for the start of its
- * processes. It is not counted as time of the verification. */
+/** Longest total wait of one verification, for the GPU and for the start of its processes. It does
+ * not count as time of the verification. */
 #define KGB_WAITS_MAX_MS (INT64_C(300) * 1000)
 
 struct kgb_gpu_lease {
@@ -35,7 +34,7 @@ void kgb_gpu_lease_give(struct kgb_gpu_lease *lease);
 
 #define KGB_SEATS_MAX 32
 
-/** Processors, as far as judges agree about them: one seat for every two. */
+/** Shares of the processors among judges: one seat for every two. */
 struct kgb_seats {
 	int fds[KGB_SEATS_MAX];
 	size_t n;

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* The header is not at hand where only CUDA's are; these are its parts, fixed since driver 510. */
+/* Declarations of NVML's header, which CUDA's packages lack; fixed since driver 510. */
 enum {
 	SUCCESS = 0,
 	UNCORRECTED = 1,
@@ -79,7 +79,7 @@ static void load(struct kgb_nvml *nvml, void *library)
 {
 	void *symbol;
 
-	/* The only way to turn an object pointer into a function pointer that ISO C leaves. */
+	/* Copy the bytes: ISO C has no conversion of an object pointer to a function pointer. */
 #define LOAD(name, text, args)         \
 	symbol = dlsym(library, text); \
 	memcpy(&nvml->name, &symbol, sizeof(symbol));
@@ -131,7 +131,7 @@ int kgb_nvml_open(struct kgb_nvml **out, struct kgb_err *err)
 				result);
 	}
 	watch(nvml);
-	/* Children must not inherit what the library has opened. */
+	/* Set close-on-exec on the library's files, which children must not inherit. */
 	(void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	*out = nvml;
 	return 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Facts of a GPU from the driver's management library: the processes that use it, and errors of its
- * hardware. Opened at run time; facts that a machine does not give (virtual GPUs, containers, old
- * drivers) are unknown, which is no error. One thread.
- */
+ * hardware. Opened at run time; facts that a machine lacks (virtual GPUs, containers, old drivers)
+ * are unknown, which is no error. One thread. */
 #ifndef KGB_VERIFY_GPU_NVML_H
 #define KGB_VERIFY_GPU_NVML_H
 
@@ -30,16 +29,16 @@ struct kgb_nvml_state {
 	int64_t free_bytes, total_bytes; /* of memory */
 	int64_t uncorrected; /* memory errors since the driver was loaded */
 	int retirement_pending, remap_pending, remap_failed; /* 0, 1 */
-	int recovery_action; /* 0 none, else what the driver wants to be done */
+	int recovery_action; /* 0 none, else the action that the driver recommends */
 };
 
-/** Start the library and note critical errors (Xid) of all GPUs from now on, where the machine lets
- * us. UNAVAILABLE. */
+/** Start the library and collect critical errors (Xid) of all GPUs from now on, if the machine
+ * permits it. UNAVAILABLE. */
 KGB_MUST_CHECK int kgb_nvml_open(struct kgb_nvml **out, struct kgb_err *err);
 void kgb_nvml_close(struct kgb_nvml *nvml);
 
-/** Choose the GPU that the following is about, by its PCI bus id ("0000:0f:00.0"); "" will do where
- * there is one. NOT_FOUND. */
+/** Choose the GPU for the following calls by its PCI bus id ("0000:0f:00.0"); "" is enough on a
+ * machine with one. NOT_FOUND. */
 KGB_MUST_CHECK int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err);
 void kgb_nvml_look(struct kgb_nvml *nvml, struct kgb_nvml_state *out);
 /** Errors of this GPU since the last call, at most n. Returns how many. */

@@ -14,7 +14,7 @@ enum {
 	STORAGE_ALIGN = 64,
 	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
 	PAGE_STEPS = 8, /* the same of pages: few, because the arena is copied */
-	TIGHT_ALIGN = 16, /* compilers make use of as much */
+	TIGHT_ALIGN = 16, /* alignment that compilers use */
 	SMALL_ALIGN = 512, /* of torch's allocator */
 	SMALL_BYTES = 1 << 20, /* larger tensors begin at a page there */
 	HOLE_PAGES_MAX = 3,
@@ -78,8 +78,8 @@ static size_t tight_bytes(const struct kgb_tensor_view *view)
 	return round_up(kgb_tensor_view_storage_bytes(view), TIGHT_ALIGN);
 }
 
-/* A random place behind `used` for a storage of so many bytes. What is timed begins where torch
- * would have it begin: a kernel's time depends by a per cent on where in a line or page that is. */
+/* A random place behind `used` for a storage of this size. Storages of timed calls begin as in
+ * torch's allocator, because the place in a line or page changes a kernel's time by a per cent. */
 static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, struct kgb_rng *rng)
 {
 	size_t align = STORAGE_ALIGN, steps = JITTER_STEPS;
@@ -190,8 +190,8 @@ void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len)
 	buf->len = len;
 }
 
-/* Numbers of rows become the rows' addresses. The arena lies at the same place in every process
- * that has one. */
+/* Replace numbers of rows by the rows' addresses. The arena has the same address in every
+ * process. */
 static void write_addresses(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
 			    size_t i, char *image)
 {
@@ -210,7 +210,7 @@ static void write_addresses(const struct kgb_case_data *data, const struct kgb_c
 	}
 }
 
-/* Guards, inputs, poisoned buffers: first here, then in the arena. */
+/* Write guards, inputs and poisoned buffers, first here, then in the arena. */
 static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
 			struct kgb_candidate_call *call)
 {
@@ -243,7 +243,7 @@ static size_t out_bytes(const struct kgb_case_data *data)
 
 /* ---- the call ---- */
 
-/* `native`: the operator's own implementation is called, not an entry of a kernel file. */
+/* `native`: call torch's implementation of the operator, not an entry of a kernel file. */
 static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data,
 		     const struct kgb_candidate_call_spec *spec, bool native,
 		     struct kgb_candidate_call *call, struct kgb_err *err)
@@ -296,7 +296,7 @@ static void *gather(const struct kgb_lane *lane, const struct kgb_candidate_call
 	return values;
 }
 
-/* Results that are returned fresh come through the output memory; only whole ones count. */
+/* Fresh results arrive in the output memory; only whole ones count. */
 static void *take_output(const struct kgb_lane *lane, const struct kgb_truth *truth,
 			 const struct kgb_wire_output *output)
 {
@@ -360,7 +360,8 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	struct kgb_shared_arena *memory =
 		spec->baseline ? &lane->baseline_memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
-	/* A baseline may have to be compiled first, and is trusted to end. */
+	/* Give the baseline the whole time: it may have to be compiled first, and is trusted to
+	 * end. */
 	int64_t deadline = spec->baseline ? lane->deadline_ms : kgb_lane_call_deadline(lane);
 
 	if (kgb_candidate_call_prepare(lane, data, spec, call, err) < 0)
@@ -375,7 +376,7 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	if (send_call(worker, data, spec, native, call, err) < 0)
 		return -1;
 	int rc;
-	if (spec->baseline) /* its trouble is ours */
+	if (spec->baseline) /* its failure is an infrastructure error */
 		rc = kgb_worker_await(worker, deadline, "baseline", &call->reply, err);
 	else if (kgb_worker_wait(worker, deadline, &call->reply)) {
 		lane->launched |= call->reply.n_launches > 0;

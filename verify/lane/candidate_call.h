@@ -8,17 +8,18 @@
 
 #include "verify/lane/lane.h"
 
-/** How the storages of a call lie in the arena. */
+/** The layouts of a call's storages in the arena. */
 enum kgb_placement {
 	/** One behind the other with guards between them, at multiples of 64; of benchmarks where
 	 * torch's allocator would have them. */
 	KGB_PLACED_LOOSE,
-	/** For replays that shall notice reads past the end: each ends at the end of a page (but
-	 * for the gap to the next multiple of 16). Before the first and behind each lie one or more
-	 * empty pages. Replays do not map these: an access there faults. */
+	/** For replays that detect reads past the end: each ends at the end of a page (but for the
+	 * gap to the next multiple of 16). Before the first and behind each lie one or more empty
+	 * pages. Replays do not map these: an access there faults. */
 	KGB_PLACED_TIGHT,
-	/** Loosely, but each at the same place modulo 64 as tightly: calls that are compared must
-	 * not differ in alignment, by which code may be chosen. */
+	/** Like the loose layout, but each storage has the same place modulo 64 as in the tight
+	 * layout: calls that are compared must not differ in alignment, which may select other
+	 * code. */
 	KGB_PLACED_ALIKE,
 };
 
@@ -36,18 +37,17 @@ struct kgb_candidate_call_spec {
 /** Bytes of the arena. */
 struct kgb_part {
 	size_t at, bytes;
-	bool is_input; /* it holds an argument that no result lies in, and nothing else */
+	bool is_input; /* it holds only an argument, without a result */
 };
 
-/** What a call left. Release with kgb_candidate_call_release. */
+/** The outcome of a call. Release with kgb_candidate_call_release. */
 struct kgb_candidate_call {
 	struct kgb_wire_reply reply;
 	size_t at[KGB_MAX_ARGS]; /* byte offset of each storage in the arena */
 	struct kgb_tensor_view
 		views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
 	size_t arena_bytes; /* used of the arena; lane->image and lane->after hold both states: */
-	struct kgb_part
-		parts[KGB_MAX_ARGS]; /* of it only these bytes, guards and storages, in order */
+	struct kgb_part parts[KGB_MAX_ARGS]; /* of it these bytes, guards and storages, in order */
 	size_t n_parts; /* at least 1 */
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */
@@ -75,14 +75,14 @@ void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *
 void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len);
 
 /** Run it. 0: *call holds a reply with status OK. 1: *failure has the reason (exception, crash,
- * time, forbidden operator ...). -1: *err, trouble of the judge. *call must be released in every
+ * time, forbidden operator ...). -1: *err, a fault of the judge. *call must be released in every
  * case. */
 KGB_MUST_CHECK int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
 					  const struct kgb_candidate_call_spec *spec,
 					  struct kgb_candidate_call *call,
 					  struct kgb_failure *failure, struct kgb_err *err);
-/** The same for the candidate, its time noted: the phase of first calls for repetition 0, else that
- * of the others. */
+/** The same for the candidate, and record its time: the phase of first calls for repetition 0, else
+ * that of the others. */
 KGB_MUST_CHECK int kgb_candidate_call_measured(struct kgb_lane *lane,
 					       const struct kgb_case_data *data,
 					       const struct kgb_candidate_call_spec *spec,

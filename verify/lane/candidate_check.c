@@ -81,8 +81,8 @@ static int check_type(struct kgb_lane *lane, const struct kgb_truth *truth,
 	return 0;
 }
 
-/* The argument that is returned for a result that argument `holder` holds: itself, or what holds
- * the addresses of its rows. */
+/* The argument that is returned for a result in argument `holder`: itself, or the one with the
+ * addresses of its rows. */
 static size_t returned_for(const struct kgb_case *c, size_t holder)
 {
 	for (size_t i = 0; i < c->n_args; i++)
@@ -163,7 +163,8 @@ static int check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
 			  "Allocate new memory for the result.");
 }
 
-/* A view where PyTorch gives one: the same memory of the same argument with the same strides. */
+/* Check a view if PyTorch returns one: the same memory of the same argument with the same
+ * strides. */
 static int check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
 		      const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
 {
@@ -232,7 +233,7 @@ static uint64_t reach_of(const struct kgb_wire_output *output)
 			 : (uint64_t)output->n_bytes;
 }
 
-/* Do two fresh results lie in the same memory? */
+/* Whether two fresh results share memory. */
 static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
 {
 	return a->kind == KGB_WIRE_TENSOR && b->kind == KGB_WIRE_TENSOR && a->n_bytes > 0 &&
@@ -313,7 +314,7 @@ static int explain_change(struct kgb_lane *lane, const struct kgb_case_data *dat
 		"memory was overwritten %s", near);
 }
 
-/* Outside the elements that hold results nothing may have changed. */
+/* Check that only elements of results have changed. */
 static int check_memory(struct kgb_lane *lane, const struct kgb_case_data *data,
 			const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
@@ -355,7 +356,7 @@ bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,
 	return false;
 }
 
-/* Of what is rounded in the end: computed in float32, or with steps rounded to the case's type. */
+/* For rounded results: a computation in float32, or one with steps rounded to the case's type. */
 static double eps_before_rounding(const struct kgb_case *c)
 {
 	bool by_step = c->interface->tolerance.before_rounding == KGB_ACCUMULATE_RESULT;
@@ -409,9 +410,8 @@ static bool is_fresh(const struct kgb_candidate_call *call, uint64_t address, co
 	return true;
 }
 
-/* Does the element of result `i` still hold what lay there before the call? Single bytes, and
- * integers where every bit was set, may be equal by chance; parts of complex numbers are left out.
- */
+/* Whether the element of result `i` is unchanged by the call. Single bytes, and integers with every
+ * bit set before, may be equal by chance; parts of complex numbers are left out. */
 static bool is_unwritten(const struct kgb_lane *lane, const struct kgb_case_data *data,
 			 const struct kgb_candidate_call *call, size_t i, int64_t element)
 {
@@ -434,7 +434,7 @@ static bool is_unwritten(const struct kgb_lane *lane, const struct kgb_case_data
 	return is_fresh(call, call->reply.outputs[i].address + (uint64_t)at * n, got, n);
 }
 
-/* What is most likely wrong, from the kind of wrongness. */
+/* The most likely fault for the kind of difference. */
 static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_compare *compare,
 				 bool unwritten)
 {

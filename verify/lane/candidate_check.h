@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The checks of what a call of the candidate left: what it returned, where that lies, and its
- * values.
- */
+ * The checks after a call of the candidate: its results, their memory, and their values. */
 #ifndef KGB_VERIFY_LANE_CANDIDATE_CHECK_H
 #define KGB_VERIFY_LANE_CANDIDATE_CHECK_H
 
@@ -13,7 +11,7 @@
  * guards, unchanged inputs. True: fine. */
 bool kgb_candidate_call_check(struct kgb_lane *lane, const struct kgb_case_data *data,
 			      const struct kgb_candidate_call *call, struct kgb_failure *failure);
-/** Compare result i with what is right. Values that were not delivered are wrong. */
+/** Compare result i with the reference's. Values that were not delivered are wrong. */
 bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 				const struct kgb_candidate_call *call, size_t i,
 				struct kgb_compare *out);

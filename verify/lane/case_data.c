@@ -184,7 +184,8 @@ static bool passes_addresses(const struct kgb_interface *interface)
 	return false;
 }
 
-/* Where the storages lie in the reference's arena: one behind the other. Bytes of all of them. */
+/* Offsets of the storages in the reference's arena, one behind the other. Returns the bytes of
+ * all. */
 static size_t place_storages(const struct kgb_case_data *data, size_t at[KGB_MAX_ARGS])
 {
 	size_t used = 0;
@@ -259,8 +260,7 @@ static bool fits(const struct kgb_wire_reply *reply, size_t out_bytes)
 	return true;
 }
 
-/* An argument that is changed in place keeps its type and sizes: anything else is a mistake of the
- * spec. */
+/* An argument that is changed in place keeps its type and sizes: else the spec has a fault. */
 static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_tensor_view *truth,
 			  struct kgb_err *err)
 {
@@ -327,7 +327,7 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	keep_alias(data, truth, native);
 	if (!interface->is_unwritten)
 		truth->native = copy_output(native, out);
-	/* Other draws are no truth. */
+	/* Other draws are no reference values. */
 	if (exact && truth->native && interface->laws[i].kind == KGB_RANDOM_NONE &&
 	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);

@@ -35,13 +35,13 @@ struct kgb_truth {
 	void *native; /* owned; NULL when it has no elements, or none that count (unwritten) */
 	double *exact; /* owned; float64 result, NULL for integers and bool */
 	double *magnitude; /* owned; NULL when the spec declares none */
-	bool is_alias; /* the native result looks into an argument's memory: */
+	bool is_alias; /* the native result is a view of an argument's memory: */
 	size_t alias_arg; /* that argument */
 	size_t alias_at; /* byte offset of the first element in its storage */
 	int64_t strides[KGB_MAX_DIMS]; /* of the native result, in elements */
 };
 
-/** Does every element have the same bytes? The result must have elements, and values. */
+/** Whether every element has the same bytes. The result must have elements, and values. */
 bool kgb_truth_is_filled(const struct kgb_truth *truth);
 
 struct kgb_case_data {
@@ -52,15 +52,15 @@ struct kgb_case_data {
 	uint32_t variant;
 	struct kgb_truth results[KGB_MAX_RESULTS];
 	size_t n_results;
-	uint32_t slack; /* lints: the reference is to lay its arguments among random bytes of this
-			   number; 0: it is not */
-	bool is_timed; /* lints: it is to time what candidates are measured against */
+	uint32_t
+		slack; /* lints: number of random bytes around the reference's arguments; 0: none */
+	bool is_timed; /* lints: time the baseline of candidates */
 	char truth_key[KGB_SHA256_HEX_LEN]; /* to keep the answer under (truth_cache.h); "": none */
 	bool is_recalled; /* the results were kept by an earlier verification */
 };
 
 /** Make the inputs. The same seed, case and variant give the same bytes; a repeated tensor has a
- * storage of its own here, with equal bytes. */
+ * separate storage here, with equal bytes. */
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant);
 /** Results of the same kind as those of `like`, another variant of the same case, without values:
@@ -77,8 +77,8 @@ KGB_MUST_CHECK int kgb_case_data_ask(const struct kgb_case_data *data,
 				     int64_t deadline_ms, struct kgb_err *err);
 /** Append that request. */
 void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, struct kgb_buf *out);
-/** Wait for the answer, whose results lie in reference->memory.out then. Every error is trouble of
- * ours: the reference is trusted. */
+/** Wait for the answer; its results are then in reference->memory.out. Every error is an
+ * infrastructure error, because the reference is trusted. */
 KGB_MUST_CHECK int kgb_case_data_wait(const struct kgb_case_data *data,
 				      struct kgb_reference *reference, bool exact,
 				      int64_t deadline_ms, struct kgb_wire_reply *reply,

@@ -49,8 +49,8 @@ static bool is_converted(const struct kgb_tensor_view *view, const char *storage
 	return true;
 }
 
-/* The elements of an argument before the call, as torch copies and converts them: the sum of one
- * element, of which -0 becomes 0. */
+/* The elements of an argument before the call, after torch's copy and conversion; -0 counts as 0,
+ * because a sum of one element gives 0 for it. */
 static bool is_argument(const struct kgb_case_data *data, const struct kgb_truth *truth)
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {
@@ -77,9 +77,9 @@ bool kgb_case_result_needs_kernel(const struct kgb_case_data *data, size_t i)
 	       !is_argument(data, truth);
 }
 
-/* That some cases may go without does not let an operator do: of each interface stage l2 asks for a
- * case that tells (kgb_ablation_tells), whose result is no input, and which therefore needs a
- * kernel here. What is timed on a device is always a kernel's work. */
+/* An operator cannot do without kernels although some cases can: stage l2 requires a case of each
+ * interface that shows computation (kgb_ablation_shows), with a result that is no input, which
+ * therefore needs a kernel here. Timed cases on a device always need a kernel. */
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (!kgb_case_computes(judge, data))

@@ -11,7 +11,7 @@ struct kgb_device_policy;
 
 /** Facts of the GPU and of the code that may run on it; the same for all lanes. */
 struct kgb_gpu_facts {
-	char name[128]; /* torch's name of it, and the driver's version of CUDA */
+	char name[128]; /* torch's name of the GPU, and the driver's version of CUDA */
 	unsigned sm; /* compute capability: 90 for 9.0 */
 	struct kgb_device_policy *policy; /* owned */
 	struct kgb_image_index index; /* of torch's libraries */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The constant of a verification: its options, and all that it loads before the first case is
- * judged. Nothing here changes while lanes (lane.h) run, except through the pointers whose comments
- * allow it.
- */
+ * The constant part of a verification: its options, and the objects that it loads before the first
+ * case is judged. It does not change while lanes (lane.h) run, except through the pointers whose
+ * comments allow it. */
 #ifndef KGB_VERIFY_LANE_JUDGE_H
 #define KGB_VERIFY_LANE_JUDGE_H
 
@@ -18,11 +17,11 @@
 #include "verify/spec/spec.h"
 #include "verify/static/scan.h"
 
-/** What a candidate's speed is measured against. */
+/** The baseline of a candidate's speed. */
 enum kgb_baseline {
 	KGB_BASELINE_TORCH, /* torch's own implementation, called eagerly */
 	KGB_BASELINE_COMPILE, /* the same through torch.compile */
-	KGB_BASELINE_KERNEL, /* another kernel file, which is taken as it is */
+	KGB_BASELINE_KERNEL, /* another kernel file, which is trusted */
 };
 
 struct kgb_judge_options {
@@ -39,12 +38,12 @@ struct kgb_judge_options {
 
 struct kgb_compiler;
 
-/** Cases of one interface in which it was examined what its kernels compute. Lanes add to these by
- * atomic operations. */
+/** Counts of the cases of one interface with an ablation. Lanes add to these by atomic
+ * operations. */
 struct kgb_ablation_tally {
 	unsigned char n_ablated; /* in which kernels were left out */
 	unsigned char n_watched; /* whose memory was examined (result_origin.h), and of them: */
-	unsigned char n_by_host; /* those whose result torch had put together */
+	unsigned char n_by_host; /* those whose result torch had arranged */
 };
 
 struct kgb_judge {
@@ -56,7 +55,7 @@ struct kgb_judge {
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
 	unsigned char *may_tell; /* owned; for each case: may show whether kernels compute */
-	/* These have their own locks. */
+	/* The following objects have locks. */
 	struct kgb_zygote *zygotes; /* borrowed; KGB_N_ROLES */
 	struct kgb_disk_cache *truths; /* owned; NULL: none */
 	struct kgb_disk_cache *proofs; /* owned; NULL: none */

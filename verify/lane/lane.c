@@ -63,7 +63,7 @@ int64_t kgb_lane_call_deadline(const struct kgb_lane *lane)
 
 /* ---- waiting for others ---- */
 
-/* The time since then is not the verification's: its end moves. */
+/* Move the verification's deadline by the time since then, which does not count. */
 static void add_wait(struct kgb_lane *lane, int64_t since_ms)
 {
 	const int64_t left_ms = KGB_WAITS_MAX_MS - lane->waited_ms;
@@ -102,7 +102,7 @@ int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum
 	return rc;
 }
 
-/* ---- the reference, and the baseline that is torch's ---- */
+/* ---- the reference, and torch's baseline ---- */
 
 static int send_reference_file(struct kgb_lane *lane, struct kgb_worker *worker, const char *file,
 			       struct kgb_err *err)
@@ -165,8 +165,8 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 	kgb_jsonw_put(&w, "]}");
 }
 
-/* Until here nothing of the candidate has run: what goes wrong (no GPU, a driver too old for torch,
- * no memory for a context) is ours. */
+/* No code of the candidate has run so far: a failure here (no GPU, a driver too old for torch, no
+ * memory for a context) is an infrastructure error. */
 static int await_ready(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
@@ -186,8 +186,8 @@ static int await_ready(struct kgb_lane *lane, struct kgb_worker *worker, struct 
 	return 0;
 }
 
-/* Start a jailed process. One that ends before anything of the candidate has run (of 1,600 on a GPU
- * two did, without a message) is no evidence against the candidate: another one is started. */
+/* Start a jailed process. A process that ends before any code of the candidate has run (2 of 1,600
+ * on a GPU did, without a message) is no evidence against the candidate: start another one. */
 static int start_for_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 			    const struct kgb_worker_spec *spec, struct kgb_err *err)
 {
@@ -205,7 +205,7 @@ static int start_for_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 	return -1;
 }
 
-/* Start a jailed process and have it load a kernel file; the reply to that is still to come.
+/* Start a jailed process and request that it loads a kernel file; the caller waits for the reply.
  * `compiler` is its end of a seat there, -1: none. */
 static int send_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 		       const struct kgb_buf *source, int compiler, struct kgb_err *err)
@@ -231,7 +231,7 @@ static int send_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 	return kgb_worker_send(worker, text.ptr, NULL, 0, err);
 }
 
-/* What the candidate is measured against is another kernel file. */
+/* Start the baseline that is another kernel file. */
 static int load_baseline_kernel(struct kgb_lane *lane, const char *path, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf source = KGB_BUF_INIT(KGB_LIMIT_KERNEL);

@@ -24,7 +24,7 @@ struct kgb_lane {
 	const struct kgb_judge *judge; /* borrowed */
 	struct kgb_verdict *verdict; /* borrowed; of this lane */
 	int64_t deadline_ms; /* of the whole verification, monotonic */
-	int64_t waited_ms; /* for others: not the verification's time */
+	int64_t waited_ms; /* spent waiting for others; does not count as the verification's time */
 	struct kgb_gpu_lease lease; /* of lane 0 */
 	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
@@ -35,7 +35,7 @@ struct kgb_lane {
 	struct kgb_worker baseline; /* on a GPU */
 	struct kgb_shared_arena baseline_memory;
 	struct kgb_shared_arena runner_memory;
-	struct kgb_buf image; /* what the judge wrote to the arena */
+	struct kgb_buf image; /* the arena before the call, as the judge wrote it */
 	struct kgb_buf after; /* the arena after the call */
 	struct kgb_replay *replay; /* owned; NULL before stage correctness */
 	bool launched; /* in the case that is judged: a kernel, and Triton's compiler refused none
@@ -59,12 +59,12 @@ void kgb_lane_release(struct kgb_lane *lane);
 /** Take the right to use the GPU, shared or alone (gpu_lease.h). The wait is no time of the
  * verification and has its own limit (KGB_WAITS_MAX_MS). 0, 1 decided. */
 KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone);
-/** kgb_worker_start, whose waiting is not the verification's time either. */
+/** kgb_worker_start, without counting its wait as the verification's time. */
 KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
 					 enum kgb_role role, const struct kgb_worker_spec *spec,
 					 int64_t timeout_ms, struct kgb_err *err);
 /** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
- * (ours). */
+ * (infrastructure). */
 KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure,
 				 struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
@@ -84,10 +84,10 @@ void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const stru
 		   uint32_t variant);
 /** Start the process that calls the baseline, on a GPU. */
 KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
-/** The deadline of one call: its own limit, and never past the end of the verification. */
+/** The deadline of one call: by the limit on calls, at most the end of the verification. */
 int64_t kgb_lane_call_deadline(const struct kgb_lane *lane);
 /** Fill *failure with these, which live as long as the lane's verdict, and clear its other members.
- * The hint says what to do, in every case. Returns 1. */
+ * Every failure needs a hint with the remedy. Returns 1. */
 int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 	       const char *hint);
 /** kgb_refuse with a message from a format. */
@@ -96,14 +96,14 @@ int kgb_lane_refuse(struct kgb_lane *lane, struct kgb_failure *failure, enum kgb
 /** Decide the verification against the kernel, with the failure of kgb_lane_refuse. Returns 1. */
 int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code code,
 		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
-/** What to do about an operation that the machine does not execute. */
+/** The hint for an operation that the machine does not execute. */
 extern const char kgb_unsupported_hint[];
-/** Refuse a result that lies where an earlier one does. */
+/** Refuse a result that shares memory with an earlier one. */
 int kgb_refuse_kept(struct kgb_failure *failure);
-/** The end of what a worker wrote to stderr, for a message; "" when there is nothing. */
+/** The end of a worker's stderr, for a message; "" if it is empty. */
 const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *worker);
-/** Fill *failure from the way the runner died. 1, or -1 with *err when it was not the candidate's
- * doing. */
+/** Fill *failure from the end of the runner. 1, or -1 with *err when the candidate did not cause
+ * it. */
 int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err);
 /** Send the runner a request with one descriptor and wait for the reply. 0 with *reply, 1 *failure,
  * -1 *err. */

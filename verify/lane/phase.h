@@ -15,14 +15,14 @@
 #define KGB_PHASES(X) \
 	X(RUNNER, "runner") /* start the candidate's process and load kernel.py */ \
 	X(REFERENCE, "reference") /* start the reference */ \
-	X(DEVICE, "device") /* ask what the GPU is, digests of torch's libraries */ \
+	X(DEVICE, "device") /* identify the GPU, digests of torch's libraries */ \
 	X(EXEC, "exec") /* start kgb-exec */ \
 	X(FILL, "fill") /* make inputs */ \
 	X(TRUTH, "truth") /* the reference's answers */ \
 	X(FIRST_CALL, "first_call") /* the candidate's first call of a case, with compiling */ \
 	X(CALL, "call") /* its other calls */ \
 	X(CHECK, "check") /* compare what calls returned */ \
-	X(PROVE, "prove") /* whose code it is */ \
+	X(PROVE, "prove") /* makers of the code */ \
 	X(PLAN, "plan") /* make plans and load them */ \
 	X(REPLAY, "replay") \
 	X(ABLATION, "ablation") \
@@ -30,7 +30,7 @@
 	X(SLOTS, "slots") /* inputs and right results for the timer */ \
 	X(TIMER, "timer") \
 	X(TIMER_STARTS, "timer_starts") /* of it: new processes, with their plans */ \
-	X(TIMER_BLOCKS, "timer_blocks") /* of it: samples, with all that kgb-exec does for them */ \
+	X(TIMER_BLOCKS, "timer_blocks") /* of it: samples, with kgb-exec's work for them */ \
 	X(TIMER_CHECKS, "timer_checks") /* of it: compare results of timed calls */ \
 	X(HEALTH, "health") /* of the GPU */ \
 	X(END, "end") /* end processes */

@@ -92,13 +92,13 @@ double kgb_poisson_cdf(double k, double rate)
 	return rate < a + 1 ? 1 - gamma_series(a, rate, scale) : gamma_fraction(a, rate, scale);
 }
 
-/* P(X >= k) for k > rate, and P(X <= k) for k < rate, are exp(-cost) at most (Chernoff). */
+/* P(X >= k) for k > rate, and P(X <= k) for k < rate, are at most exp(-cost) (Chernoff). */
 static double poisson_cost(double k, double rate)
 {
 	return k > 0 ? k * log(k / rate) - k + rate : rate;
 }
 
-/* An element and its law's arguments. */
+/* An element and the arguments of its distribution. */
 struct element {
 	double args[KGB_RANDOM_ARGS];
 	double x;
@@ -205,7 +205,7 @@ static struct range rrelu_place(enum kgb_dtype dtype, const struct element *e)
 static const struct law {
 	size_t n_args; /* that each element has */
 	bool is_continuous;
-	bool (*draws)(const struct element *e); /* does the law leave a choice? */
+	bool (*draws)(const struct element *e); /* whether more than one value is possible */
 	bool (*allows)(enum kgb_dtype dtype, const struct element *e);
 	/* The values of the distribution function on both sides of a possible element. */
 	struct range (*place)(enum kgb_dtype dtype, const struct element *e);
@@ -218,9 +218,9 @@ static const struct law {
 	[KGB_RANDOM_PRODUCT] = {.n_args = 1},
 };
 
-/* ---- a result's elements and what their laws are given ---- */
+/* ---- a result's elements and the arguments of their distributions ---- */
 
-/* Elements of a result side by side with the arguments of its law. */
+/* Elements of a result side by side with the arguments of their distribution. */
 struct reader {
 	const struct kgb_random_result *law;
 	const struct kgb_tensor_view *view; /* of the result */
@@ -324,7 +324,7 @@ static bool are_possible(struct reader *reader, struct kgb_compare *out)
 /* ---- the elements as uniform numbers ---- */
 
 struct draws {
-	double *u; /* owned; -1 where the law leaves no choice */
+	double *u; /* owned; -1: only one value is possible */
 	double *values; /* owned; the elements themselves */
 	size_t n;
 };
@@ -366,7 +366,7 @@ static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
 	return w == 0 ? 0 : w * quarter + kgb_rng_int(places, 0, quarter - width);
 }
 
-/* The windows lie alike for all variants of a case; v is another for each. */
+/* All variants of a case have the same windows; v differs. */
 static void take_draws(const struct kgb_case_data *data, void *const *values, size_t i,
 		       struct draws *out)
 {
@@ -388,7 +388,7 @@ static void take_draws(const struct kgb_case_data *data, void *const *values, si
 	kgb_free(reader);
 }
 
-/* Leave out what is no draw, of both rows. */
+/* Leave out elements without a choice, of both rows. */
 static void keep_drawn(struct draws *a, struct draws *b)
 {
 	size_t kept = 0;
@@ -421,7 +421,7 @@ static const char *doubt(const struct kgb_case_data *data, void *const *values, 
 
 /* ---- results ---- */
 
-/* x times the draws of this call, as the candidate left them. */
+/* x times the draws that the candidate left in this call. */
 static void check_product(const struct kgb_case_data *data, void *const *values, size_t i,
 			  struct kgb_compare *out)
 {
@@ -486,7 +486,7 @@ void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data
 			"element's number (tl.rand), with at least 24 bits.";
 		return;
 	}
-	/* No one value is right. */
+	/* There is no single right value. */
 	failure->has_values = false;
 	failure->message = kgb_lane_text(
 		lane, "result %zu: %lld of %lld elements cannot come from %s, the first is %g", i,

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Results that are draws of random numbers: `laws` of a spec. Each element must be possible under
- * its law, and becomes a number that is uniform on [0, 1) if it has the law (docs/tolerance.md,
- * "Draws"); uniformity_test.h tests these.
- */
+ * its distribution, and is mapped to a number that is uniform on [0, 1) if the element has that
+ * distribution (docs/tolerance.md, "Draws"); uniformity_test.h tests these. */
 #ifndef KGB_VERIFY_LANE_RANDOM_RESULTS_H
 #define KGB_VERIFY_LANE_RANDOM_RESULTS_H
 
 #include "verify/cases/compare.h"
 #include "verify/lane/lane.h"
 
-/** Judge result i of a call, whose law is not NONE, by the values that the call left for all its
- * results (contiguous elements; NULL: not delivered): *out as of kgb_compare, with `unlikely` where
- * the elements are possible one by one but not together. */
+/** Judge result i of a call, which has a distribution, by the values of all results of the call
+ * (contiguous elements; NULL: not delivered): *out as of kgb_compare, with `unlikely` if the
+ * elements are possible one by one but not together. */
 void kgb_random_result_check(const struct kgb_case_data *data, void *const *values, size_t i,
 			     struct kgb_compare *out);
 /** Complete *failure, which has the numbers of *compare, with code and words. */
 void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure);
-/** Inputs of a case, its seed among them, that no other stage makes. */
+/** Variant number of inputs of a case, its seed among them, reserved for this stage. */
 #define KGB_VARIANT_OTHER_SEED 3
-/** Seeds as users number them: give `other`, of that variant, the seed after that of `to`, one that
- * differs in one bit, or leave it its own. The verdict's seed decides. */
+/** Seeds as users number them: give `other`, of that variant, the seed after that of `to`, or one
+ * that differs in one bit, or leave its seed. The verdict's seed decides. */
 void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kgb_case_data *to);
 /** Two right calls with different seeds must be independent. 0, or 1 with *failure. */
 int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,
 				  void *const *values_a, const struct kgb_case_data *data_b,
 				  void *const *values_b, struct kgb_failure *failure);
-/** Fill *failure with this: two calls with the same seed gave other elements. Returns 1. */
+/** Fill *failure for two calls with the same seed and different elements. Returns 1. */
 int kgb_random_result_refuse_repetition(struct kgb_failure *failure);
 /** P(X <= k) for a Poisson variable, k a whole number >= -1 (exposed for tests). */
 double kgb_poisson_cdf(double k, double rate);

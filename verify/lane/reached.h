@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How far a kernel got (docs/results.md), and counts of cases.
- */
+ * The rung that a kernel reached (docs/results.md), and counts of cases. */
 #ifndef KGB_VERIFY_LANE_REACHED_H
 #define KGB_VERIFY_LANE_REACHED_H
 
@@ -13,7 +12,7 @@
 
 /** Each rung includes those before it. */
 enum kgb_reached {
-	KGB_REACHED_UNKNOWN, /* trouble of the judge, or a cheat, whose results mean nothing */
+	KGB_REACHED_UNKNOWN, /* a fault of the judge, or a cheat, whose results mean nothing */
 	KGB_REACHED_REFUSED, /* by its text */
 	KGB_REACHED_NOTHING, /* accepted, but no kernel was seen to compile */
 	KGB_REACHED_COMPILES, /* a call whose launches all went through Triton's compiler */
@@ -40,7 +39,8 @@ enum kgb_reached kgb_reached_find(const char *name);
 
 /** The rung that one judged case shows, RUNS at most.
  * \param code of its failure; NONE: it is right
- * \param launched a kernel was launched or need not be, and Triton's compiler refused none */
+ * \param launched a kernel was launched if the case needs one, and Triton's compiler refused
+ * none */
 enum kgb_reached kgb_reached_by_case(enum kgb_code code, bool launched);
 
 /** Add the numbers, and keep the better rung; `entry` stays. */

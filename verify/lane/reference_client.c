@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Inputs of a case and what is right for them: asked of the reference, or known from earlier.
- */
+ * Inputs of a case and their right results, from the reference or from the cache. */
 #include "verify/lane/gpu_facts.h"
 #include "verify/lane/lane.h"
 #include "verify/lane/truth_cache.h"
@@ -22,7 +21,7 @@ static const char *device_name(const struct kgb_lane *lane)
 	return lane->gpu ? lane->gpu->name : "";
 }
 
-/* Was this answered in an earlier verification? */
+/* Whether the cache has the answer of an earlier verification. */
 static bool recall(struct kgb_lane *lane, struct kgb_case_data *data)
 {
 	data->truth_key[0] = '\0';

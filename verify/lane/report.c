@@ -10,7 +10,7 @@
 
 enum { FAILURES_SHOWN = 3 };
 
-/* Append a line; control characters of what it quotes are escaped. */
+/* Append a line; control characters in quoted texts are escaped. */
 KGB_PRINTF(2, 3)
 static void add_line(struct kgb_buf *out, const char *fmt, ...)
 {
@@ -31,7 +31,7 @@ static void add_hint(struct kgb_buf *out, const cJSON *node)
 		add_line(out, "hint: %s", hint);
 }
 
-/* A number, or the word that stands for one that JSON cannot write. */
+/* A number, or the string in place of one that JSON cannot write. */
 static char *value_text(const cJSON *failure, const char *key)
 {
 	const cJSON *value = kgb_json_get(failure, key);
@@ -41,7 +41,7 @@ static char *value_text(const cJSON *failure, const char *key)
 	return kgb_xstrdup(cJSON_IsString(value) ? value->valuestring : "?");
 }
 
-/* Which elements are wrong, and by how much at one of them. */
+/* The wrong elements, and the error of one of them. */
 static void add_wrong(struct kgb_buf *out, const cJSON *failure)
 {
 	KGB_AUTO(buf) struct kgb_buf index = KGB_BUF_INIT(0);
@@ -135,7 +135,7 @@ static void add_timed_case(struct kgb_buf *out, const cJSON *item)
 			 kgb_json_str(item, "text", ""));
 }
 
-/* How fast a kernel is that passed, where that was measured. */
+/* The speed of a kernel that passed, if measured. */
 static void add_timing(const cJSON *verdict, struct kgb_buf *out)
 {
 	KGB_AUTO(free) char *speedup = interval_text(kgb_json_get(verdict, "timing.speedup"));
@@ -170,7 +170,7 @@ void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out)
 	add_line(out, "%s %s: %s", word, kgb_json_str(verdict, "code", "no code"),
 		 kgb_json_str(verdict, "message", "no message"));
 	add_counts(verdict, out);
-	/* The failures have hints of their own. */
+	/* The failures have separate hints. */
 	if (cJSON_GetArraySize(kgb_json_get(verdict, "failures")) == 0)
 		add_hint(out, verdict);
 	add_failures(verdict, out);

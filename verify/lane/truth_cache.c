@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-/* An entry is this, the descriptions of the results, and their bytes. */
+/* An entry is this head, the descriptions of the results, and their bytes. */
 struct entry_head {
 	uint64_t n_outputs;
 	uint64_t n_bytes;
@@ -34,7 +34,7 @@ bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_case_da
 	return true;
 }
 
-/* The reply as the reference gave it; checked as that was. */
+/* Rebuild the reference's reply, and check it in the same way. */
 static bool read_reply(const struct kgb_buf *entry, struct kgb_wire_reply *out, const char **bytes)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xcalloc(1, sizeof(*reply));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the reference answered, from one verification to the next. An entry lies under everything
- * that the answer depends on: the request, the inputs, the device, and the identity of the
- * reference's software.
- */
+ * Keeps the reference's answers from one verification to the next. The key of an entry covers
+ * everything that the answer depends on: the request, the inputs, the device, and the identity of
+ * the reference's software. */
 #ifndef KGB_VERIFY_LANE_TRUTH_CACHE_H
 #define KGB_VERIFY_LANE_TRUTH_CACHE_H
 
@@ -12,18 +11,19 @@
 
 #define KGB_TRUTH_CACHE_ENTRY_MAX ((size_t)8 << 20)
 #define KGB_TRUTH_CACHE_TOTAL_MAX (UINT64_C(512) << 20)
-#define KGB_TRUTH_CACHE_INPUT_MAX ((size_t)32 << 20) /* more is asked sooner than digested */
+#define KGB_TRUTH_CACHE_INPUT_MAX \
+	((size_t)32 << 20) /* computing a larger answer again is faster than its digest */
 
 struct kgb_truth_place {
 	const char *identity; /* of the reference worker */
-	const char *device; /* "cpu", or what the GPU is called */
+	const char *device; /* "cpu", or the GPU's name */
 	const char *spec_sha256; /* covers the spec's Python functions */
 };
 
 /** The key of the float64 and native answer for `data`. False: none is kept for such inputs. */
 bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_case_data *data,
 		   char key[KGB_SHA256_HEX_LEN]);
-/** Fill in the results of `data`. False: nothing is known under this key. */
+/** Fill in the results of `data`. False: there is no entry. */
 bool kgb_truth_recall(const struct kgb_disk_cache *store, const char *key,
 		      struct kgb_case_data *data);
 /** Keep an answer. `out` holds its results. */

@@ -160,8 +160,8 @@ const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict)
 	return NULL;
 }
 
-/* Give up the last failure that is no cheat, for one that matters more. False: this one does not.
- */
+/* Drop the last failure that is no cheat, for a more important one. False: this one is not more
+ * important. */
 static bool make_room(struct kgb_verdict *verdict, const struct kgb_failure *failure)
 {
 	size_t i = verdict->n_failures;
@@ -294,7 +294,7 @@ enum kgb_reached kgb_verdict_reached(const struct kgb_verdict *verdict,
 
 /* ---- writing ---- */
 
-/* JSON knows no NaN and no infinity: they are written as strings. */
+/* JSON has no NaN and no infinity: they are written as strings. */
 static void write_number(struct kgb_jsonw *w, const char *key, double value)
 {
 	if (isnan(value))

@@ -53,7 +53,7 @@ struct kgb_stage_result {
 	const char *message; /* arena or static; NULL: none */
 };
 
-/** Something that rejects, found in one case or in none. Strings live in the verdict's arena. */
+/** A reason to reject the kernel, with or without a case. Strings live in the verdict's arena. */
 struct kgb_failure {
 	const char *case_name; /* NULL: not about a case */
 	size_t turn; /* of the case, in the order in which cases are judged */
@@ -85,20 +85,20 @@ struct kgb_timing {
 	const char *case_name;
 	double candidate_ms, baseline_ms; /* medians */
 	struct kgb_interval speedup; /* with json */
-	const char *json; /* arena; the whole object as the timer wrote it; NULL: nothing but the
-			     medians is known */
+	const char *
+		json; /* arena; the whole object from the timer; NULL: only the medians are known */
 	const char *rates; /* with json: the object in `timed_cases` */
 };
 
-/** How near a right result came to the tolerance. */
+/** The largest error of right results, against the tolerance. */
 struct kgb_closest {
 	const char *case_name; /* arena; NULL: no result of a floating-point type was compared */
 	double share; /* error over allowed error, the largest of all comparisons that were right */
 };
 
-/** Of the GPU, when the verdict was over. */
+/** State of the GPU at the end of the verdict. */
 struct kgb_gpu_health {
-	bool tested; /* something went wrong that called for it */
+	bool tested; /* a failure required it */
 	bool well; /* with tested */
 	int64_t wall_ms;
 	const char *notes[KGB_HEALTH_NOTES_MAX]; /* arena or static */
@@ -127,13 +127,13 @@ struct kgb_verdict {
 	int64_t drawn_tests; /* of all: cases drawn by the seed */
 	struct kgb_interface_count *interfaces; /* arena */
 	size_t n_interfaces;
-	struct kgb_notes notes; /* what the static stage saw and what decides nothing */
+	struct kgb_notes notes; /* notes of the static stage that do not decide */
 	struct kgb_failure failures[KGB_VERDICT_FAILURES_MAX];
 	size_t n_failures;
 	struct kgb_closest closest;
-	bool deterministic; /* no repetition gave other bits */
+	bool deterministic; /* all repetitions gave the same bits */
 	int64_t n_nondeterministic;
-	int64_t n_in_sandbox; /* on a GPU: passed by what the candidate's process returned */
+	int64_t n_in_sandbox; /* on a GPU: passed by results from the candidate's process */
 	struct kgb_ablation_run ablations[KGB_VERDICT_ABLATIONS_MAX];
 	size_t n_ablations;
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];
@@ -164,13 +164,13 @@ void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 			const struct kgb_failure *failure);
 /** Take the decision back, for another one. */
 void kgb_verdict_withdraw(struct kgb_verdict *verdict);
-/** Trouble of ours: a code that leads to infra_error, with the error's text as message. */
+/** An infrastructure fault: a code that leads to infra_error, with the error's text as message. */
 void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, enum kgb_code code,
 			      const struct kgb_err *err);
 /** Add to the failures, which stay in the order of their cases' turns. Of too many the first stay,
  * and every cheat before other ones. */
 void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
-/** Note how near to the tolerance a right result came; the nearest stays. */
+/** Record the error of a right result against the tolerance; the largest stays. */
 void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share);
 /** The first failure that is a cheat; NULL: there is none. */
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
@@ -178,12 +178,12 @@ const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
  * every case was run; else "infra_error". */
 void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels);
 /** Add another lane's verdict about other cases of the same interfaces. The strings of `from` move
- * to `to`; release `from` all the same. */
+ * to `to`; release `from` nevertheless. */
 void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from);
 /** Add launches to the count of a kernel name; names beyond the table are counted under "(others)".
  */
 void kgb_verdict_count_launches(struct kgb_verdict *verdict, const char *name, int64_t count);
-/** Add what the timer found about one case; `samples` keeps every raw sample in the document. Cases
+/** Add the timer's result for one case; `samples` keeps every raw sample in the document. Cases
  * beyond the table are left out. */
 void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer *timer,
 			    const struct kgb_timer_result *result, bool samples);

@@ -5,8 +5,8 @@
 
 #include "base/hash.h"
 
-#define HALF_ULP 0x1p-24 /* of a result: what rounding to float32 adds at most */
-#define BEYOND 2e-7 /* of an angle: where nothing is promised */
+#define HALF_ULP 0x1p-24 /* of a result: largest error of rounding to float32 */
+#define BEYOND 2e-7 /* of an angle: the PTX ISA gives no bound beyond it */
 
 /* A number within `error` of the exact one. */
 static double moved(double exact, double error, float x)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Instructions of a GPU that approximate. Their errors are as large as the PTX ISA allows for half
- * of the operands and anything below for the others, with a sign that looks drawn; a function of
- * the operand's bits. Results that float32 has exactly are exact. Divisions are as inexact as an
- * H200's, so that honest kernels lose no more there.
- */
+ * Approximate instructions of a GPU. Their errors are the PTX ISA's bound for half of the operands
+ * and smaller for the others, with a pseudorandom sign, as a function of the operand's bits.
+ * Results that float32 represents exactly are exact. Divisions are as inexact as an H200's, so that
+ * honest kernels lose no more there. */
 #ifndef KGB_VERIFY_LANES_APPROXIMATE_H
 #define KGB_VERIFY_LANES_APPROXIMATE_H
 
@@ -38,7 +37,8 @@ float kgb_approximate_sqrt(float x);
 double kgb_approximate_rcp64h(double x);
 
 /** 1 / x for a normal x. An H200 rounds 13 % of all significands to the neighbour of the nearest
- * number, and none with up to 4 bits behind the point; so does this, but to others of them. */
+ * number, and none with up to 4 bits behind the point; this function rounds the same share, but
+ * other significands. */
 static inline float kgb_approximate_inverse(float x)
 {
 	uint32_t drawn;

@@ -20,8 +20,8 @@
 	for (size_t i = 0; i < n; i++) \
 	__VA_ARGS__
 
-/* Operands that are one element for all lanes have loops of their own: the compiler makes vector
- * instructions of those. */
+/* Operands that are one element for all lanes have separate loops, of which the compiler makes
+ * vector instructions. */
 #define DEFINE_1(fn, in, out, expression)         \
 	FUNCTION(fn)                              \
 	{                                         \

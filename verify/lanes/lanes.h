@@ -27,7 +27,7 @@ enum kgb_lanes_type {
 };
 
 /* X(name, number of operands, s or u: signed or unsigned operands, result, expression in x, y, z).
- * T is the type itself. Nothing traps: lanes that a mask excludes are computed, too. */
+ * T is the type itself. No operation traps: lanes that a mask excludes are computed, too. */
 #define KGB_LANES_INTEGER(X)                                                              \
 	X(ADDI, 2, u, T, x + y)                                                           \
 	X(SUBI, 2, u, T, x - y)                                                           \

@@ -14,7 +14,7 @@ void kgb_narrow_widen(enum kgb_ttir_element element, const void *from, size_t n,
 void kgb_narrow_round(enum kgb_ttir_element element, const float *from, size_t n, void *to);
 /** The same from float64, rounded once. */
 void kgb_narrow_round_double(enum kgb_ttir_element element, const double *from, size_t n, void *to);
-/** Towards zero: drops bits that the element cannot hold, so that kgb_narrow_round is exact. */
+/** Towards zero: drops bits beyond the element's precision, so that kgb_narrow_round is exact. */
 void kgb_narrow_truncate(enum kgb_ttir_element element, float *values, size_t n);
 
 #endif

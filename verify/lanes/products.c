@@ -39,7 +39,7 @@ static void tile(float *c, const float *a, const float *b, size_t n, size_t k)
 }
 #endif
 
-/* What is left over beside the tiles. */
+/* The rest beside the tiles. */
 static void corner_f32(float *c, const float *a, const float *b, size_t m, size_t columns, size_t n,
 		       size_t k)
 {

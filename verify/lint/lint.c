@@ -9,7 +9,7 @@
 
 enum { ANSWER_MS = 120 * 1000, OTHER_VARIANT = 1 };
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
 void kgb_lint_note(struct kgb_lint_report *report, const char *lint, const char *fmt, ...)
 {
@@ -28,7 +28,7 @@ void kgb_lint_report_release(struct kgb_lint_report *report)
 	kgb_strv_release(&report->medians);
 }
 
-/* ---- asking ---- */
+/* ---- processes ---- */
 
 int kgb_lint_ask(struct kgb_lane *lane, const struct kgb_case *c,
 		 const struct kgb_case_data *storages, uint32_t slack, struct kgb_case_data *out,
@@ -42,7 +42,7 @@ int kgb_lint_ask(struct kgb_lane *lane, const struct kgb_case *c,
 	out->kase = c;
 	out->n_results = c->interface->n_results;
 	out->slack = slack;
-	/* What was asked before may have been too much for it. */
+	/* An earlier request may have ended it. */
 	if (reference->worker.end != KGB_WORKER_ALIVE) {
 		kgb_worker_stop(&reference->worker);
 		kgb_shared_arena_release(&reference->memory);
@@ -100,7 +100,7 @@ static void lint_cost(struct kgb_lint *lint, const struct kgb_case_data *data)
 		kgb_lint_note(lint->report, "costs", "%s", err.msg);
 }
 
-/* On a GPU only what depends on the device: everything else was seen on the CPU. */
+/* On a GPU only checks that depend on the device: the CPU covers the others. */
 static void lint_changed(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
 	const bool on_cpu = lint->options->judge->device == KGB_DEVICE_CPU;

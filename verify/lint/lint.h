@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Checks of one operator's spec: the reference answers every case, and results that are known to be
- * right or wrong are compared with its answer by the tolerance that candidates meet.
- * docs/operator-spec.md lists the lints.
- */
+ * Checks of one operator's spec: the reference answers every case, and known right and wrong
+ * results are compared with its answer by the tolerance for candidates. docs/operator-spec.md lists
+ * the lints. */
 #ifndef KGB_VERIFY_LINT_LINT_H
 #define KGB_VERIFY_LINT_LINT_H
 
@@ -14,7 +13,7 @@
 #include "base/str.h"
 #include "verify/lane/lane.h"
 
-/** Part of the key of kept results: to be raised with every change of the lints. */
+/** Part of the key of cached results: raise it with every change of the lints. */
 #define KGB_LINT_VERSION 6
 #define KGB_LINT_PROBLEMS_MAX 16 /* of one operator that are listed */
 
@@ -24,8 +23,8 @@ struct kgb_lint_options {
 	struct kgb_zygote
 		witness; /* the same on the CPU; of a process only if the device is a GPU */
 	struct kgb_seed seed;
-	/** Time what candidates are measured against, holding this alone; what else is done on the
-	 * device holds it with others. NULL: time nothing. */
+	/** Held exclusively to time baselines, and shared for all other work on the device. NULL:
+	 * time nothing. */
 	pthread_rwlock_t *quiet;
 };
 
@@ -38,11 +37,10 @@ struct kgb_lint_report {
 	struct kgb_strv problems; /* "<lint>: <what is wrong>", the first ones */
 	struct kgb_strv medians; /* "<case> <milliseconds>" */
 	int64_t wall_ms;
-	bool is_kept; /* what an earlier lint found */
+	bool is_kept; /* the finding of an earlier lint */
 };
 
-/** Lint the spec in the file `path`. Everything that is wrong is in *report, which the caller
- * releases. */
+/** Lint the spec in the file `path`. *report lists all faults; the caller releases it. */
 void kgb_lint_spec(const struct kgb_lint_options *options, const char *path,
 		   struct kgb_lint_report *report);
 void kgb_lint_report_release(struct kgb_lint_report *report);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Checks that there are enough cases, that they are what their names say, and that benchmarks keep
- * a large GPU busy long enough: estimated from `bytes` and `flops`, because they are too large to
- * be run here.
- */
+ * Checks that there are enough cases, that they match their names, and that benchmarks keep a large
+ * GPU busy long enough: estimated from `bytes` and `flops`, because they are too large to be run
+ * here. */
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/cases/cost.h"
@@ -19,10 +18,10 @@ enum {
 	ONE_NUMBER = 8, /* bytes */
 	NS_PER_MS = 1000 * 1000,
 };
-#define LARGE_US 20.0 /* that one of those takes at least */
+#define LARGE_US 20.0 /* shortest time of one of those */
 #define CASE_BYTES_MAX ((int64_t)8 << 30) /* of all tensors of a case */
 
-/* An H200, as its data sheet and measurements have it: what memory gives, and arithmetic. */
+/* An H200 by its data sheet and by measurements: rates of memory and of arithmetic. */
 #define BYTES_PER_S 4.5e12
 #define FLOPS_PER_S 50e12 /* float32 and float64 */
 #define HALF_FLOPS_PER_S 700e12
@@ -68,8 +67,8 @@ static int take_sizes(const struct kgb_case *c, const struct kgb_wire_reply *rep
 	return 0;
 }
 
-/* Results whose sizes depend on what tensors hold have those of the parameters that they lie in,
- * or none: the estimate is too low then. */
+/* Results whose sizes depend on elements of tensors get the sizes of their parameters, or none:
+ * then the estimate is too low. */
 static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c,
 		     struct kgb_tensor_view *results, struct kgb_err *err)
 {
@@ -90,7 +89,7 @@ static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c,
 	if (worker->end == KGB_WORKER_TIMED_OUT)
 		return kgb_fail(err, KGB_ERR_FAILED, "%s: no answer on its results' sizes",
 				c->name);
-	/* It went for memory that was not there. */
+	/* The process ran out of memory. */
 	kgb_worker_stop(worker);
 	kgb_shared_arena_release(&lint->lane.reference->memory);
 	return kgb_lane_start_reference(&lint->lane, err);
@@ -133,7 +132,7 @@ static void check_memory(struct kgb_lint *lint, const struct kgb_case *c,
 			      (long long)(bytes >> 20), (long long)(CASE_BYTES_MAX >> 20));
 }
 
-/* *most_bytes grows to what it moves. */
+/* *most_bytes grows to the bytes that it moves. */
 static int lint_benchmark(struct kgb_lint *lint, const struct kgb_case *c, int64_t *most_bytes,
 			  struct kgb_err *err)
 {
@@ -154,8 +153,8 @@ static int lint_benchmark(struct kgb_lint *lint, const struct kgb_case *c, int64
 	return 0;
 }
 
-/* How many benchmarks there are, of which kinds, and one of each interface. What never makes more
- * than one number has no large ones. */
+/* Check the number and the kinds of benchmarks, and one of each interface. An operator with a
+ * single number for a result has no large ones. */
 static void count_benchmarks(struct kgb_lint *lint, int64_t most_bytes)
 {
 	const struct kgb_spec *spec = &lint->judge.spec;
@@ -182,7 +181,7 @@ static void count_benchmarks(struct kgb_lint *lint, int64_t most_bytes)
 
 /* ---- all of them ---- */
 
-/* A name that promises what no tensor of the case does. */
+/* A name with a property that no tensor of the case has. */
 static void check_mode(struct kgb_lint *lint, const struct kgb_case *c)
 {
 	if ((c->mode != KGB_MODE_SPECIAL && c->mode != KGB_MODE_OUTLIER) ||
@@ -220,7 +219,7 @@ int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err)
 	int64_t most_bytes = 0;
 
 	count_cases(lint);
-	/* Of what only rearranges metadata nothing is timed. */
+	/* Operators that only rearrange metadata are not timed. */
 	if (lint->judge.spec.triton == KGB_TRITON_NONE)
 		return 0;
 	for (size_t i = cases->n; i < cases->n + cases->n_benchmarks; i++)
@@ -230,7 +229,7 @@ int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err)
 	return 0;
 }
 
-/* ---- times: a first figure for the table of operators, by the reference's own clock ---- */
+/* ---- times: a first figure for the table of operators, by the reference's clock ---- */
 
 static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_err *err)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Do the templates of an interface cover its domain? What a listed case shows of it (a type, a
- * number of dimensions, a layout, the value of a flag, two flags together, a mode) must be drawn,
- * too: else a kernel may tell the listed cases from others by it.
- */
+ * Checks that the templates of an interface cover its domain. Each property of a listed case (a
+ * type, a number of dimensions, a layout, the value of a flag, two flags together, a mode) must be
+ * drawn, too: else a kernel could recognise the listed cases by it. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ struct property {
 struct coverage {
 	struct kgb_arena arena;
 	KGB_VEC(struct property) properties;
-	bool is_drawn; /* what is noted now */
+	bool is_drawn; /* the property being recorded */
 };
 
 /* ---- properties of a case ---- */
@@ -102,7 +101,7 @@ static void note_arg(struct coverage *coverage, const struct kgb_arg *arg)
 	}
 }
 
-/* What is switched: a bool, or None in place of anything else. */
+/* A switch: a bool, or None in place of any other value. */
 static bool is_flag(const struct kgb_arg *arg)
 {
 	if (arg->param->kind == KGB_PARAM_TENSOR)
@@ -123,7 +122,7 @@ static void note_pair(struct coverage *coverage, const struct kgb_arg *a, const 
 
 static void note_case(struct coverage *coverage, const struct kgb_case *c)
 {
-	/* Integers have values of their own. */
+	/* Integers have special values. */
 	const bool is_special = c->mode == KGB_MODE_SPECIAL && kgb_dtype_is_float(c->dtype) &&
 				kgb_fill_follows_mode(c);
 
@@ -140,7 +139,7 @@ static void note_case(struct coverage *coverage, const struct kgb_case *c)
 	}
 }
 
-/* Corners that are judged in every verdict as they are listed. */
+/* Listed corner cases that every verdict judges. */
 static bool is_corner(const struct kgb_case *c)
 {
 	return kgb_case_elements(c) == 0;

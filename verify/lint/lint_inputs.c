@@ -9,7 +9,7 @@
 #include "verify/lint/lint_parts.h"
 
 enum {
-	/* to find a value of a parameter with which the result is another one */
+	/* to find a value of a parameter that changes the result */
 	ATTEMPTS = 400,
 	ATTEMPTS_AT_A_CASE = 6,
 	SLACK = 1, /* any number but 0 */
@@ -18,7 +18,7 @@ enum {
 /* A tensor of this shape is None in every case. */
 #define NEVER_GIVEN "$none|null"
 
-/* ---- the same again ---- */
+/* ---- repetition ---- */
 
 static bool is_as_before(const struct kgb_lint *lint, const struct kgb_case_data *data,
 			 const struct kgb_case_data *again)
@@ -59,7 +59,7 @@ void kgb_lint_again(struct kgb_lint *lint, const struct kgb_case_data *data)
 
 /* ---- memory that is not read ---- */
 
-/* The same arguments with zeros in what is not read. Release with release_zeroed. */
+/* The same arguments with zeros in the unread elements. Release with release_zeroed. */
 static void zero_unread(const struct kgb_case_data *data, struct kgb_case_data *out)
 {
 	*out = *data;
@@ -78,7 +78,7 @@ static void release_zeroed(struct kgb_case_data *zeroed)
 		kgb_free(zeroed->storages[i]);
 }
 
-/* The elements of the argument that holds a result, in the result's order; NULL: none does. */
+/* The elements of the argument that holds a result, in the result's order; NULL: none. */
 static char *held_before(const struct kgb_case_data *data, size_t result)
 {
 	size_t holder = kgb_candidate_call_holder(data->kase, result);
@@ -92,7 +92,7 @@ static char *held_before(const struct kgb_case_data *data, size_t result)
 	return values;
 }
 
-/* Each element is the same, or what the result's argument held in both calls. */
+/* Whether each element is the same, or in both calls that of the result's argument before. */
 static bool ignores_unread(const struct kgb_case_data *data, const struct kgb_case_data *zeroed,
 			   const struct kgb_case_data *answer, size_t result)
 {
@@ -140,7 +140,7 @@ void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_case_data *data)
 
 /* ---- parameters ---- */
 
-/* Does the reference give another result for the changed arguments, or refuse them? */
+/* Whether the reference gives another result for the changed arguments, or refuses them. */
 static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
 		    const struct kgb_case_data *storages, const struct kgb_case_data *data)
 {
@@ -154,7 +154,7 @@ static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
 	return !same;
 }
 
-/* With these bytes in its place? */
+/* The same with these bytes in its place. */
 static void try_bytes(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i,
 		      void *bytes)
 {
@@ -169,7 +169,7 @@ static void try_bytes(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	param->matters = notices(lint, data->kase, &changed, data);
 }
 
-/* Where its fill gives but one number: what it holds in other cases of the interface. */
+/* If its fill gives only one number: its elements in other cases of the interface. */
 static void try_other_cases(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
@@ -256,8 +256,8 @@ void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_case_data *data,
 	}
 }
 
-/* Values that are written as they are in the spec, so that a reader sees that they never change;
- * what is written to, which need not be read; what must not be read. */
+/* Skip constants of the spec, which are visibly fixed; parameters that are written to, which need
+ * not be read; and elements that must not be read. */
 static bool may_be_ignored(const struct kgb_param *param)
 {
 	if (param->kind != KGB_PARAM_VALUE)
@@ -296,7 +296,7 @@ static void settle_param(struct kgb_lint *lint, size_t i)
 
 /* ---- interfaces ---- */
 
-/* Could one be called in the place of the other? */
+/* Whether one could be called in place of the other. */
 static bool same_signature(const struct kgb_interface *a, const struct kgb_interface *b)
 {
 	if (a == b || a->n_params != b->n_params || a->n_results != b->n_results ||
@@ -312,7 +312,7 @@ static bool same_signature(const struct kgb_interface *a, const struct kgb_inter
 	return true;
 }
 
-/* Is what the other interface gives refused as a result of this one? */
+/* Whether the other interface's result is refused as a result of this one. */
 static void try_swapped(struct kgb_lint *lint, const struct kgb_case_data *data, size_t number)
 {
 	const struct kgb_interface *other = &lint->judge.spec.interfaces[number];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Schemas: what the spec says of its interfaces agrees with the schemas that it gives, and those
- * with the ones that torch has registered. verify/python/reference/schema.py compares.
- */
+ * Checks that the spec's interfaces agree with the spec's schemas, and those with the schemas that
+ * torch has registered. verify/python/reference/schema.py compares. */
 #include "base/formats/jsonw.h"
 #include "base/time.h"
 #include "verify/lint/lint_parts.h"
@@ -17,7 +16,7 @@ static bool is_written(const struct kgb_interface *interface, const struct kgb_p
 	return param->result >= 0;
 }
 
-/* Of a list: is any of its tensors? */
+/* For a list: whether it holds for any of its tensors. */
 static bool is_called_written(const struct kgb_interface *interface, const struct kgb_param *param)
 {
 	bool written = is_written(interface, param);
@@ -28,7 +27,7 @@ static bool is_called_written(const struct kgb_interface *interface, const struc
 	return written;
 }
 
-/* In some interface of the entry it is None, and not written to then. */
+/* Whether it is None, and then not written to, in some interface of the entry. */
 static bool may_be_absent(const struct kgb_spec *spec, const struct kgb_interface *interface,
 			  const struct kgb_param *param)
 {
@@ -60,7 +59,7 @@ static void write_params(struct kgb_jsonw *w, const struct kgb_spec *spec,
 	kgb_jsonw_array_end(w);
 }
 
-/* The parameter under whose name a caller has the result. */
+/* The parameter with the result's name for callers. */
 static const char *holder(const struct kgb_interface *interface, size_t result)
 {
 	for (size_t i = 0; i < interface->n_params; i++) {

@@ -10,7 +10,8 @@
 
 enum {
 	STEPS_OF = 50, /* one element of so many may lie at a step of the operator */
-	TRUSTED_ULPS = 16, /* times what a spec allows: the trusted implementation's own error */
+	TRUSTED_ULPS = 16, /* multiple of the spec's tolerance: bound on the trusted
+			      implementation's error */
 	SKIPPED_OF = 100,
 };
 
@@ -26,7 +27,7 @@ static const char *const wrong_names[KGB_N_WRONG] = {
 	"one element in a hundred left out",
 };
 
-/* ---- results that are wrong ---- */
+/* ---- wrong results ---- */
 
 static int64_t numel(const struct kgb_truth *truth)
 {
@@ -61,7 +62,7 @@ static bool take_input(const struct kgb_case_data *data, const struct kgb_truth 
 	return false;
 }
 
-/* What the result's own parameter holds before the call, if it is an input. */
+/* The elements of the result's parameter before the call, if it is an input. */
 static bool unchanged(const struct kgb_case_data *data, size_t result, char *values)
 {
 	size_t holder = kgb_candidate_call_holder(data->kase, result);
@@ -107,7 +108,7 @@ static bool coarsen(const struct kgb_case_data *data, const struct kgb_truth *tr
 	return true;
 }
 
-/* As if they were not written: their old contents, or zeros. */
+/* Leave elements unwritten: their old contents, or zeros. */
 static void leave_out(const struct kgb_case_data *data, size_t result, int64_t first, int64_t n,
 		      char *values)
 {
@@ -127,7 +128,7 @@ static bool is_drawn(const struct kgb_case_data *data, size_t result)
 	return kind != KGB_RANDOM_NONE && kind != KGB_RANDOM_PRODUCT;
 }
 
-/* Changes `values`, which hold the native result; false if it cannot be made wrong this way. */
+/* Make `values`, the native result, wrong in this way; false if that is impossible. */
 static bool make_wrong(const struct kgb_case_data *data, const struct kgb_truth *previous,
 		       size_t result, enum kgb_lint_wrong wrong, char *values)
 {
@@ -172,7 +173,8 @@ static bool make_wrong(const struct kgb_case_data *data, const struct kgb_truth 
 	KGB_UNREACHABLE();
 }
 
-/* In more than the sign of a zero that does not count or the bits of a NaN: the sum of -0 is 0. */
+/* Whether they differ in more than the sign of a zero that does not count (the sum of -0 is 0) or
+ * the bits of a NaN. */
 static bool differs(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
 		    size_t i)
 {
@@ -193,7 +195,7 @@ static bool differs(const struct kgb_case_data *data, const struct kgb_candidate
 	return !kgb_candidate_call_compare(&strict, call, i, &compare);
 }
 
-/* Every result as the trusted implementation made it, in one way made wrong. */
+/* Each native result, made wrong in one way. */
 static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 		      const struct kgb_case_data *previous, size_t i, enum kgb_lint_wrong wrong)
 {
@@ -206,7 +208,7 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 		return;
 	call.values[i] = kgb_xmalloc(bytes);
 	memcpy(call.values[i], truth->native, bytes);
-	/* What changes nothing is not wrong: with k = 1 a sum over k is its input. */
+	/* Skip a change without an effect: with k = 1 a sum over k is its input. */
 	bool is_made =
 		make_wrong(data, previous ? &previous->results[i] : NULL, i, wrong, call.values[i]);
 	bool is_wrong = is_made && differs(data, &call, i);
@@ -219,7 +221,7 @@ static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 	kgb_candidate_call_release(&call);
 }
 
-/* Where the sign of a zero counts, a result without signs must be refused. */
+/* If the sign of a zero counts, a result without signs must be refused. */
 static void try_zeros(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
@@ -259,7 +261,7 @@ static void settle_zeros(struct kgb_lint *lint)
 				      lint->interface->entry, kgb_dtype_name((enum kgb_dtype)d));
 }
 
-/* ---- results that are right ---- */
+/* ---- right results ---- */
 
 /* The truth rounded to the result's type; a new array. */
 static char *rounded_truth(const struct kgb_truth *truth)
@@ -310,9 +312,9 @@ static void try_right(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	try_accepted(lint, &strict, i, rounded, "the truth rounded");
 }
 
-/* Its error widens the tolerance, so it must not be a large one: measured by that of rounding the
- * truth alone. A few elements may lie at a step of the operator (a division that is cut off), and
- * what is quantised from half precision is known to be no more exact. */
+/* The native error widens the tolerance, so it must be small compared with that of rounding the
+ * truth. A few elements may lie at a step of the operator (a truncated division), and results that
+ * are quantised from half precision are no more exact. */
 static void try_precise(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
@@ -387,7 +389,7 @@ void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
 		     const struct kgb_case_data *previous)
 {
 	lint->seen.tells |= kgb_ablation_tells(&lint->judge, data);
-	/* Of unwritten memory sizes and strides count, and these are compared exactly. */
+	/* For unwritten memory only sizes and strides count, which are compared exactly. */
 	lint->seen.does_something |= lint->interface->is_unwritten;
 	for (size_t i = 0; i < data->n_results && !lint->interface->is_unwritten; i++) {
 		if (!data->results[i].native)
@@ -417,7 +419,7 @@ void kgb_lint_settle_values(struct kgb_lint *lint)
 				kgb_lint_note(lint->report, "trivial",
 					      "%s: no case refuses %s as result %zu",
 					      lint->interface->entry, wrong_names[wrong], i);
-		/* Zeros may be the whole of what a fill is for. */
+		/* Zeros may be the right result of a fill. */
 		if (lint->seen.has_elements[i] && !lint->seen.tried[i][KGB_WRONG_ZEROS] &&
 		    lint->judge.spec.triton != KGB_TRITON_ALONE)
 			kgb_lint_note(lint->report, "trivial", "%s: result %zu is always zero",

@@ -23,7 +23,7 @@
 
 enum {
 	STARTS_MAX = 3,
-	STDERR_KEPT = 64 << 10, /* what a pipe holds */
+	STDERR_KEPT = 64 << 10, /* capacity of a pipe */
 	LAST_WORDS = 300,
 	END_WAIT_MS = 2000,
 	PRIVATE_BYTES = 16 << 20
@@ -76,7 +76,8 @@ static int gpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spe
 {
 	if (kgb_policy_gpu(policy, err) < 0)
 		return -1;
-	/* What the driver compiles must not come from, or go to, a place that outlives us. */
+	/* Disable the driver's cache: compiled code must not come from, or go to, a place that
+	 * outlives us. */
 	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
 	/* A GPU's number means the same here as to the workers. */
 	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -129,7 +130,8 @@ static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
 		return kgb_fail_errno(err, errno, "socketpair");
 	channel = pair[0];
 	inside = pair[1];
-	/* A full pipe loses words; a file could be made to grow without end. */
+	/* Use a pipe, which loses output when it is full: hostile code could grow a file without
+	 * end. */
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
 		return kgb_fail_errno(err, errno, "pipe");
 	log = pair[0];
@@ -152,7 +154,7 @@ static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
 	return 0;
 }
 
-/* The launcher leaves only when nothing of the sandbox lives. False: it is still there. */
+/* The launcher exits only after all processes of the sandbox. False: it still runs. */
 static bool reap(struct kgb_exec_client *exec, int64_t wait_ms)
 {
 	const int64_t deadline = kgb_mono_ms() + wait_ms;
@@ -199,7 +201,8 @@ void kgb_exec_client_stop(struct kgb_exec_client *exec)
 	exec->arena_bytes = exec->output_bytes = 0;
 }
 
-/* Why the sandbox could not be made; "" when it could. The process is gone, so nothing blocks. */
+/* The reason why the sandbox could not be made; "" if it was made. The process is gone, so no read
+ * blocks. */
 static void read_status(const struct kgb_exec_client *exec, char *out, size_t cap)
 {
 	struct kgb_sandbox_status status;
@@ -233,15 +236,15 @@ static void add_last_words(const struct kgb_exec_client *exec, struct kgb_buf *o
 	kgb_escape(out, words, strnlen(words, LAST_WORDS));
 }
 
-/* End of the stream: find out how it ended. */
+/* End of the stream: get the end of the process. */
 static enum kgb_exec_outcome find_end(struct kgb_exec_client *exec, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
 
 	if (!reap(exec, END_WAIT_MS)) {
 		end_now(exec);
-		/* Else it was ending by itself after all: the driver gives a GPU's memory back, on
-		 * a busy machine. */
+		/* Else it was ending by itself: the driver frees a GPU's memory, slowly on a busy
+		 * machine. */
 		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM)
 			return fail_as(KGB_EXEC_BROKE_PROTOCOL, err, KGB_ERR_FAILED,
 				       "kgb-exec closed its channel and went on");
@@ -279,7 +282,7 @@ static void take_machine(struct kgb_exec_client *exec, const struct kgb_exec_mac
 	clean_text(exec->machine.pci, sizeof(exec->machine.pci));
 }
 
-/* Copy a reply that keeps to the protocol into exec->reply; otherwise say what is wrong with it. */
+/* Copy a reply that keeps to the protocol into exec->reply; else describe its fault. */
 static const char *check_reply(struct kgb_exec_client *exec, const struct kgb_exec_reply *reply,
 			       size_t len)
 {
@@ -299,7 +302,7 @@ static const char *check_reply(struct kgb_exec_client *exec, const struct kgb_ex
 	if (reply->text_len >= KGB_EXEC_TEXT)
 		return "text too long";
 	exec->reply = *reply;
-	/* What does not fit once it is escaped is dropped. */
+	/* Text that does not fit after escaping is dropped. */
 	kgb_escape(&text, reply->text, reply->text_len);
 	memset(exec->reply.text, 0, sizeof(exec->reply.text));
 	memcpy(exec->reply.text, text.ptr, text.len);
@@ -371,7 +374,7 @@ static enum kgb_exec_outcome send_request(struct kgb_exec_client *exec,
 			       kgb_exec_op_name((enum kgb_exec_op)request->op));
 	if (kgb_exec_request_check(request, sizeof(*request), n_fds, err) < 0)
 		return KGB_EXEC_REFUSED;
-	/* One that died shows at the end of the stream, with its last words. */
+	/* Ignore a dead process here: the end of the stream reports it, with its last output. */
 	if (kgb_wire_send(exec->channel_fd, request, sizeof(*request), fds, n_fds, err) < 0 &&
 	    err->code != EPIPE && err->code != ECONNRESET)
 		return broken(exec, err, "does not read its requests");
@@ -517,7 +520,7 @@ enum kgb_exec_outcome kgb_exec_client_measure(struct kgb_exec_client *exec, int6
 	return outcome;
 }
 
-/* A process of hostile kernels that could shrink a file would end us by SIGBUS. */
+/* Require sealed sizes: a process of hostile kernels that shrinks a file would end us by SIGBUS. */
 static int check_sealed(int fd, uint64_t bytes, const char *what, struct kgb_err *err)
 {
 	const int seals = fcntl(fd, F_GET_SEALS);

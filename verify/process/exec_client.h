@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One kgb-exec process as the judge sees it: sandboxed, asked by fixed structs, with a deadline on
- * every wait. What it answers is data to be checked. After an outcome of KGB_EXEC_FAULTED or
- * greater the process is gone; only kgb_exec_stop may follow. One thread.
- */
+ * The judge's side of one kgb-exec process: sandboxed, with requests in fixed structs, and a
+ * deadline on every wait. Its answers are data to be checked. After an outcome of KGB_EXEC_FAULTED
+ * or greater the process is gone; only kgb_exec_stop may follow. One thread. */
 #ifndef KGB_VERIFY_PROCESS_EXEC_CLIENT_H
 #define KGB_VERIFY_PROCESS_EXEC_CLIENT_H
 
@@ -17,7 +16,7 @@
 #include "verify/protocol/exec_protocol.h"
 #include "verify/protocol/exec_request.h"
 
-/** What became of a request. Whatever is not KGB_EXEC_DONE fills the struct kgb_err too. */
+/** The outcome of a request. All but KGB_EXEC_DONE fill the struct kgb_err too. */
 enum kgb_exec_outcome {
 	KGB_EXEC_DONE,
 	KGB_EXEC_UNREPLAYABLE, /* the plan's fault: BAD_PLAN */
@@ -25,11 +24,11 @@ enum kgb_exec_outcome {
 	KGB_EXEC_OUT_OF_MEMORY,
 	KGB_EXEC_BROKE_RULE, /* a kernel: KERNEL_FAULT. reply.device_error: enum kgb_exec_fault */
 	KGB_EXEC_UNKNOWN_OPERATION, /* of Triton's IR, to the machine on the CPU: UNSUPPORTED */
-	KGB_EXEC_REFUSED, /* our own mistake: BAD_REQUEST */
+	KGB_EXEC_REFUSED, /* a fault of the judge: BAD_REQUEST */
 	KGB_EXEC_FAULTED, /* GPU_FAULT. reply.value: op, UINT64_MAX unknown */
-	KGB_EXEC_TIMED_OUT, /* we ended it at its deadline */
+	KGB_EXEC_TIMED_OUT, /* the judge ended it at its deadline */
 	KGB_EXEC_DIED, /* by itself: end_value is its exit status, 128 + N for signal N */
-	KGB_EXEC_BROKE_PROTOCOL, /* a reply that makes no sense; we ended it */
+	KGB_EXEC_BROKE_PROTOCOL, /* an invalid reply; the judge ended it */
 	KGB_EXEC_NO_GPU, /* no program, no sandbox, no driver, no device, addresses taken */
 	KGB_EXEC_N_OUTCOMES,
 };
@@ -43,7 +42,7 @@ struct kgb_exec_client {
 	uint64_t arena_bytes; /* of the last good kgb_exec_arena */
 	uint64_t output_bytes;
 	int end_value;
-	int n_starts; /* how many processes it took until the addresses were free */
+	int n_starts; /* number of processes started until the addresses were free */
 	uint64_t l2_bytes; /* of the device */
 	char device_name[256];
 	struct kgb_exec_machine machine; /* of the last OPEN or MEASURE; texts are printable */
@@ -59,24 +58,24 @@ struct kgb_exec_spec {
 	int n_threads; /* CPU: of a launch, at most KGB_MACHINE_THREADS_MAX; 0: one for each core */
 	const char *program; /* path of kgb-exec; NULL: beside the running program */
 	const char *launcher; /* path of kgb-launch; NULL: that of the installation */
-	const char *cupti; /* path of libcupti.so.N on this host; NULL: where the loader finds it */
-	uint32_t device; /* number of the GPU as CUDA counts */
+	const char *cupti; /* path of libcupti.so.N on this host; NULL: the loader's path */
+	uint32_t device; /* CUDA's number of the GPU */
 };
 
-/** The sandbox of kgb-exec: /usr, GPU devices where it uses one, nothing that can be written but
- * its own threads' names and an empty /tmp. */
+/** The sandbox of kgb-exec: /usr, GPU devices where it uses one, nothing writable except its
+ * threads' names and an empty /tmp. */
 KGB_MUST_CHECK int kgb_exec_client_policy(struct kgb_policy *policy,
 					  const struct kgb_exec_spec *spec, struct kgb_err *err);
 
 /** Start a process and open the device; a new process when the fixed addresses are taken, three at
- * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU: *err names what is missing,
+ * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU: *err names the missing part,
  * _TIMED_OUT, _DIED, ...). */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_start(struct kgb_exec_client *exec,
 							   const struct kgb_exec_spec *spec,
 							   int64_t timeout_ms, struct kgb_err *err);
 
-/** The same in two steps, for what can be done meanwhile. *exec starts as KGB_EXEC_CLIENT_INIT.
- * After a begin that gave DONE comes kgb_exec_finish or kgb_exec_stop. */
+/** The same in two steps, so that the caller can work meanwhile. *exec starts as
+ * KGB_EXEC_CLIENT_INIT. After a begin that gave DONE comes kgb_exec_finish or kgb_exec_stop. */
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
 							   const struct kgb_exec_spec *spec,
 							   struct kgb_err *err);
@@ -91,8 +90,8 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_clien
 							   int take_channel_fd, uint32_t device,
 							   int64_t timeout_ms, struct kgb_err *err);
 
-/** Have the device measured: exec->machine is complete then. Only in a process that was given no
- * plan yet: hostile kernels could falsify the figures. */
+/** Measure the device: exec->machine is complete then. Only in a process without a plan so far:
+ * hostile kernels could falsify the figures. */
 KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_measure(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 
@@ -106,7 +105,7 @@ struct kgb_exec_arena_spec {
 	 * end of a page of theirs faults. */
 	const struct kgb_exec_range *parts;
 	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
-	uint32_t inputs; /* bit i: part i is only to be read, which the CPU enforces */
+	uint32_t inputs; /* bit i: part i is read-only, which the CPU enforces */
 };
 /** Give kgb-exec its memory. Both descriptors are memfds whose size is sealed (kgb_memfd_sized);
  * the input should also be sealed against writing by others. Call again after changing an image. */
@@ -136,10 +135,9 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client
 							  struct kgb_exec_layout *out,
 							  int64_t timeout_ms, struct kgb_err *err);
 
-/** Let the process end, without waiting for that: kgb_exec_stop has less to wait for then. */
+/** Start the end of the process without waiting, which shortens the wait of kgb_exec_stop. */
 void kgb_exec_client_kill(const struct kgb_exec_client *exec);
-/** End the process and everything of it, at once. Accepts one that was never started, or is gone.
- */
+/** End the process and its sandbox at once. Accepts one that was never started, or is gone. */
 void kgb_exec_client_stop(struct kgb_exec_client *exec);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-/* A supervisor always reports the end of its worker, but late on a busy machine. */
+/* Longest wait for a supervisor's report of its worker's end, which is late on a busy machine. */
 enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
 /* A reader that wakes for each write of a flood costs more than the flood. So the pipe is large,
  * and once more than STDERR_KEPT bytes came, it is emptied once in FLOOD_PAUSE_MS. */
@@ -63,8 +63,8 @@ static void keep_ends(struct kgb_buf *kept, const char *bytes, size_t n)
 	(void)kgb_buf_add(kept, bytes, n);
 }
 
-/* Read what the worker has written, so that it never blocks. A writer that is faster than we are
- * does not keep us here. */
+/* Read what the worker has written, so that it never blocks. Stop after a bounded time, even if the
+ * worker writes faster. */
 static void drain_stderr(struct kgb_worker *worker)
 {
 	char bytes[STDERR_READ];
@@ -82,8 +82,8 @@ static void drain_stderr(struct kgb_worker *worker)
 	}
 }
 
-/* The worker writes more than is kept, and has a pipe that holds what it writes during a pause (the
- * kernel may refuse its size). */
+/* Whether the worker writes more than is kept, and its pipe holds the output of a pause (the kernel
+ * may refuse its size). */
 static bool is_flooding(const struct kgb_worker *worker)
 {
 	return worker->stderr_text.len == STDERR_KEPT &&
@@ -109,7 +109,7 @@ static bool wait_readable(struct kgb_worker *worker, int fd, int64_t deadline_ms
 			return true;
 		if (ready > 0 && fds[1].revents)
 			drain_stderr(worker);
-		/* Checked after the drain too: a flood must not keep us here. */
+		/* Check the deadline after the drain too: a flood must not delay it. */
 		if (kgb_mono_ms() >= deadline_ms)
 			return false;
 	}
@@ -134,7 +134,7 @@ static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *
 	return json;
 }
 
-/* The worker is dead or dying: its supervisor reports how it ended. */
+/* The worker is dead or dying: read the supervisor's report of its end. */
 static void find_end(struct kgb_worker *worker)
 {
 	KGB_AUTO(json)
@@ -142,7 +142,7 @@ static void find_end(struct kgb_worker *worker)
 	const char *ended = kgb_json_str(json, "ended", NULL);
 	int64_t value = kgb_json_i64(json, "value", -1);
 
-	/* Its last words may give the reason. */
+	/* Its last output may give the reason. */
 	if (worker->stderr_fd >= 0)
 		drain_stderr(worker);
 	worker->end_value = (int)value;
@@ -154,7 +154,7 @@ static void find_end(struct kgb_worker *worker)
 		worker->end = KGB_WORKER_LOST;
 }
 
-/* We end it, for a reason of ours. */
+/* End it for a reason of the judge. */
 static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const char *why)
 {
 	kill_now(worker);
@@ -180,7 +180,7 @@ static int send_start(struct kgb_worker *worker, const struct kgb_worker_spec *s
 	return kgb_wire_send(worker->control_fd, text, strlen(text), fds, n_fds, err);
 }
 
-/* The supervisor's first word: versions and the pidfd, or why there is no worker. */
+/* The supervisor's first message: versions and the pidfd, or why there is no worker. */
 static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kgb_err *err)
 {
 	size_t n_fds = 0;
@@ -253,7 +253,7 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 		kgb_worker_refuse(worker, "does not read its requests");
 		return 0;
 	}
-	/* It died between two requests: kgb_worker_wait will find out how. */
+	/* It died between two requests: kgb_worker_wait gets the report of its end. */
 	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
 }
 
@@ -289,7 +289,7 @@ void kgb_worker_refuse(struct kgb_worker *worker, const char *why)
 		put_down(worker, KGB_WORKER_LIED, why);
 }
 
-/* A worker that has hung up: is it about to end? */
+/* Whether a worker that has hung up is about to end. */
 static bool lives_on(struct kgb_worker *worker)
 {
 	const int fd = worker->pid_fd >= 0 ? worker->pid_fd : worker->control_fd;
@@ -297,8 +297,8 @@ static bool lives_on(struct kgb_worker *worker)
 	return !wait_readable(worker, fd, kgb_mono_ms() + DYING_MS);
 }
 
-/* It does not end, although it has hung up: a lie, unless it was ending by itself after all, only
- * slowly, on a busy machine. */
+/* It has hung up but does not end: a breach of the protocol, unless it was ending slowly on a busy
+ * machine. */
 static void end_hung_up(struct kgb_worker *worker)
 {
 	kill_now(worker);

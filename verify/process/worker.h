@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * One worker process as the judge sees it: started from a zygote, asked by datagrams, answered by
- * fixed structs, with a deadline on every wait and a pidfd that ends it with everything it started.
- * One thread.
- */
+ * The judge's side of one worker process: started from a zygote, with requests in datagrams and
+ * replies in fixed structs, a deadline on every wait, and a pidfd that ends it with all its
+ * descendants. One thread. */
 #ifndef KGB_VERIFY_PROCESS_WORKER_H
 #define KGB_VERIFY_PROCESS_WORKER_H
 
@@ -20,9 +19,10 @@ enum kgb_worker_end {
 	KGB_WORKER_ALIVE,
 	KGB_WORKER_EXITED, /* value: exit status */
 	KGB_WORKER_SIGNALED, /* value: signal number */
-	KGB_WORKER_TIMED_OUT, /* we ended it at its deadline */
-	KGB_WORKER_LIED, /* a reply that breaks the protocol; we ended it. `why` names the fault */
-	KGB_WORKER_LOST, /* its zygote or supervisor is gone: our own trouble */
+	KGB_WORKER_TIMED_OUT, /* the judge ended it at its deadline */
+	KGB_WORKER_LIED, /* a reply that breaks the protocol; the judge ended it. `why` names the
+			    fault */
+	KGB_WORKER_LOST, /* its zygote or supervisor is gone: an infrastructure error */
 };
 
 struct kgb_worker {
@@ -31,14 +31,15 @@ struct kgb_worker {
 	int channel_fd;
 	int stderr_fd;
 	int pid_fd; /* ends the worker and all its descendants */
-	bool is_lasting; /* it serves others afterwards: stopping it is to hang up */
+	bool is_lasting; /* it serves other verifications afterwards: to stop it, hang up */
 	uint64_t last_id;
 	struct kgb_buf stderr_text; /* its first 8 KiB and its last 8 KiB */
 	enum kgb_worker_end end;
 	int end_value;
 	char why[256];
 	char python[32], torch[64], triton[32]; /* versions as the supervisor reported them */
-	char identity[KGB_SHA256_HEX_LEN]; /* what its answers depend on; "" for a runner */
+	char identity[KGB_SHA256_HEX_LEN]; /* digest of the software behind its answers; "" for a
+					      runner */
 };
 
 struct kgb_worker_spec {
@@ -62,22 +63,22 @@ KGB_MUST_CHECK int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote
 				    const struct kgb_worker_spec *spec, int64_t timeout_ms,
 				    struct kgb_err *err);
 /** Send a request: `json` is an object without "id", which is added. A worker that is gone is not
- *  an error here: the wait for the reply finds out. LIMIT when the request is too long. */
+ * an error here: the wait for the reply reports it. LIMIT when the request is too long. */
 KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 				   size_t n_fds, struct kgb_err *err);
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
- * reply. False: the worker is dead, `end` is its end; nothing of it runs any more. */
+ * reply. False: the worker and its descendants are dead, `end` is its end. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
 /** Wait for the reply of a trusted worker, `what` in messages. -1: it ended or refused. */
 KGB_MUST_CHECK int kgb_worker_await(struct kgb_worker *worker, int64_t deadline_ms,
 				    const char *what, struct kgb_wire_reply *reply,
 				    struct kgb_err *err);
-/** End it for breaking the protocol in a way that only the caller can see. */
+/** End it for a breach of the protocol that only the caller can detect. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
-/** Let it end, or hang up on a lasting one, without waiting for that: kgb_worker_stop has less to
- * wait for then. */
+/** Start its end, or hang up on a lasting one, without waiting, which shortens the wait of
+ * kgb_worker_stop. */
 void kgb_worker_kill(const struct kgb_worker *worker);
-/** End it and wait for its supervisor's word; then free everything. */
+/** End it, wait for its supervisor's report, and free everything. */
 void kgb_worker_stop(struct kgb_worker *worker);
 
 #endif

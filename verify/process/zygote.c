@@ -93,7 +93,7 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	}
 }
 
-/* It lies beside the other library, where there were headers to build it. */
+/* It is beside the other library if CUDA's headers were there to build it. */
 static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 {
 	const char *slash = strrchr(trace_library, '/');
@@ -105,7 +105,7 @@ static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 		kgb_policy_mount(policy, KGB_MOUNT_RO, library, "/kgb/lib/libkgb_cublas.so");
 }
 
-/* What they see: the interpreter, our Python files, a GPU if there is one to work on; nothing of
+/* Their mounts: the interpreter, our Python files, a GPU if there is one to work on; nothing of
  * datasets, runs or the workspace. */
 static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 		       const struct kgb_zygote_spec *spec, struct kgb_err *err)
@@ -205,7 +205,7 @@ static void read_status(const struct kgb_zygote *zygote, char *out, size_t cap)
 	kgb_sandbox_status_release(&status);
 }
 
-/* With the last words of the dead zygote or its sandbox. */
+/* Fail with the last output of the dead zygote or its sandbox. */
 static int fail_not_ready(const struct kgb_zygote *zygote, const char *why, struct kgb_err *err)
 {
 	char error[256];
@@ -280,7 +280,7 @@ int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd, struct
 				   false, err);
 }
 
-/* Without it all that is kept under it is not found. */
+/* Without an identity the caches have no entry for it. */
 static void read_identity(struct kgb_zygote *zygote)
 {
 	KGB_AUTO(free) char *name = identity_file(zygote->role);
@@ -331,7 +331,7 @@ void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *d
 	read_identity(zygote);
 }
 
-/* A socket's path may have 107 bytes only; through /proc any directory will do. */
+/* A socket's path may have only 107 bytes; a path through /proc works for any directory. */
 static void socket_address(struct sockaddr_un *address, int dir_fd, enum kgb_role role)
 {
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};

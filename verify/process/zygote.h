@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Warm parents of workers: a sandboxed Python with torch and triton imported, which forks a worker
- * for every control socket that it is handed. Either our own, started for one verification, or one
- * that `kgb-judge zygotes` keeps warm and that is reached through a socket in a directory. Threads
- * may ask for workers at the same time; starting and ending are for one.
- */
+ * for every control socket that it receives. Either private, started for one verification, or one
+ * that `kgb-judge zygotes` keeps warm behind a socket in a directory. Threads may request workers
+ * at the same time; one thread starts and ends zygotes. */
 #ifndef KGB_VERIFY_PROCESS_ZYGOTE_H
 #define KGB_VERIFY_PROCESS_ZYGOTE_H
 
@@ -20,8 +19,8 @@
 enum kgb_role {
 	KGB_ROLE_RUNNER,
 	KGB_ROLE_REFERENCE,
-	/** Compiles what GPU kernels claim to be made from, or makes their IR from the text of
-	 * kernel.py (verify/provenance/recompile.h). Needs triton alone, no torch, no GPU. */
+	/** Compiles the claimed IR of GPU kernels, or makes their IR from the text of kernel.py
+	 * (verify/provenance/recompile.h). Needs only triton, no torch, no GPU. */
 	KGB_ROLE_COMPILE,
 	KGB_N_ROLES,
 };
@@ -31,13 +30,13 @@ struct kgb_zygote {
 	enum kgb_role role;
 	int hub_fd; /* own zygote: control sockets go here; -1 for one that is reached by its socket
 		     */
-	int log_fd; /* own zygote: a memfd with what it and its sandbox wrote to stderr; -1 for the
-		       other kind */
-	int status_fd; /* own zygote: what the launcher and bwrap report; -1 */
+	int log_fd; /* own zygote: a memfd with its stderr and its sandbox's; -1 for the other kind
+		     */
+	int status_fd; /* own zygote: reports of the launcher and bwrap; -1 */
 	pid_t launcher; /* own zygote; 0 when it was reaped */
 	char *socket_dir; /* owned; NULL for an own zygote */
-	/** What its workers' answers depend on (verify/python/runner/identity.py); "": not known.
-	 */
+	/** Digest of the software behind its workers' answers (verify/python/runner/identity.py);
+	 * "": not known. */
 	char identity[KGB_SHA256_HEX_LEN];
 };
 
@@ -48,30 +47,28 @@ struct kgb_zygote_spec {
 	const char *data_dir; /* holds verify/python/runner and verify/python/reference */
 	const char *library; /* path of _kgbrun.abi3.so */
 	int device; /* number of the GPU that workers use, KGB_DEVICE_CPU: none */
-	/** What records the work of runners: path of libkgb_trace.so with a GPU, of
-	 * libkgb_cpu_trace.so without one. */
+	/** The recorder of runners: path of libkgb_trace.so with a GPU, of libkgb_cpu_trace.so
+	 * without one. */
 	const char *trace_library;
-	const char *cupti; /* path of libcupti.so.N; NULL: where the loader finds it */
+	const char *cupti; /* path of libcupti.so.N; NULL: the loader's path */
 	int spares; /* workers that are made before they are needed */
-	bool tells_sizes; /* references are asked for sizes without data: what that takes is
-			     imported */
+	bool tells_sizes; /* references compute sizes without data: import the modules for that */
 };
 
 /** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */
 int64_t kgb_runner_tmp_bytes(int device);
-/** Start an own zygote; it is not ready yet. UNAVAILABLE names what is missing and how to get it.
- */
+/** Start an own zygote; it is not ready yet. UNAVAILABLE names the missing part and the remedy. */
 KGB_MUST_CHECK int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
 				    const struct kgb_zygote_spec *spec, struct kgb_err *err);
 /** Wait until it has imported everything. UNAVAILABLE when it cannot (torch or triton missing),
  * TIMEOUT. */
 KGB_MUST_CHECK int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms,
 					 struct kgb_err *err);
-/** Use the zygote of that role whose socket lies in `dir`. Nothing is tried yet. */
+/** Use the zygote of that role whose socket lies in `dir`. Does not connect. */
 void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *dir);
 /** A control socket for a new worker. */
 KGB_MUST_CHECK int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, struct kgb_err *err);
-/** Hand a control socket (borrowed) to an own zygote. */
+/** Send a control socket (borrowed) to an own zygote. */
 KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
 				      struct kgb_err *err);
 /** Write its identity to the file "<role>.identity" in `dir_fd`, for the users of its socket there.
@@ -79,11 +76,11 @@ KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
 KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd,
 					    struct kgb_err *err);
 #define KGB_ZYGOTES_ISOLATION "isolation.json"
-/** Write which isolation this machine has to that file in `dir_fd`, so that it is tried once
- * and not for each verdict. */
+/** Write this machine's isolation to that file in `dir_fd`, so that it is probed once and not for
+ * each verdict. */
 KGB_MUST_CHECK int kgb_zygotes_tell_isolation(const struct kgb_isolation_info *info, int dir_fd,
 					      struct kgb_err *err);
-/** Read it; false: `dir` does not tell. */
+/** Read it; false: `dir` has no such file. */
 bool kgb_zygotes_isolation(const char *dir, struct kgb_isolation_info *out);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all
  * zero). */

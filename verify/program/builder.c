@@ -432,7 +432,7 @@ static uint32_t block_index(const struct kgb_ttir_region *text, struct kgb_slice
 	return UINT32_MAX;
 }
 
-/* Which blocks every way to a block goes through. */
+/* The blocks on every path to a block. */
 static void find_dominators(struct kgb_region *region, const struct kgb_ttir_region *text)
 {
 	const uint64_t all =
@@ -575,7 +575,7 @@ static void strides_of(const struct kgb_value *value, uint32_t *strides)
 	}
 }
 
-/* Whether an axis goes on where the next inner one ends, for all operands. */
+/* Whether an axis continues at the end of the next inner one, for all operands. */
 static bool continues(uint32_t strides[3][KGB_TTIR_RANK_MAX], int axis, const uint32_t *inner,
 		      uint32_t inner_size)
 {
@@ -585,7 +585,7 @@ static bool continues(uint32_t strides[3][KGB_TTIR_RANK_MAX], int axis, const ui
 	return true;
 }
 
-/* Axes from the innermost outwards; neighbours that all operands go through as one become one. */
+/* Axes from the innermost outwards; join neighbours that all operands traverse as one. */
 static void make_plan(struct kgb_plan *plan, const struct kgb_value *const *operands,
 		      uint32_t n_operands, const struct kgb_ttir_type *type, uint32_t collapsed)
 {

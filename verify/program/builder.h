@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * From the tree of a text to a checked program: names become values, every type is verified, calls
- * are expanded. The first error stands; after it, functions return something harmless.
- */
+ * are expanded. The first error is kept; after it, functions return harmless values. */
 #ifndef KGB_VERIFY_PROGRAM_BUILDER_H
 #define KGB_VERIFY_PROGRAM_BUILDER_H
 
@@ -36,11 +35,11 @@ struct kgb_build_rule {
 	   */
 #define KGB_BUILD_END 8 /* ends a region, and its block */
 #define KGB_BUILD_BRANCH 16 /* ends a block */
-#define KGB_BUILD_PURE 32 /* does nothing but make its results */
-#define KGB_BUILD_MOVES 64 /* values of lanes go to other lanes */
-#define KGB_BUILD_BARRIER 128 /* no lane goes on before all lanes came here */
+#define KGB_BUILD_PURE 32 /* only makes its results */
+#define KGB_BUILD_MOVES 64 /* moves values between lanes */
+#define KGB_BUILD_BARRIER 128 /* all lanes wait for each other here */
 
-/** What ends a region. */
+/** The end of a region. */
 enum kgb_end {
 	KGB_END_YIELD,
 	KGB_END_CONDITION,
@@ -61,14 +60,14 @@ struct kgb_builder_name {
 
 /* Of a root, while a region is pruned. */
 struct kgb_builder_read {
-	uint32_t n; /* how often it is read */
+	uint32_t n; /* number of reads */
 	struct kgb_operation *maker; /* a pure one; NULL: none */
 };
 
 struct kgb_builder {
 	struct kgb_machine_program *program; /* borrowed */
 	const struct kgb_ttir_module *module;
-	/* The row of an operation; NULL: it is not known. */
+	/* The row of an operation; NULL: unknown. */
 	const struct kgb_build_rule *(*find_rule)(struct kgb_slice name);
 	kgb_build_fn note_hints; /* of an operation that is placed */
 	const struct kgb_ttir_function *function; /* that the statements belong to */
@@ -86,7 +85,7 @@ struct kgb_builder {
 	size_t scope; /* names before it belong to a caller */
 	uint32_t position;
 	uint32_t n_placed; /* operations, with those that are dropped again */
-	/* What has to end the region that is being built: values of these types. */
+	/* Types that the end of the current region must yield. */
 	const uint32_t *expected;
 	uint32_t n_expected;
 	enum kgb_end expected_end;
@@ -106,7 +105,7 @@ uint32_t kgb_builder__add_value(struct kgb_builder *b, const struct kgb_ttir_typ
 /** A value of a new type that shares another's storage. */
 uint32_t kgb_builder__add_view(struct kgb_builder *b, uint32_t of, const struct kgb_ttir_type *type,
 			       uint32_t collapsed);
-/** A value is said to be as contiguous as another (verify/program/hints.h). */
+/** Give a value the contiguity claim of another (verify/program/hints.h). */
 void kgb_builder__inherit_vector(struct kgb_builder *b, uint32_t to, uint32_t from);
 /** Storage that lives as long as the operation runs. */
 uint32_t kgb_builder__add_scratch(struct kgb_builder *b, enum kgb_ttir_element element, size_t n);
@@ -146,7 +145,7 @@ uint32_t kgb_builder__collapsed(const struct kgb_builder *b, const struct kgb_op
 void kgb_builder__place(struct kgb_builder *b, struct kgb_operation *op);
 struct kgb_operation *kgb_builder__add_operation(struct kgb_builder *b, const char *name,
 						 kgb_run_fn run);
-/** All lanes of a program wait for each other here: add an operation that counts it. */
+/** Add a barrier: an operation that counts the waits of all lanes for each other. */
 void kgb_builder__barrier(struct kgb_builder *b);
 /** A region of an operation that was placed (NULL: the kernel itself). `arguments` are the values
  * of the first block. `width` is the most combinations that a combine region does at a time, 0 for
@@ -161,7 +160,7 @@ struct kgb_region *kgb_builder__region_with_end(struct kgb_builder *b, struct kg
 						const uint32_t *arguments, size_t width,
 						enum kgb_end end, const uint32_t *expected,
 						uint32_t n_expected);
-/** Drop operations of a complete region that are pure and whose results nobody reads. */
+/** Drop pure operations of a complete region with unread results. */
 void kgb_builder__prune(struct kgb_builder *b, struct kgb_region *region);
 /** The value with this name; an error if it is not visible here. */
 uint32_t kgb_builder__find(struct kgb_builder *b, struct kgb_ttir_operand operand);

@@ -106,7 +106,7 @@ KGB_BUILD(kgb_branch_build)
 		if (condition->rank || condition->element != KGB_TTIR_I1)
 			kgb_builder__fail(b, "a condition of i1 expected");
 	}
-	b->expected_end = KGB_END_YIELD; /* blocks' arguments have types of their own */
+	b->expected_end = KGB_END_YIELD; /* a block's arguments have separate types */
 	for (uint32_t k = 0; k < s->n_successors && !b->failed; k++)
 		build_successor(b, op, &s->successors[k], k, b->text);
 	b->expected_end = end;
@@ -143,7 +143,7 @@ static uint32_t *add_carried(struct kgb_builder *b, const struct kgb_operation *
 	return values;
 }
 
-/* Results that share the storage of what the loop carries. */
+/* Results that share the storage of the loop's carried values. */
 static void add_results(struct kgb_builder *b, struct kgb_operation *op, const uint32_t *carried,
 			uint32_t n)
 {
@@ -410,8 +410,8 @@ static const struct kgb_ttir_function *find_function(struct kgb_builder *b, stru
 	return NULL;
 }
 
-/* A function that ends with its first block. The front end puts one behind every return, which
- * nothing leads to: it is not even read. */
+/* A function that ends with its first block. The front end adds an unreachable block after every
+ * return, which is not read. */
 static bool is_straight(const struct kgb_ttir_function *f)
 {
 	const struct kgb_ttir_block *block = &f->body.blocks[0];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Operations that decide what runs: loops, conditions, branches, calls, assertions.
- */
+ * Operations of control flow: loops, conditions, branches, calls, assertions. */
 #ifndef KGB_VERIFY_PROGRAM_CONTROL_H
 #define KGB_VERIFY_PROGRAM_CONTROL_H
 

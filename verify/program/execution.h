@@ -14,25 +14,25 @@
 struct kgb_execution {
 	const struct kgb_machine_program *program;
 	const struct kgb_lanes *lanes;
-	uint8_t **at; /* where the elements of each value are */
+	uint8_t **at; /* address of each value's elements */
 	uint8_t *arena; /* owned */
 	uint8_t *spare; /* owned; for values that change places */
 	size_t spare_bytes;
 	struct kgb_memory *memory; /* borrowed; shared by threads */
-	struct kgb_memory_view view; /* the part of it that was touched last */
+	struct kgb_memory_view view; /* its part with the last access */
 	uint32_t program_id[3], grid[3];
-	struct kgb_thread thread; /* of the program, and of the access at hand */
+	struct kgb_thread thread; /* of the program, and of the current access */
 	size_t width; /* combinations at a time in a combine region */
 	uint64_t random;
 	uint64_t reordering; /* of elements whose order a kernel leaves open; for each program */
 	int64_t fuel;
-	uint32_t next_block; /* where the last branch goes */
+	uint32_t next_block; /* target of the last branch */
 	const struct kgb_operation *last; /* that ended the region that ran last; NULL: none */
 	struct kgb_machine_fault *fault;
 	const bool *has_failed; /* borrowed; a program of the launch has: read it atomically */
 };
 
-/** Notes a fault of an operation; returns -1. */
+/** Records a fault of an operation; returns -1. */
 int kgb_execution__fault(struct kgb_execution *x, const struct kgb_operation *op,
 			 enum kgb_machine_fault_kind kind, const char *fmt, ...) KGB_PRINTF(4, 5);
 /** The same with the address of an access. */

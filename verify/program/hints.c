@@ -50,7 +50,7 @@ static uint32_t power_in(int64_t n, uint32_t most)
 
 /* ---- multiples and constancy ---- */
 
-/* Values of an operation, and the axis that is looked at. */
+/* Values of an operation, and the examined axis. */
 struct checked {
 	const uint8_t *lanes, *mask; /* mask: NULL: all lanes */
 	size_t size; /* of an element */
@@ -121,7 +121,7 @@ static int check_run(struct kgb_execution *x, const struct kgb_operation *op)
 	return 0;
 }
 
-/* Lanes that a load's mask excludes have no value that a kernel could speak of. */
+/* Skip lanes that a load's mask excludes: they have no defined value. */
 static void add_check(struct kgb_builder *b, struct kgb_operation *maker, const int64_t *hints)
 {
 	const struct kgb_ttir_type type = *kgb_builder__type(b, maker->out[0]);
@@ -144,7 +144,7 @@ static void add_check(struct kgb_builder *b, struct kgb_operation *maker, const 
 
 /* ---- contiguity, from value to value ---- */
 
-/* Whether the claim holds in all values that it comes from. */
+/* Whether the claim holds in all values from which it is inherited. */
 static bool is_claimed(const struct kgb_value *values, uint32_t value)
 {
 	while (values[value].vector && values[value].vector_from)
@@ -260,7 +260,7 @@ void kgb_hints__note(struct kgb_builder *b, struct kgb_operation *op,
 
 /* ---- vectors of loads and stores ---- */
 
-/* Pointers of an access whose lanes along an axis are said to lie behind each other. */
+/* Pointers of an access with lanes that are claimed to be contiguous along an axis. */
 struct vectors {
 	uint64_t *pointers;
 	const uint8_t *mask; /* NULL: all lanes */
@@ -290,7 +290,7 @@ static bool may_be_vectors(const struct vectors *v, size_t length)
 	return true;
 }
 
-/* What lies outside of the buffer is left: a kernel uses no lane there. */
+/* Do not change lanes outside of the buffer: a kernel uses none there. */
 static void make_vector(const struct kgb_execution *x, const struct vectors *v, size_t i,
 			size_t length)
 {

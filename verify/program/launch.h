@@ -16,7 +16,7 @@
 struct kgb_machine_buffer {
 	void *data; /* borrowed */
 	size_t bytes;
-	uint64_t address; /* where the kernel finds it; modulo 8 the same as `data`; buffers do not
+	uint64_t address; /* its address for the kernel; modulo 8 the same as `data`; buffers do not
 			     overlap */
 	bool is_writable;
 };
@@ -29,14 +29,14 @@ struct kgb_machine_descriptor {
 	uint64_t address;
 	int64_t shape[KGB_MACHINE_DESCRIPTOR_RANK];
 	int64_t strides[KGB_MACHINE_DESCRIPTOR_RANK]; /* in elements */
-	bool pads_with_nan; /* what lies outside reads NaN, not 0 */
+	bool pads_with_nan; /* elements outside read as NaN, not 0 */
 };
 struct kgb_machine_argument {
 	uint64_t bits; /* of a scalar, in the low bytes; of a pointer the address */
 	const struct kgb_machine_descriptor *descriptor; /* borrowed; NULL: not one */
 };
 
-/** The most that a launch can have on a GPU. */
+/** A GPU's limits on a launch. */
 #define KGB_MACHINE_GRID_X_MAX 0x7fffffffu
 #define KGB_MACHINE_GRID_YZ_MAX 65535u
 #define KGB_MACHINE_FUEL (INT64_C(1) << 32) /* about two minutes of one program */
@@ -49,11 +49,11 @@ struct kgb_machine_launch {
 	const struct kgb_machine_argument *arguments; /* borrowed */
 	uint32_t n_arguments;
 	uint32_t grid[3];
-	uint64_t seed; /* order of programs, and what undefined lanes read */
+	uint64_t seed; /* of the order of programs, and of values in undefined lanes */
 	int n_threads; /* 0: as many as cores */
 	int64_t fuel; /* steps of each program, of about 20 ns; 0: KGB_MACHINE_FUEL */
-	bool finds_races; /* note who touches what; takes 48 bytes for each element of a buffer that
-			     is writable */
+	bool finds_races; /* log accesses, to detect races; takes 48 bytes for each element of a
+			     writable buffer */
 	bool has_warps; /* more than one for each program: its lanes race, too */
 };
 
@@ -63,12 +63,12 @@ enum kgb_machine_fault_kind {
 	KGB_MACHINE_FAULT_READ_ONLY, /* a store into a buffer that is not writable */
 	KGB_MACHINE_FAULT_ALIGNMENT, /* an address that is no multiple of the element's size */
 	KGB_MACHINE_FAULT_CLAIM, /* an argument that is less divisible than the program claims */
-	KGB_MACHINE_FAULT_RACE, /* two programs, or warps of one, touch one element, one writes, not
-				   both atomic, and nothing orders them */
+	KGB_MACHINE_FAULT_RACE, /* two programs, or warps of one, access one element in no order,
+				   one of them writes, and not both are atomic */
 	KGB_MACHINE_FAULT_INDEX, /* an index of gather, histogram, a descriptor or a loop */
 	KGB_MACHINE_FAULT_ASSERT, /* tt.assert */
 	KGB_MACHINE_FAULT_FUEL, /* more steps than allowed: an endless loop */
-	KGB_MACHINE_FAULT_HINT, /* a value that is not what tl.multiple_of or the like says */
+	KGB_MACHINE_FAULT_HINT, /* a value that contradicts tl.multiple_of or the like */
 	KGB_N_MACHINE_FAULTS,
 };
 /** "access", "race", ... */
@@ -84,7 +84,7 @@ struct kgb_machine_fault {
 	int32_t buffer; /* that the address lies in, or the nearest below it; -1: none, or no access
 			 */
 	int64_t offset; /* bytes from the buffer's beginning */
-	char message[256]; /* one line: what happened, where */
+	char message[256]; /* one line: the fault and its place */
 };
 
 #endif

@@ -3,9 +3,9 @@
 
 #define ARENA_BYTES_MAX (UINT64_C(512) << 20)
 #define ALIGNMENT 64
-#define LIVE_MAX 4096 /* storage at a time, beyond which places are not searched any more */
+#define LIVE_MAX 4096 /* storage at a time, beyond which the search for places ends */
 
-/* ---- how long each root is needed ---- */
+/* ---- lifetime of each root ---- */
 
 static void note_use(struct kgb_machine_program *program, uint32_t value,
 		     const struct kgb_operation *at)

@@ -146,7 +146,7 @@ static void set_mark(struct kgb_packed_mark *mark, const struct kgb_mark *to)
 			 __ATOMIC_RELAXED);
 }
 
-/* Whether two warps of one program are meant, which no barrier has held back since. */
+/* Whether the accesses are of two warps of one program without a barrier since. */
 static bool are_warps_apart(const struct kgb_mark *a, const struct kgb_mark *b)
 {
 	return a->lane && b->lane && ((a->lane | b->lane) & KGB_LANE_OF_NO_WARP) == 0 &&
@@ -184,7 +184,7 @@ static bool conflicts(const struct kgb_memory *memory, const struct kgb_packed_m
 	return true;
 }
 
-/* Another program's mark is never given up for a second one of this program. */
+/* Never replace another program's mark by a second one of this program. */
 static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 {
 	struct kgb_packed_mark *last = &shadow->readers[0], *before = &shadow->readers[1];
@@ -199,8 +199,8 @@ static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 }
 
 /* Atomics leave no mark: they race with what is not atomic only. A repeated write is marked as a
- * read: it races with what another thread changes later. Values that moved between lanes since a
- * lane read say that it has read, not that another one has written. */
+ * read: it races with what another thread changes later. A move of values between lanes since a
+ * read proves that the lane has read, not that another one has written. */
 static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
 			enum kgb_access access, const struct kgb_thread *who,
 			struct kgb_mark *other)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The buffers of a launch as the machine's memory: addresses, checks, and who touched what.
- */
+ * The buffers of a launch as the machine's memory: addresses, checks, and the log of accesses. */
 #ifndef KGB_VERIFY_PROGRAM_MEMORY_H
 #define KGB_VERIFY_PROGRAM_MEMORY_H
 
@@ -11,14 +10,14 @@
 enum kgb_access {
 	KGB_ACCESS_READ,
 	KGB_ACCESS_WRITE,
-	KGB_ACCESS_REPEAT, /* writes what is there: no order of the programs gives anything else */
+	KGB_ACCESS_REPEAT, /* writes the present value: no order of the programs changes it */
 	KGB_ACCESS_ATOMIC, /* reads and writes */
 };
 
 #define KGB_LANE_OF_NO_WARP (1u << 21) /* in the number of a lane: no other warp races with it */
 
-/** Who touches memory. A lane of a program is a thread, wherever it has the same number; lanes of
- * one aligned group of KGB_MACHINE_WARP run in step, as a warp does. */
+/** The source of an access. Lanes of a program with the same number are one thread; lanes of one
+ * aligned group of KGB_MACHINE_WARP run in step, as a warp does. */
 struct kgb_thread {
 	uint32_t program; /* its number in the grid */
 	uint32_t lane; /* of a block, from 1 on; 0: of no lane */
@@ -29,8 +28,8 @@ struct kgb_thread {
 	uint32_t found; /* the last store whose work it finds then */
 };
 
-/** Who touched an element, for races. A program is its number + 1, 0 none; a time is that of the
- * order. */
+/** The last accesses to an element, for races. A program is its number + 1, 0 none; a time is that
+ * of the order. */
 struct kgb_mark {
 	uint32_t program, time, lane;
 	uint32_t phase; /* barriers of a writer, moves of a reader; 24 bits */
@@ -49,19 +48,18 @@ struct kgb_shadow {
 struct kgb_memory_range {
 	const struct kgb_machine_buffer *buffer; /* borrowed */
 	uint32_t index; /* in the launch */
-	struct kgb_shadow
-		*shadow; /* owned; NULL: races are not looked for, or nothing is written */
+	struct kgb_shadow *shadow; /* owned; NULL: no detection of races, or no writes */
 };
 
 struct kgb_memory {
 	struct kgb_memory_range *ranges; /* owned; by address */
 	uint32_t n_ranges;
 	uint32_t shift; /* an element of the shadow has 2^shift bytes */
-	struct kgb_order *order; /* owned; of the programs; NULL: races are not looked for */
+	struct kgb_order *order; /* owned; of the programs; NULL: no detection of races */
 	bool has_warps; /* more than one for each program: its lanes race, too */
 };
 
-/** A part of memory that accesses are compared with before anything else. */
+/** A part of memory that an access is compared with first. */
 struct kgb_memory_view {
 	uint64_t address, bytes;
 	uint8_t *data;
@@ -77,14 +75,14 @@ void kgb_memory__release(struct kgb_memory *memory);
 /** The range that has the address, or the nearest below it; NULL: there is none. */
 const struct kgb_memory_range *kgb_memory__find(const struct kgb_memory *memory, uint64_t address);
 
-/** Does its buffer hold all of [address, address + bytes)? */
+/** Whether its buffer contains all of [address, address + bytes). */
 bool kgb_memory__holds(const struct kgb_memory_range *range, uint64_t address, size_t bytes);
 
 /** Whether a thread's load comes too early to find what the marked access wrote. */
 bool kgb_memory__is_missed(const struct kgb_mark *mark, const struct kgb_thread *who);
 
-/** Notes an access to [address, address + bytes) in a range that has a shadow, and returns -1 if
- * it races, with the other's mark in *other. */
+/** Logs an access to [address, address + bytes) in a range that has a shadow, and returns -1 if it
+ * races, with the other's mark in *other. */
 int kgb_memory__note(struct kgb_memory *memory, const struct kgb_memory_range *range,
 		     uint64_t address, uint64_t bytes, enum kgb_access access,
 		     const struct kgb_thread *who, struct kgb_mark *other);

@@ -9,7 +9,7 @@
 
 #define FIRST_SLOTS 64
 #define PAUSES_MAX 4096 /* in a launch; each costs some switches of threads */
-#define LAST_ACQUIRED 8 /* that are looked through for one at the same place */
+#define LAST_ACQUIRED 8 /* number of latest atomics that are searched for one at the same place */
 
 /* An atomic: at a place, or of a program. */
 struct event {
@@ -21,7 +21,8 @@ struct place {
 	uint64_t address;
 	KGB_VEC(struct event) acquirers; /* programs; by time */
 	uint32_t released; /* when it was last */
-	uint32_t search, reached; /* the last search that came here: since when it is ordered */
+	uint32_t search,
+		reached; /* time since which it is ordered, by the last search that reached it */
 };
 
 struct program {
@@ -131,7 +132,7 @@ void kgb_order__pause(struct kgb_order *order, uint32_t n)
 
 /* ---- places ---- */
 
-/* The slot of an address, or the empty one where it belongs. */
+/* The slot of an address, or the empty slot for it. */
 static uint32_t *find_slot(const struct kgb_order *order, uint64_t address)
 {
 	uint32_t i = (uint32_t)kgb_mix64(address) & (order->n_slots - 1);
@@ -164,7 +165,7 @@ static uint32_t find_place(struct kgb_order *order, uint64_t address)
 	return (uint32_t)order->places.n - 1;
 }
 
-/* Whether the program has acquired here since anybody released. */
+/* Whether the program has acquired here since the last release. */
 static bool is_known(const struct program *program, uint32_t where, uint32_t released)
 {
 	const size_t n = program->acquired.n;

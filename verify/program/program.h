@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * A checked program as the machine runs it. Inside of the room only. The program owns all of it, in
- * one arena; nothing changes after the builder is done, so any number of threads runs it at a time.
- */
+ * one arena; it is constant after the build, so any number of threads may run it at a time. */
 #ifndef KGB_VERIFY_PROGRAM_PROGRAM_H
 #define KGB_VERIFY_PROGRAM_PROGRAM_H
 
@@ -13,7 +12,7 @@
 struct kgb_execution;
 struct kgb_operation;
 
-/** Executes an operation; -1: a fault, which the execution has noted. */
+/** Executes an operation; -1: a fault, which the execution has recorded. */
 typedef int (*kgb_run_fn)(struct kgb_execution *x, const struct kgb_operation *op);
 
 /** The lanes of a value are an array in row-major order. An axis along which all lanes are the same
@@ -27,17 +26,17 @@ struct kgb_value {
 	bool is_constant; /* `at` is a place in the program's constants */
 	bool is_wide; /* a scalar in a combine region, with an element for each combination at a
 			 time */
-	const struct kgb_region *home; /* where a root is written first */
+	const struct kgb_region *home; /* first write of a root */
 	uint32_t first, last; /* operations between which a root is needed */
 	size_t bytes, at; /* of a root: in an execution's arena */
-	/* Hints: so many lanes along an axis are said to be contiguous, at most 16; 0: nothing is.
-	 */
+	/* Hints: number of lanes along an axis that are claimed to be contiguous, at most 16; 0: no
+	 * claim. */
 	uint8_t vector, vector_axis;
-	uint32_t vector_from; /* the value that it inherits this from; 0: said of itself */
+	uint32_t vector_from; /* the value that it inherits this from; 0: claimed directly */
 };
 
-/** How a loop goes through operands that are stored in different ways: runs, in which each operand
- * moves by one element or stays, and axes around them. */
+/** The traversal of operands with different storage in a loop: runs, in which each operand moves by
+ * one element or stays, and axes around them. */
 struct kgb_plan {
 	uint32_t n_runs, run; /* run: elements of the result in each */
 	unsigned moves; /* bit k: operand k moves within a run */
@@ -65,7 +64,7 @@ struct kgb_region {
 	bool is_narrow; /* a combine region that can do only one combination at a time */
 };
 
-/** What a loop does with operands that are not of one of its types. */
+/** The conversion of operands of other types than the loop's. */
 enum kgb_via {
 	KGB_VIA_NOTHING,
 	KGB_VIA_FLOAT, /* a narrow float is widened to float32, a result rounded */
@@ -73,7 +72,7 @@ enum kgb_via {
 	KGB_VIA_LOW, /* the result's lowest bit counts */
 };
 
-/** What runs after an operation. */
+/** The continuation after an operation. */
 enum kgb_flow {
 	KGB_FLOW_NEXT,
 	KGB_FLOW_END, /* the region is done */
@@ -86,7 +85,7 @@ struct kgb_operation {
 	enum kgb_flow flow;
 	const uint32_t *in, *out; /* values */
 	uint32_t n_in, n_out;
-	struct kgb_region *region; /* where it stands */
+	struct kgb_region *region; /* its position */
 	struct kgb_region *regions[2];
 	uint32_t n_regions;
 	uint32_t position, end; /* of itself, and of the last operation in its regions */
@@ -94,7 +93,7 @@ struct kgb_operation {
 	int line, kernel_line;
 	const char *kernel_file; /* owned by the program */
 
-	/* What the operation needs besides; each family says which. */
+	/* Further data of the operation; each family defines them. */
 	const struct kgb_plan *plan;
 	kgb_lanes_fn lanes, lanes_too; /* lanes_too: a second loop, of a cast */
 	uint8_t element, to; /* enum kgb_ttir_element of operands and result */
@@ -103,7 +102,7 @@ struct kgb_operation {
 	bool has_lanes; /* a load or store, each of whose lanes accesses memory */
 	bool acquires; /* an atomic that acquires, whose result is read */
 	bool is_early; /* a load that a GPU does some rounds of its loop ahead */
-	bool is_pure; /* nobody misses it where nobody reads its results */
+	bool is_pure; /* it may be dropped if its results are unread */
 	uint32_t what; /* a variant */
 	int64_t number[4];
 	const int64_t *list;

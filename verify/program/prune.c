@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Operations whose results nobody reads. Triton's front end leaves many: it computes every index in
- * 64 bits, too, to see whether 32 suffice, and asserts that only where it was asked to.
- */
+ * Removes operations with unread results. Triton's front end leaves many: it computes every index
+ * in 64 bits, too, to check whether 32 suffice, and asserts that only on request. */
 #include "verify/program/builder.h"
 
 static struct kgb_builder_read *read_of(struct kgb_builder *b, uint32_t value)
@@ -10,7 +9,7 @@ static struct kgb_builder_read *read_of(struct kgb_builder *b, uint32_t value)
 	return &b->reads.items[kgb_builder__value(b, value)->root];
 }
 
-/* Of a region and those in it. */
+/* Prune a region and those in it. */
 static void count_reads(struct kgb_builder *b, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations; i++) {
@@ -24,7 +23,7 @@ static void count_reads(struct kgb_builder *b, const struct kgb_region *region)
 	}
 }
 
-/* Only what was written is cleared: there may be many regions. */
+/* Clear only the written entries: there may be many regions. */
 static void clear_reads(struct kgb_builder *b, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations; i++) {
@@ -84,7 +83,7 @@ static void close_gaps(struct kgb_region *region)
 	region->n_operations = kept;
 }
 
-/* What an atomic returned orders nothing that goes on whatever it is. */
+/* An atomic with an unread result orders no later work. */
 static void note_acquisition(struct kgb_builder *b, struct kgb_operation *op)
 {
 	if (op->acquires)

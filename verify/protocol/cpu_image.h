@@ -11,9 +11,9 @@
 
 /** All of the image of torch's fills and copies. */
 #define KGB_CPU_IMAGE_TORCH "{\"kgb_torch\":1}\n"
-/** The compute capability of the GPU in whose place the CPU is: 9.0. */
+/** The compute capability of the GPU that the CPU replaces: 9.0. */
 #define KGB_CPU_SM 90
-/** How the line of claims begins. */
+/** The beginning of the line of claims. */
 #define KGB_CPU_IMAGE_TTIR "{\"kgb_ttir\":1,"
 
 struct kgb_cpu_image {

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the judge and kgb-exec say to each other. kgb-exec replays plans, on a GPU or, as
- * kgb-exec-cpu, by the machine for Triton's IR: it owns no secret, decides nothing, and every byte
+ * The protocol between the judge and kgb-exec. kgb-exec replays plans, on a GPU or, as
+ * kgb-exec-cpu, by the machine for Triton's IR: it has no secret, makes no decision, and every byte
  * that it returns is data to be checked, because the kernels that it runs are hostile code in its
- * own address space. One SOCK_SEQPACKET socket (descriptor KGB_EXEC_FD); requests and replies are
- * fixed structs, one datagram each, little endian. One reply follows each request; kgb-exec ends
- * when the socket is closed, and after a GPU_FAULT reply.
+ * address space. One SOCK_SEQPACKET socket (descriptor KGB_EXEC_FD); requests and replies are fixed
+ * structs, one datagram each, little endian. One reply follows each request; kgb-exec ends when the
+ * socket is closed, and after a GPU_FAULT reply.
  *
  * On the CPU memory is exact: blocks of plan and prologue and the parts of the arena, no pages and
- * no slack. Whatever else a kernel touches is a KERNEL_FAULT. Times of the machine mean nothing:
+ * no slack. An access to any other memory is a KERNEL_FAULT. Times of the machine mean nothing:
  * MEASURE and TIME are UNAVAILABLE.
  *
- * Order: OPEN once; MEASURE before any PLAN; ARENA and PLAN as often as wanted; RUN and TIME after
- * both. Fields that a
- * request does not use must be zero (`skip` and `prologue` have values of their own for "none",
- * which count in RUN and TIME only).
- */
+ * Order: OPEN once; MEASURE before any PLAN; ARENA and PLAN any number of times; RUN and TIME after
+ * both. Fields that a request does not use must be zero (`skip` and `prologue` have special values
+ * for "none", only in RUN and TIME). */
 #ifndef KGB_VERIFY_PROTOCOL_EXEC_PROTOCOL_H
 #define KGB_VERIFY_PROTOCOL_EXEC_PROTOCOL_H
 
@@ -44,14 +42,14 @@ enum kgb_exec_op {
 	KGB_EXEC_ARENA,
 	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
 	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
-	 * for all plans; on the CPU of this one's blocks. */
+	 * for all plans; on the CPU bytes of this plan's blocks. */
 	KGB_EXEC_PLAN,
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
 	KGB_EXEC_FORGET, /* drop all plans; the arena stays. Some of their memory may stay mapped,
 			    as slack */
-	/** Find out what the device can do: the reply's `machine` is complete. Tests some memory
-	 * too. Before any PLAN only: beside hostile kernels no figure is worth anything. */
+	/** Measure the device: the reply's `machine` is complete. Tests some memory too. Only
+	 * before any PLAN: hostile kernels could falsify the figures. */
 	KGB_EXEC_MEASURE,
 	KGB_EXEC_N_OPS,
 };
@@ -69,15 +67,15 @@ struct kgb_exec_request {
 	uint32_t device; /* OPEN */
 	uint32_t plan; /* PLAN, RUN, TIME */
 	uint32_t prologue; /* RUN, TIME: plan to run before on the same memory, or KGB_EXEC_NO_PLAN;
-			      it finds zeros in the arena, which is filled afterwards; what it
-			      leaves in the pool stays */
+			      the arena is zero for it, and is filled afterwards; its data in the
+			      pool stay */
 	int32_t skip; /* RUN: number of an op that is left out, -1 none; TIME: -1 */
-	uint32_t slot; /* RUN: which input image; TIME: the first one, the next sample takes the
-			  next, round robin over slots 0 .. n_slots - 1 */
-	uint32_t n_slots; /* ARENA, TIME: how many input images there are / are rotated */
+	uint32_t slot; /* RUN: number of the input image; TIME: the first one, the next sample takes
+			  the next, round robin over slots 0 .. n_slots - 1 */
+	uint32_t n_slots; /* ARENA, TIME: number of input images there are / are rotated */
 	uint32_t n_samples; /* TIME */
 	uint32_t flags; /* TIME: KGB_EXEC_* below. ARENA: bit i: no op of a plan may write to part i
-			   (on the CPU; a GPU cannot notice it) */
+			   (checked on the CPU only) */
 	uint64_t poison; /* RUN, TIME: seed of the random bytes that all pool memory and slack is
 			    filled with before each run (kgb_exec_poison_word); sample i of TIME
 			    has the seed kgb_exec_poison_word(poison, 8 * i) */
@@ -87,17 +85,18 @@ struct kgb_exec_request {
 	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, in
 			      order, apart from each other, in arena_bytes from KGB_ARENA_ADDRESS on
 			    */
-	/** TIME: where in the GPU's memory it takes place. Unless it is the number in force (0 in
-	 * the beginning) all physical memory of arena and blocks is replaced by other pages, at the
-	 * same addresses. The number seeds where these lie; an earlier one again need not give the
-	 * same pages. NO_MEMORY when twice the memory cannot be had for a moment: as before. */
+	/** TIME: number of the placement in the GPU's memory. Unless it is the number in force (0
+	 * in the beginning) other pages replace all physical memory of arena and blocks, at the
+	 * same addresses. The number seeds their places; an earlier number need not give the same
+	 * pages again. NO_MEMORY, without a change, when twice the memory is not available for a
+	 * moment. */
 	uint32_t placement;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 };
 /** TIME: run n_samples more under CUPTI, for the time from the first start to the last end. The
- * events of the samples are not taken under CUPTI. CUPTI stays loaded, so let it be the last
- * measurement of a process. Where it cannot be had, activity_ns is 0 and the text of the (good)
- * reply gives the cause. */
+ * events of the samples are not taken under CUPTI. CUPTI stays loaded, so make it the last
+ * measurement of a process. Without CUPTI activity_ns is 0 and the text of the (good) reply gives
+ * the cause. */
 #define KGB_EXEC_WITH_ACTIVITY 1u
 /** TIME: only the ranges are brought back; the output's part for the arena stays as it was. */
 #define KGB_EXEC_WITHOUT_ARENA 2u
@@ -108,49 +107,49 @@ struct kgb_exec_request {
 struct kgb_exec_sample {
 	uint64_t event_ns; /* CUDA events around the ops, on an idle stream with cold caches */
 	uint64_t activity_ns; /* 0: not measured */
-	uint64_t host_ns; /* this process' clock from letting the first op go to seeing the end */
+	uint64_t host_ns; /* this process's clock, from the release of the first op to the detected
+			     end */
 	uint32_t slot;
 	uint32_t sm_mhz; /* clock before the sample, 0 unknown */
 };
 
-/* How a request ended. Values are part of the protocol: append only. */
+/* The end of a request. Values are part of the protocol: append only. */
 enum kgb_exec_status {
 	KGB_EXEC_OK,
 	KGB_EXEC_BAD_REQUEST, /* text: the fault */
-	KGB_EXEC_UNAVAILABLE, /* no driver, no device: text: what is missing */
-	KGB_EXEC_BAD_PLAN, /* cannot be replayed: an op that has no counterpart, a kernel that the
-			      image does not hold, wrong size of parameters */
+	KGB_EXEC_UNAVAILABLE, /* no driver, no device: the text names it */
+	KGB_EXEC_BAD_PLAN, /* cannot be replayed: an op without a counterpart, a kernel that the
+			      image lacks, wrong size of parameters */
 	KGB_EXEC_NO_MEMORY,
 	KGB_EXEC_RESERVATION, /* the address range is taken in this process: start another one */
-	/** Illegal address, trap ...: this process is of no further use. `value`: number of the
-	 * first op that is not known to have ended well, UINT64_MAX unknown. */
+	/** Illegal address, trap ...: end this process. `value`: number of the first op that is not
+	 * known to have ended well, UINT64_MAX unknown. */
 	KGB_EXEC_GPU_FAULT,
 	/** A run wrote outside all blocks of its plans, on mapped memory: lowest address in
-	 * `value`. What was to be brought back is brought back all the same. */
+	 * `value`. The results are brought back nevertheless. */
 	KGB_EXEC_SLACK,
-	/** CPU: the machine ended a kernel for what it did: device_error is an enum kgb_exec_fault,
+	/** CPU: the machine ended a kernel for a fault: device_error is an enum kgb_exec_fault,
 	 * `value` the number of the op, UINT64_MAX one of the prologue. The process goes on. */
 	KGB_EXEC_KERNEL_FAULT,
-	/** CPU: a module has an operation that the machine does not know, or is too large for it.
-	 * `value`: number of an op that launches it. */
+	/** CPU: a module has an operation that the machine lacks, or is too large for it. `value`:
+	 * number of an op that launches it. */
 	KGB_EXEC_UNSUPPORTED,
 	KGB_EXEC_N_STATUSES,
 };
 
-/** What the machine for Triton's IR ends a kernel for (docs/machine.md). Values are part of the
- * protocol: append only. */
+/** Faults for which the machine for Triton's IR ends a kernel (docs/machine.md). Values are part of
+ * the protocol: append only. */
 enum kgb_exec_fault {
 	KGB_EXEC_FAULT_NONE,
-	KGB_EXEC_FAULT_ACCESS, /* memory that is not the call's */
+	KGB_EXEC_FAULT_ACCESS, /* memory outside of the call */
 	KGB_EXEC_FAULT_ALIGNMENT,
-	KGB_EXEC_FAULT_CLAIM, /* an argument that is not as divisible as the module says */
+	KGB_EXEC_FAULT_CLAIM, /* an argument that is less divisible than the module claims */
 	KGB_EXEC_FAULT_RACE,
 	KGB_EXEC_FAULT_INDEX,
 	KGB_EXEC_FAULT_ASSERT,
 	KGB_EXEC_FAULT_FUEL, /* an endless loop */
-	KGB_EXEC_FAULT_INPUT, /* a write to a part of the arena that is only to be read; by torch,
-				 too */
-	KGB_EXEC_FAULT_HINT, /* a value that is not what tl.multiple_of or the like says */
+	KGB_EXEC_FAULT_INPUT, /* a write to a read-only part of the arena; by torch, too */
+	KGB_EXEC_FAULT_HINT, /* a value that contradicts tl.multiple_of or the like */
 	KGB_EXEC_N_FAULTS,
 };
 
@@ -167,10 +166,11 @@ struct kgb_exec_machine {
 	uint64_t free_bytes; /* of memory, when asked */
 	uint64_t peak_bytes_per_s; /* clock times width of the memory's bus */
 	/* MEASURE only */
-	uint64_t bytes_per_s; /* highest rate seen of reading memory */
-	uint64_t launch_floor_ns; /* shortest time seen of an empty kernel, as TIME measures it */
+	uint64_t bytes_per_s; /* highest measured rate of reading memory */
+	uint64_t launch_floor_ns; /* shortest measured time of an empty kernel, as TIME measures it
+				   */
 	uint64_t tested_bytes; /* of memory */
-	uint64_t n_wrong; /* words of it that did not hold what was written */
+	uint64_t n_wrong; /* words of it that differ from the written ones */
 };
 
 struct kgb_exec_reply {

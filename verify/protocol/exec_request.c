@@ -100,8 +100,8 @@ static int check_time(const struct kgb_exec_request *request, struct kgb_err *er
 	return 0;
 }
 
-/* Bytes that a request of this kind does not use are zero: a request for another version of the
- * protocol is noticed, and no field is ignored in silence. */
+/* Bytes that a request of this kind does not use are zero: this detects a request of another
+ * version of the protocol, and no field is silently ignored. */
 static int check_unused(const struct kgb_exec_request *request, struct kgb_err *err)
 {
 	const bool runs = request->op == KGB_EXEC_RUN || request->op == KGB_EXEC_TIME;

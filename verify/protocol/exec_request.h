@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What both sides of verify/protocol/exec_protocol.h compute alike: whether a request is well
- * formed, where its results lie in the output memory, which bytes poison is made of.
- */
+ * Shared computations of both sides of verify/protocol/exec_protocol.h: the check of a request, the
+ * places of its results in the output memory, and the bytes of poison. */
 #ifndef KGB_VERIFY_PROTOCOL_EXEC_REQUEST_H
 #define KGB_VERIFY_PROTOCOL_EXEC_REQUEST_H
 
@@ -15,13 +14,13 @@
 /** "open", "arena", ... */
 const char *kgb_exec_op_name(enum kgb_exec_op op);
 
-/** Is this datagram a request that could be carried out in some state? Counts, flags, sizes and the
- * number of descriptors are checked; whether plans and slots exist is not. INVALID names the field.
- */
+/** Check that this datagram is a request that is valid in some state. Counts, flags, sizes and the
+ * number of descriptors are checked; whether plans and slots exist is not. INVALID names the
+ * field. */
 KGB_MUST_CHECK int kgb_exec_request_check(const struct kgb_exec_request *request, size_t len,
 					  size_t n_fds, struct kgb_err *err);
 
-/** Where the results of a RUN or TIME lie in the output memory, in bytes from its start. */
+/** Places of the results of a RUN or TIME in the output memory, in bytes from its start. */
 struct kgb_exec_layout {
 	uint64_t ranges[KGB_EXEC_RANGES];
 	uint64_t samples; /* TIME only, else 0 */
@@ -38,7 +37,7 @@ KGB_MUST_CHECK int kgb_exec_layout(const struct kgb_exec_request *request, uint6
  *     twice: x = (x ^ x >> 32) * 0xd6e8feb86659fd93
  *     x ^ x >> 32
  *
- * A counter-based generator: any byte is known without the ones before it. */
+ * A counter-based generator: any byte can be computed without the ones before it. */
 uint64_t kgb_exec_poison_word(uint64_t seed, uint64_t address);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What `kgb-judge verify` is asked: one JSON document on its standard input. It writes one verdict,
- * also JSON, to its standard output.
- */
+ * The request to `kgb-judge verify`: one JSON document on its standard input. kgb-judge writes one
+ * verdict, also JSON, to its standard output. */
 #ifndef KGB_VERIFY_PROTOCOL_JUDGE_REQUEST_H
 #define KGB_VERIFY_PROTOCOL_JUDGE_REQUEST_H
 
@@ -26,12 +25,12 @@
 
 enum kgb_purpose {
 	KGB_PURPOSE_FINAL, /* the verdict that counts */
-	KGB_PURPOSE_AGENT, /* a check that an agent asked for */
+	KGB_PURPOSE_AGENT, /* a check at the request of an agent */
 };
 
-/** How precise a timing shall be (docs/timing.md). */
+/** The precision of a timing (docs/timing.md). */
 enum kgb_timing_precision {
-	KGB_PRECISION_QUICK, /* an answer while a kernel is being written */
+	KGB_PRECISION_QUICK, /* for checks while an agent works */
 	KGB_PRECISION_STANDARD, /* a final verdict */
 	KGB_PRECISION_THOROUGH, /* a figure to publish */
 	KGB_N_PRECISIONS,
@@ -40,7 +39,8 @@ enum kgb_timing_precision {
 extern const char *const kgb_timing_precision_names[KGB_N_PRECISIONS + 1];
 #define KGB_TIMING_PRECISION "standard"
 
-/** Keys have the names of the members; judge_request.c describes them. Texts are borrowed. */
+/** The document's keys are the members' names; judge_request.c describes them. Texts are
+ * borrowed. */
 struct kgb_judge_request {
 	const char *spec, *kernel;
 	int purpose; /* enum kgb_purpose */
@@ -52,11 +52,11 @@ struct kgb_judge_request {
 	int64_t timeout_ms, call_timeout_ms; /* keys `timeout` and `call_timeout` */
 	int64_t memory_bytes; /* key `memory` */
 	int64_t max_failures;
-	int64_t lanes; /* 0: as many as processors are free */
+	int64_t lanes; /* 0: by the free processors */
 	bool cache;
 	const char *zygotes; /* NULL: none run */
 	const char *python; /* NULL: $KGB_PYTHON, else the one that setup installed */
-	const char *cupti; /* NULL: where the loader finds it */
+	const char *cupti; /* NULL: the loader's path */
 	int64_t parent; /* 0: none */
 };
 
@@ -70,11 +70,11 @@ KGB_MUST_CHECK int kgb_judge_request_read(const char *text, size_t len,
 void kgb_judge_request_write(const struct kgb_judge_request *request, struct kgb_buf *out);
 /** In a folder of warm workers, once they are ready: a link whose text is kgb_zygotes_stack. */
 #define KGB_ZYGOTES_STACK "stack"
-/** What warm workers run: an interpreter and the programs of a data folder, with links resolved.
- * The caller frees. */
+/** Identity of the code of warm workers: the interpreter and the programs of a data folder, with
+ * links resolved. The caller frees. */
 char *kgb_zygotes_stack(const char *python, const char *data_dir);
 /** The folder of the warm workers that KGB_ZYGOTES offers for this device ("cpu", "cuda:0"), if
- * they run the same: they are shared by all runs and judges. NULL: none; the caller frees. */
+ * they run the same code: all runs and judges share them. NULL: none; the caller frees. */
 char *kgb_shared_zygotes(const char *device, const char *python, const char *data_dir);
 /** Append each key with its meaning and its default, for a help text. */
 void kgb_judge_request_describe(struct kgb_buf *out);

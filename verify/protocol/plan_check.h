@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What kgb-exec checks of a plan before the driver gets any of it: ops, blocks, the shapes of
- * images.
- */
+ * kgb-exec's checks of a plan before the driver gets any of it: ops, blocks, the shapes of
+ * images. */
 #ifndef KGB_VERIFY_PROTOCOL_PLAN_CHECK_H
 #define KGB_VERIFY_PROTOCOL_PLAN_CHECK_H
 
@@ -14,19 +13,20 @@
 #define KGB_EXEC_EVENTS_MAX 4096
 #define KGB_EXEC_DOWNLOAD_MAX (UINT64_C(1) << 30)
 
-/** Can the device take this image? INVALID tells why not. */
+/** Check that the device can load this image. INVALID gives the cause. */
 typedef int (*kgb_exec_check_image_fn)(const struct kgb_image *image, struct kgb_err *err);
 
-/** The one window of a record and its images. INVALID names the op, block or image, and what is
- * wrong with it. */
+/** Check the one window of a record and its images. INVALID names the op, block or image, and its
+ * fault. */
 KGB_MUST_CHECK int kgb_exec_check_plan(const struct kgb_record *record,
 				       kgb_exec_check_image_fn check_image, struct kgb_err *err);
 
-/** Is this a whole cubin or fatbin? The driver takes a pointer without a length, and a fatbin may
- * also be given as a struct of pointers: bytes from outside must be neither short nor that. */
+/** Check that this is a whole cubin or fatbin. The driver takes a pointer without a length, and
+ * accepts a struct of pointers as a fatbin: outside bytes must be neither short nor such a
+ * struct. */
 KGB_MUST_CHECK int kgb_exec_check_image(const struct kgb_image *image, struct kgb_err *err);
 
-/** Does every op but launches stay within `memory`? */
+/** Check that every op except launches stays within `memory`. */
 KGB_MUST_CHECK int kgb_exec_check_memory(const struct kgb_window *window,
 					 const struct kgb_spans *memory, struct kgb_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Only the writing half: it is also linked into the trace library, which lives in the candidate's
+/* Only the writing half: it is also linked into the trace library, which runs in the candidate's
  * process. */
 #include "verify/protocol/record.h"
 
@@ -41,7 +41,8 @@ struct part {
 	size_t len;
 };
 
-/* A whole chunk or none of it: what does not fit leaves `out` as it was, but for `overflowed`. */
+/* Append a whole chunk or nothing: a chunk that does not fit leaves `out` unchanged, except
+ * `overflowed`. */
 static void put_chunk(struct kgb_buf *out, enum kgb_chunk_tag tag, const struct part *parts,
 		      size_t n_parts)
 {

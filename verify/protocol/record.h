@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What one process did with a GPU, as bytes. The trace library in the runner writes records, the
+ * The work of one process on a GPU, as bytes. The trace library in the runner writes records, the
  * judge parses them (they are untrusted), and writes plans for kgb-exec in the same format. A
- * record holds windows (one call of a candidate each) and the images (cubins, fatbins) that
- * kernels were launched from. Little endian.
+ * record holds windows (one call of a candidate each) and the images (cubins, fatbins) that kernels
+ * were launched from. Little endian.
  *
  * Addresses: the judge lays out all arguments of a call in one arena at KGB_ARENA_ADDRESS, the same
- * in the runner and in kgb-exec. What the candidate allocates through torch lies in a pool of our
- * own allocator at KGB_POOL_ADDRESS, every block in a mapping of its own with unmapped memory
- * around it. Both ranges are honoured by the driver at every start, so a plan needs no relocation:
- * pointers in kernel parameters, in tensor maps and in uploaded tables stay right. Their upper
- * halves (4951 and 10955) are numbers that no size of a test case has: two 32-bit sizes side by
- * side must not look like an address.
- */
+ * in the runner and in kgb-exec. The candidate's allocations through torch are in a pool of our
+ * allocator at KGB_POOL_ADDRESS, every block in a separate mapping with unmapped memory around it.
+ * The driver grants both ranges at every start, so a plan needs no relocation: pointers in kernel
+ * parameters, in tensor maps and in uploaded tables stay right. Their upper halves (4951 and 10955)
+ * are numbers that no size of a test case has: two 32-bit sizes side by side must not look like an
+ * address. */
 #ifndef KGB_VERIFY_PROTOCOL_RECORD_H
 #define KGB_VERIFY_PROTOCOL_RECORD_H
 
@@ -29,7 +28,7 @@
 #define KGB_POOL_ADDRESS UINT64_C(0x2acb00000000)
 #define KGB_POOL_BYTES (UINT64_C(1) << 40)
 #define KGB_GPU_PAGE (UINT64_C(2) << 20) /* granularity of GPU mappings */
-#define KGB_GPU_ADDRESS_END (UINT64_C(1) << 47) /* first address that a driver maps nothing at */
+#define KGB_GPU_ADDRESS_END (UINT64_C(1) << 47) /* end of the addresses that a driver maps */
 
 #define KGB_RECORD_WINDOWS_MAX 64
 #define KGB_RECORD_OPS_MAX (64u << 10) /* of one record */
@@ -47,11 +46,11 @@ enum kgb_op_kind {
 	KGB_OP_MEMSET,
 	KGB_OP_COPY, /* device to device */
 	KGB_OP_UPLOAD, /* host to device, with its bytes */
-	KGB_OP_DOWNLOAD, /* device to host: the host has seen data */
+	KGB_OP_DOWNLOAD, /* device to host: the host has read data */
 	KGB_OP_EVENT_RECORD,
 	KGB_OP_EVENT_WAIT,
 	KGB_OP_SYNC, /* the host waited for a stream, an event or the device */
-	KGB_OP_UNSUPPORTED, /* anything that a replay cannot repeat; `why` names it */
+	KGB_OP_UNSUPPORTED, /* an operation that a replay cannot repeat; `why` names it */
 	KGB_N_OP_KINDS,
 };
 const char *kgb_op_kind_name(enum kgb_op_kind kind);
@@ -62,7 +61,7 @@ struct kgb_launch_attr {
 };
 
 struct kgb_launch {
-	/* As a record holds them: */
+	/* In a record: */
 	uint32_t image; /* id of the image that holds the kernel */
 	uint32_t grid[3];
 	uint32_t block[3];
@@ -108,10 +107,10 @@ struct kgb_op {
 
 /** Device memory that existed during a window. */
 struct kgb_block {
-	uint64_t address, bytes; /* as asked for: the rest of the last page is slack */
+	uint64_t address, bytes; /* as requested: the rest of the last page is slack */
 	bool foreign; /* not from our pool (the candidate called the driver's allocator itself) */
-	bool before; /* lived already when the window began */
-	bool again; /* that too, but was freed and made anew in it */
+	bool before; /* allocated before the window began */
+	bool again; /* the same, but freed and allocated again in it */
 };
 
 struct kgb_window {
@@ -141,8 +140,8 @@ struct kgb_record {
 
 /** Parse untrusted bytes, which must outlive *out. After success every count and length is within
  * its limit, names are printable ASCII, every launch's image id exists in the record, windows are
- * numbered apart. Addresses are NOT checked: they are whatever was written. INVALID names the
- * offset otherwise. Pair with kgb_record_release. */
+ * numbered apart. Addresses are NOT checked. INVALID names the offset otherwise. Pair with
+ * kgb_record_release. */
 KGB_MUST_CHECK int kgb_record_parse(const void *bytes, size_t len, struct kgb_record *out,
 				    struct kgb_err *err);
 void kgb_record_release(struct kgb_record *record);
@@ -158,8 +157,8 @@ void kgb_record_put_header(struct kgb_buf *out);
 void kgb_record_put_image(struct kgb_buf *out, uint32_t id, const void *bytes, size_t len);
 void kgb_record_put_window_begin(struct kgb_buf *out, uint32_t number);
 void kgb_record_put_window_end(struct kgb_buf *out);
-/** Sort the blocks of one window and merge those that were freed and made again alike. Returns how
- * many are left. */
+/** Sort the blocks of one window and merge those that were freed and made again alike. Returns the
+ * number left. */
 size_t kgb_blocks_sort(struct kgb_block *blocks, size_t n);
 void kgb_record_put_block(struct kgb_buf *out, const struct kgb_block *block);
 void kgb_record_put_op(struct kgb_buf *out, const struct kgb_op *op);

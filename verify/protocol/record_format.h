@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The bytes of a record, shared by its writer and its parser only. docs/record-format.md draws
- * them. A record is a header and chunks; every chunk is padded with zeros to a multiple of
- * KGB_RECORD_ALIGN, so that images and parameters lie aligned in an aligned record.
- */
+ * The bytes of a record, only for its writer and its parser. docs/record-format.md describes them.
+ * A record is a header and chunks; every chunk is padded with zeros to a multiple of
+ * KGB_RECORD_ALIGN, so that images and parameters lie aligned in an aligned record. */
 #ifndef KGB_VERIFY_PROTOCOL_RECORD_FORMAT_H
 #define KGB_VERIFY_PROTOCOL_RECORD_FORMAT_H
 

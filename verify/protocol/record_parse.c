@@ -20,7 +20,7 @@ struct reader {
 	size_t len, at;
 };
 
-/* INVALID, and -1 in sight of the static analyzer. */
+/* INVALID, and -1 visible to the static analyzer. */
 #define bad(err, at, ...) (set_bad((err), (at), __VA_ARGS__), -1)
 
 KGB_PRINTF(3, 4)
@@ -188,7 +188,7 @@ static int decode_launch(struct cursor *in, struct kgb_launch *out, struct kgb_e
 	return take_text(in, out->name_bytes, "the name of a kernel", &out->kernel, err);
 }
 
-/* What follows the head of an op, whose values are checked here too. */
+/* The part after the head of an op, with checks of its values. */
 static int decode_rest(struct cursor *in, struct kgb_op *out, struct kgb_err *err)
 {
 	if (out->kind == KGB_OP_LAUNCH)
@@ -316,7 +316,7 @@ static int check_images(const struct kgb_record *record, struct kgb_err *err)
 	return 0;
 }
 
-/* What the second pass fills. The ops of all windows lie one behind the other, and so do their
+/* The output of the second pass. The ops of all windows are in one array, and so are their
  * blocks. */
 struct filling {
 	struct kgb_record *record;

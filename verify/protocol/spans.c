@@ -78,7 +78,7 @@ void kgb_spans_subtract(const struct kgb_spans *a, const struct kgb_spans *b, st
 	}
 }
 
-/* How many spans begin before `address`. */
+/* Number of spans that begin before `address`. */
 static size_t count_before(const struct kgb_spans *spans, uint64_t address)
 {
 	size_t low = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Sets of addresses as sorted lists of spans: which pages a plan needs, which bytes of them belong
- * to no block. A set is normal (sorted, nothing touches or overlaps) after every function but
- * kgb_spans_put.
- */
+ * Sets of addresses as sorted lists of spans: the pages that a plan needs, their bytes outside of
+ * all blocks. A set is normal (sorted, nothing touches or overlaps) after every function but
+ * kgb_spans_put. */
 #ifndef KGB_VERIFY_PROTOCOL_SPANS_H
 #define KGB_VERIFY_PROTOCOL_SPANS_H
 
@@ -34,9 +33,9 @@ void kgb_spans_round(struct kgb_spans *spans, uint64_t granule);
 /** *out = a without b; *out must be another set, its old contents go. */
 void kgb_spans_subtract(const struct kgb_spans *a, const struct kgb_spans *b,
 			struct kgb_spans *out);
-/** Does one span hold all these bytes? Nothing is held everywhere. */
+/** Whether one span contains all these bytes. True for no bytes. */
 bool kgb_spans_hold(const struct kgb_spans *spans, uint64_t start, uint64_t bytes);
-/** Does any span hold any of these bytes? */
+/** Whether any span contains any of these bytes. */
 bool kgb_spans_touch(const struct kgb_spans *spans, uint64_t start, uint64_t bytes);
 uint64_t kgb_spans_total(const struct kgb_spans *spans);
 void kgb_spans_clear(struct kgb_spans *spans);

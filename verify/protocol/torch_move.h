@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * A fill or a copy by torch on the CPU, as a launch of the image KGB_CPU_IMAGE_TORCH holds it. The
+ * A fill or a copy by torch on the CPU, as a launch of the image KGB_CPU_IMAGE_TORCH. The
  * parameters are words of 8 bytes:
  *
  *     fill   dst, dtype, value (two words), n_dims, sizes, strides of dst
@@ -43,13 +43,13 @@ struct kgb_torch_move {
  * elements, or an address that does not fit 64 bits. */
 KGB_MUST_CHECK int kgb_torch_move_parse(const struct kgb_launch *launch, struct kgb_torch_move *out,
 					struct kgb_err *err);
-/** Its parameters; returns how many words these are. */
+/** Its parameters; returns the number of words. */
 size_t kgb_torch_move_words(const struct kgb_torch_move *move,
 			    uint64_t out[KGB_TORCH_MOVE_WORDS_MAX]);
 
 int64_t kgb_torch_move_elements(const struct kgb_torch_move *move);
-/** The memory between first and last element of each side, "destination" first; returns how many
- * sides there are. */
+/** The memory between first and last element of each side, "destination" first; returns the number
+ * of sides. */
 size_t kgb_torch_move_ranges(const struct kgb_torch_move *move,
 			     struct kgb_op_range out[KGB_OP_RANGES_MAX]);
 

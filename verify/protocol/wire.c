@@ -26,7 +26,7 @@ static void clean(char *s, size_t len, bool keep_line_ends)
 	}
 }
 
-/* A name must end within its array; what follows the NUL is wiped. */
+/* A name must end within its array; bytes after the NUL are cleared. */
 static int check_name(char name[KGB_WIRE_NAME], const char *what, struct kgb_err *err)
 {
 	size_t len = strnlen(name, KGB_WIRE_NAME);
@@ -218,7 +218,7 @@ int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n
 	return 0;
 }
 
-/* Keep the descriptors that were asked for, close the rest. */
+/* Keep the expected descriptors, close the rest. */
 static void take_fds(struct msghdr *msg, int *fds, size_t max_fds, size_t *n_fds)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {

@@ -5,10 +5,9 @@
  *
  * Judge to worker: one datagram of JSON, at most KGB_WIRE_REQUEST_MAX bytes, plus descriptors by
  * SCM_RIGHTS. Worker to judge: one struct kgb_wire_reply per request, byte for byte, little endian.
- * All bytes of a runner are untrusted: kgb_wire_reply_parse accepts only what lies within the
- * ranges written here, and names why it refused. verify/python/runner/wire.py packs the same
- * struct; a unit test compares the two.
- */
+ * All bytes of a runner are untrusted: kgb_wire_reply_parse accepts only values within the ranges
+ * written here, and names the reason of a refusal. verify/python/runner/wire.py packs the same
+ * struct; a unit test compares the two. */
 #ifndef KGB_VERIFY_PROTOCOL_WIRE_H
 #define KGB_VERIFY_PROTOCOL_WIRE_H
 
@@ -30,13 +29,13 @@
 #define KGB_WIRE_TEXT 4096
 #define KGB_WIRE_FDS_MAX 4
 
-/* How a request ended, as the worker reports it. Values are part of the format: append only. */
+/* The end of a request, as the worker reports it. Values are part of the format: append only. */
 enum kgb_wire_status {
 	KGB_WIRE_OK,
 	KGB_WIRE_EXCEPTION, /* text: type and message; line: in kernel.py, 0 unknown */
 	KGB_WIRE_EXIT, /* the candidate called sys.exit */
 	KGB_WIRE_MEMORY, /* MemoryError or the allocator's own */
-	KGB_WIRE_GUARD, /* a kernel did what it may not; text and line as above */
+	KGB_WIRE_GUARD, /* a kernel made a fault; text and line as above */
 	KGB_WIRE_BAD_REQUEST,
 	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
 	KGB_WIRE_COMPILE, /* an exception of Triton's compiler; text and line as above */
@@ -53,17 +52,17 @@ enum kgb_wire_kind {
 	KGB_WIRE_N_KINDS,
 };
 enum kgb_wire_where {
-	KGB_WIRE_FRESH, /* memory of the worker's own; address is its pointer, good for telling
-			   results apart only */
+	KGB_WIRE_FRESH, /* private memory of the worker; address is its pointer, which only
+			   distinguishes results */
 	KGB_WIRE_ARENA, /* inside the arena; address is the byte offset of the first element there
 			 */
 	KGB_WIRE_N_WHERES,
 };
 
-/* `value` of the reply to a call: in what form the candidate returned. */
+/* `value` of the reply to a call: the form of the candidate's return value. */
 enum kgb_wire_form { KGB_WIRE_FORM_NONE, KGB_WIRE_FORM_SINGLE, KGB_WIRE_FORM_SEQUENCE };
 
-/** One returned value. A tensor's elements lie contiguous (row-major, whatever `strides` say) at
+/** One returned value. A tensor's elements are contiguous (row-major, independent of `strides`) at
  * `offset` of the output memory, `n_bytes` long; n_bytes is 0 when they did not fit and the judge
  * must refuse. */
 struct kgb_wire_output {
@@ -114,13 +113,13 @@ _Static_assert(sizeof(struct kgb_wire_reply) ==
 /** Check a datagram and copy it out. After success every count is within its array, every enum
  * within its range, names and text end with NUL and hold only printable UTF-8 (the rest became '?';
  * text keeps line ends), sizes are not negative, their product with the element size fits
- * KGB_LIMIT_TENSOR_BYTES, unused entries are zero. INVALID names the field otherwise. `len` is what
- * the kernel said the datagram was, also beyond the buffer (MSG_TRUNC). */
+ * KGB_LIMIT_TENSOR_BYTES, unused entries are zero. INVALID names the field otherwise. `len` is the
+ * kernel's length of the datagram, also beyond the buffer (MSG_TRUNC). */
 KGB_MUST_CHECK int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id,
 					struct kgb_wire_reply *out, struct kgb_err *err);
 
-/** Elements from the first to the last one of a tensor, as its strides say. 0: there is none, or
- * that is more than KGB_LIMIT_TENSOR_BYTES. */
+/** Elements from the first to the last one of a tensor, by its strides. 0: none, or more than
+ * KGB_LIMIT_TENSOR_BYTES. */
 int64_t kgb_wire_reach(const struct kgb_wire_output *output);
 /** The tensor's sizes and strides, at offset 0 of a storage of unknown size. */
 struct kgb_tensor_view kgb_wire_view(const struct kgb_wire_output *output);

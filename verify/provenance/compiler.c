@@ -21,7 +21,7 @@ enum entry_state {
 	ENTRY_ABANDONED, /* the runner that requested it ended first */
 };
 
-/* What was requested once. Never freed before the compiler: others may wait for it. */
+/* The entry of a request. Never freed before the compiler: other seats may wait for it. */
 struct entry {
 	struct entry *next;
 	char key[KGB_SHA256_HEX_LEN];
@@ -45,7 +45,7 @@ struct kgb_compiler {
 	size_t n_entries, n_bytes;
 	struct kgb_worker idle; /* it has made IR of kernel.py, and can make more */
 	int64_t n_recalled;
-	char undecided[KGB_RECOMPILE_WHY]; /* why a request got no code though it may be good; "" */
+	char undecided[KGB_RECOMPILE_WHY]; /* why a possibly valid request got no code; "" */
 };
 
 struct kgb_compiler_seat {
@@ -65,7 +65,7 @@ struct answer {
 	uint64_t cubin_bytes, facts_bytes;
 };
 
-/* A request as it came. */
+/* A received request. */
 struct request {
 	char *text; /* owned: the image, the options */
 	size_t image_len;
@@ -202,7 +202,7 @@ static void finish_entry(struct kgb_compiler_seat *seat, struct entry *entry, bo
 
 /* ---- compiling ---- */
 
-/* False: the seat is to be left. */
+/* False: leave the seat. */
 static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker)
 {
 	pthread_mutex_lock(&seat->compiler->lock);
@@ -212,8 +212,8 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-/* One worker makes the IR of all images of a kernel.py, one after the other: text that takes it
- * over gains no more than it would with the claims of its own choice. */
+/* One worker makes the IR of all images of a kernel.py, one after the other: text that takes over
+ * the worker gains no more than a free choice of claims would give it. */
 static bool take_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
 		      struct kgb_worker *worker)
 {
@@ -239,7 +239,7 @@ static bool put_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
 	return is_put;
 }
 
-/* Have a worker for this seat compile. -1: a fault of ours. */
+/* Let a worker for this seat compile. -1: an infrastructure error. */
 static int compile_once(struct kgb_compiler_seat *seat, const struct kgb_triton_source *source,
 			struct kgb_worker *worker, struct entry *entry, struct kgb_err *err)
 {
@@ -260,8 +260,9 @@ static void end_worker(struct kgb_compiler_seat *seat, enum kgb_source_kind kind
 		kgb_worker_stop(worker);
 }
 
-/* Fill the entry. A compiler that crashes is asked once more: hostile text crashes it again, a
- * fault of ours does not. Returns false when a lack of time, memory or processes was the cause. */
+/* Fill the entry. After a crash of the compiler try once more: hostile text crashes it again, a
+ * fault of the machine does not. Returns false when a lack of time, memory or processes was the
+ * cause. */
 static bool compile(struct kgb_compiler_seat *seat, const struct kgb_triton_source *source,
 		    struct entry *entry)
 {
@@ -291,8 +292,7 @@ static void make_key(const struct kgb_triton_source *source, char key[KGB_SHA256
 	kgb_sha256_hex(text.ptr, text.len, key);
 }
 
-/* The image that a runner requests this for; none: the judge asks itself. NULL: neither code nor a
- * reason. */
+/* Image of the runner's request; none: a request of the judge. NULL: neither code nor a reason. */
 static const struct entry *make(struct kgb_compiler_seat *seat,
 				const struct kgb_triton_source *source, const char *image,
 				size_t image_len)
@@ -350,7 +350,8 @@ static bool read_all(int fd, void *data, size_t len)
 	return true;
 }
 
-/* A peer that does not read must not hold this thread: kgb_compiler_leave shuts the socket down. */
+/* A peer that does not read cannot block this thread for ever: kgb_compiler_leave shuts the socket
+ * down. */
 static bool send_all(int fd, const void *data, size_t len)
 {
 	for (size_t at = 0; at < len;) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Makes what the candidate's kernels run as: Triton IR of the text of kernel.py, on a GPU also
- * machine code. A runner requests IR for its claims, or code for its Triton IR, here and does not
- * compile (verify/python/runner/remote.py). So every kernel is compiled once, by us,
- * for all lanes and, by the cache, for later verifications, and of code that we made only the IR
- * needs a proof. Requests are untrusted. The runner compiles what this refuses, for the error
- * message that its author must see; code made so is proved by nothing.
+ * Makes the executable form of the candidate's kernels: Triton IR of the text of kernel.py, on a
+ * GPU also machine code. A runner requests IR for its claims, or code for its Triton IR, here and
+ * does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by the
+ * judge, for all lanes and, by the cache, for later verifications, and for code from the judge only
+ * the IR needs a proof. Requests are untrusted. The runner compiles refused images itself, to get
+ * the error message for the kernel's author; such code has no proof.
  *
  * One SOCK_STREAM socket per runner. Request: three little-endian 64-bit numbers, the lengths of
  * an image as on the CPU, which is the IR behind its claims (verify/protocol/cpu_image.h), and of
@@ -23,7 +23,7 @@
 #include "verify/provenance/recompile.h"
 
 #define KGB_COMPILER_ENTRIES_MAX 4096
-#define KGB_COMPILER_BYTES_MAX ((size_t)512 << 20) /* of everything that is kept in memory */
+#define KGB_COMPILER_BYTES_MAX ((size_t)512 << 20) /* of all entries in memory */
 #define KGB_COMPILER_SM_MAX 999
 
 struct kgb_compiler;
@@ -34,10 +34,10 @@ struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote,
 				      const struct kgb_disk_cache *cache);
 /** No seat may be left. NULL is fine. */
 void kgb_compiler_free(struct kgb_compiler *compiler);
-/** Compilations so far that an earlier verification had made. */
+/** Number of compilations taken from earlier verifications. */
 int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler);
 
-/** What a runner is served by: a thread. */
+/** A seat: a thread that serves a runner. */
 struct kgb_compiler_seat;
 /** Serve a runner; the caller gives *runner_fd to it and closes it. `kernel` is the kernel.py of
  * all requests, borrowed; NULL on a GPU. */
@@ -47,13 +47,13 @@ KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, const struct 
 /** End a compilation that runs and the thread. NULL is fine. */
 void kgb_compiler_leave(struct kgb_compiler_seat *seat);
 
-/** Whether some request got no code for lack of time, memory or processes, which proves nothing
+/** Whether some request got no code for lack of time, memory or processes, which is no evidence
  * about it; `why` gives the cause in one line, or "". */
 bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY]);
 
 /** Compile for the judge itself, once for all lanes. All sources of kind PYTHON must be of one
- * candidate: they share a worker. DONE: *out is what was made; owned by the
- * compiler. The others: `why` gives the cause in one line. */
+ * candidate: they share a worker. DONE: *out is the result; owned by the compiler. The others:
+ * `why` gives the cause in one line. */
 enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
 					 const struct kgb_triton_source *source,
 					 const struct kgb_recompiled **out,

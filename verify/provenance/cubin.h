@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Machine code for an NVIDIA GPU as ptxas writes it (an ELF file): which kernels it holds, and
- * whether it keeps data between launches.
- */
+ * Machine code for an NVIDIA GPU as ptxas writes it (an ELF file): its kernels, and whether it
+ * keeps data between launches. */
 #ifndef KGB_VERIFY_PROVENANCE_CUBIN_H
 #define KGB_VERIFY_PROVENANCE_CUBIN_H
 
@@ -26,11 +25,11 @@ struct kgb_cubin {
 	 * device_print and device_assert and for constants of libdevice. */
 	struct kgb_cubin_names variables;
 	struct kgb_cubin_names imports; /* functions that others provide, such as vprintf */
-	uint64_t zeroed_bytes; /* of such memory that begins as zero: no compiler needs any */
+	uint64_t zeroed_bytes; /* such memory that begins as zero: no compiler needs any */
 };
 
 /** Read a cubin. Names and lists live in `arena`. The bytes may be hostile; INVALID names the
- * fault, LIMIT what there is too much of. */
+ * fault, LIMIT the exceeded limit. */
 KGB_MUST_CHECK int kgb_cubin_read(const void *bytes, size_t len, struct kgb_arena *arena,
 				  struct kgb_cubin *out, struct kgb_err *err);
 bool kgb_cubin_names_has(const struct kgb_cubin_names *names, const char *name);

@@ -141,7 +141,7 @@ void kgb_device_policy_free(struct kgb_device_policy *policy)
 const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const char *kernel)
 {
 	const struct move *moves = policy->document.moves.items;
-	/* Not the policy's: several lanes may ask at once. */
+	/* A private object, because several lanes may call at once. */
 	pcre2_match_data *match_data = pcre2_match_data_create(1, NULL);
 	const char *found = NULL;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What code may run on the GPU in a candidate's name: verify/policy/device.yaml as rules.
- */
+ * Code that may run on the GPU for a candidate: verify/policy/device.yaml as rules. */
 #ifndef KGB_VERIFY_PROVENANCE_DEVICE_POLICY_H
 #define KGB_VERIFY_PROVENANCE_DEVICE_POLICY_H
 
@@ -19,9 +18,9 @@ void kgb_device_policy_free(struct kgb_device_policy *policy);
 /** Name of the rule by which a kernel of torch is an allowed fill or copy; NULL: it is not one.
  * `kernel` is its (mangled) symbol. */
 const char *kgb_device_policy_move(const struct kgb_device_policy *policy, const char *kernel);
-/** May Triton IR with this operator ("arith.addf") be compiled? */
+/** Whether Triton IR with this operator ("arith.addf") may be compiled. */
 bool kgb_device_policy_operator(const struct kgb_device_policy *policy, const char *name);
-/** May a Triton kernel call this function of the driver? */
+/** Whether a Triton kernel may call this function of the driver. */
 bool kgb_device_policy_import(const struct kgb_device_policy *policy, const char *name);
 
 #endif

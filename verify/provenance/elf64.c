@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Does [offset, offset + size) lie within len bytes? */
+/* Whether [offset, offset + size) is within len bytes. */
 static bool lies_within(uint64_t offset, uint64_t size, size_t len)
 {
 	return offset <= len && size <= len - offset;
@@ -71,7 +71,7 @@ int kgb_elf_section(const struct kgb_elf *elf, size_t index, struct kgb_elf_sect
 
 	memcpy(&section.header, elf->bytes + elf->header.e_shoff + index * sizeof(Elf64_Shdr),
 	       sizeof(section.header));
-	/* The names themselves are read before there are any. */
+	/* The section of names is read before names are known. */
 	if (elf->names) {
 		section.name = name_at(elf->names, elf->names_len, section.header.sh_name);
 		if (!section.name)

@@ -32,7 +32,7 @@ struct kgb_elf_section {
 	size_t n_bytes; /* of data */
 };
 
-/** Do the bytes begin as an ELF64 file? */
+/** Whether the bytes begin as an ELF64 file. */
 bool kgb_elf_is(const void *bytes, size_t len);
 /** Check the header and the section names. `bytes` must outlive *out. INVALID when it is no
  * little-endian ELF64 file whose section table lies within the bytes. */

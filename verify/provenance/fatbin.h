@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Fatbins: containers in which CUDA programs carry device code for several GPUs. They lie in
- * section `.nv_fatbin` of shared libraries, and are what a process hands to the driver. Entries
- * that are compressed are taken as they are. Bytes may be hostile.
- */
+ * Fatbins: containers in which CUDA programs carry device code for several GPUs. They are in
+ * section `.nv_fatbin` of shared libraries, and processes pass them to the driver. Compressed
+ * entries are not decompressed. Bytes may be hostile. */
 #ifndef KGB_VERIFY_PROVENANCE_FATBIN_H
 #define KGB_VERIFY_PROVENANCE_FATBIN_H
 

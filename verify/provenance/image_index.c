@@ -64,7 +64,7 @@ static int scan(int fd, size_t size, struct kgb_library_images *library, struct 
 
 /* ---- the cache ---- */
 
-/* A library that was replaced or rewritten is another one, and so is another version of this. */
+/* The key changes with a replaced or rewritten library, and with the version of this format. */
 static void make_key(const char *path, const struct stat *st, char key[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);

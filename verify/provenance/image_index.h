@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Digests of all device code in the judge's own libraries (libtorch_cuda.so, ...): they show
- * whether an image that a process gave to the driver is one of theirs. Made once per library file
- * and kept under the file's identity.
- */
+ * whether an image that a process passed to the driver is part of these libraries. Made once per
+ * library file and cached under the file's identity. */
 #ifndef KGB_VERIFY_PROVENANCE_IMAGE_INDEX_H
 #define KGB_VERIFY_PROVENANCE_IMAGE_INDEX_H
 

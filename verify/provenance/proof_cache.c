@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* All of the options count: what differs there without effect only makes a second entry. */
+/* All options count: a difference without effect only makes a second entry. */
 static bool make_key(const struct kgb_triton_source *source, const char *identity,
 		     char key[KGB_SHA256_HEX_LEN])
 {

@@ -35,20 +35,20 @@ static bool give_reason(struct kgb_image_proof *proof, const char *fmt, ...)
 	return false;
 }
 
-/* ---- what the IR and its code may contain ---- */
+/* ---- permitted content of the IR and its code ---- */
 
 /* ptxas calls a variable that is declared inside of a function like this. Triton declares none. */
 #define OF_FUNCTION_SCOPE "$__"
 
-/* Could this piece of inline assembly use the variable? PTX has no way to spell a name but the
- * name. */
+/* Whether this piece of inline assembly could use the variable. PTX spells a name only in one
+ * way. */
 static bool asm_may_use(const char *text, const char *variable)
 {
 	return kgb_str_starts(variable, OF_FUNCTION_SCOPE) || strstr(text, variable) != NULL;
 }
 
-/* Counts the texts that a kernel's author wrote in PTX. False when one of them uses a variable of
- * the module: it could keep data from one launch to the next there. */
+/* Counts a kernel's pieces of PTX. False when one of them uses a variable of the module, which
+ * could keep data between launches. */
 static bool asm_is_stateless(struct kgb_image_proof *proof, const cJSON *texts,
 			     const struct kgb_cubin *cubin)
 {
@@ -121,8 +121,8 @@ static bool is_allowed(struct kgb_image_proof *proof, const struct kgb_device_po
 
 /* ---- one image ---- */
 
-/* Makes the module from the text of kernel.py and the claims. NULL: that gives other IR, or none;
- * the proof says why. */
+/* Makes the module from the text of kernel.py and the claims. NULL: the result is other IR, or
+ * none; the proof has the reason. */
 static const struct kgb_recompiled *make_from_text(const struct kgb_provenance *provenance,
 						   const struct kgb_cpu_image *image,
 						   struct kgb_image_proof *proof)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The makers of the code that kernels of a record were launched from. No statement of the
- * candidate's process counts: an image is the candidate's Triton code when our compiler made these
- * bytes from the text of kernel.py; it is torch's when the judge's own torch holds the same bytes,
- * and unknown otherwise. What that proves and what not:
- * docs/provenance.md.
- */
+ * The makers of the code that kernels of a record were launched from. Statements of the candidate's
+ * process do not count: an image is the candidate's Triton code when our compiler made these bytes
+ * from the text of kernel.py; it is torch's when the judge's own torch holds the same bytes, and
+ * unknown otherwise. docs/provenance.md describes the reach of these proofs. */
 #ifndef KGB_VERIFY_PROVENANCE_PROVENANCE_H
 #define KGB_VERIFY_PROVENANCE_PROVENANCE_H
 
@@ -28,10 +26,10 @@ enum kgb_proof_kind {
 	KGB_PROOF_LIBRARY, /* the same bytes lie in a library of the judge */
 	KGB_PROOF_MOVES, /* on the CPU: torch's fills and copies, which the executor does */
 	KGB_PROOF_NONE, /* neither; `reason` */
-	KGB_PROOF_UNDECIDED, /* our compiler got no answer; `reason` */
+	KGB_PROOF_UNDECIDED, /* our compiler gave no answer; `reason` */
 };
 
-/** What is known of one image. Everything is owned by the provenance. */
+/** The proof of one image. The provenance owns everything. */
 struct kgb_image_proof {
 	char image_sha256[KGB_SHA256_HEX_LEN];
 	enum kgb_proof_kind kind;
@@ -58,15 +56,15 @@ struct kgb_provenance {
 	size_t n_proofs;
 };
 
-/** What the spec points to must outlive the provenance. Pair with kgb_provenance_release. */
+/** The objects of the spec must outlive the provenance. Pair with kgb_provenance_release. */
 void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_provenance_spec *spec);
 void kgb_provenance_release(struct kgb_provenance *provenance);
 
 /** Set `proof` of each image of the record; the provenance owns the proofs. An image with the bytes
- * of an earlier one costs its digest only. An image that nothing proves is no error. -1: LIMIT. */
+ * of an earlier one costs its digest only. An image without a proof is no error. -1: LIMIT. */
 KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 					const struct kgb_record *record, struct kgb_err *err);
-/** How many of the images that were proved have PTX in their source. */
+/** Number of proved images with PTX in their source. */
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
 /** The record's first kernel that no GPU can run; NULL: there is none. Only on the CPU. */
 const struct kgb_image_proof *kgb_provenance_unfit(const struct kgb_record *record);

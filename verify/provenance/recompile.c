@@ -72,7 +72,7 @@ static int say_why(char why[KGB_RECOMPILE_WHY], enum kgb_recompile_end end, cons
 	return (int)end;
 }
 
-/* Did it lack something, by what it wrote last? */
+/* Whether it lacked a resource, by its last output. */
 static bool lacked_memory(const struct kgb_worker *worker)
 {
 	static const char *const words[] = {"out of memory", "bad_alloc", "Cannot allocate memory"};
@@ -83,7 +83,7 @@ static bool lacked_memory(const struct kgb_worker *worker)
 	return false;
 }
 
-/* Its own limits end it by these, or the machine does. */
+/* Signals of its limits, or of the machine. */
 static bool is_of_a_limit(int signo)
 {
 	return signo == SIGKILL || signo == SIGXCPU || signo == SIGBUS;
@@ -112,7 +112,7 @@ static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_W
 			       text);
 	case KGB_WORKER_TIMED_OUT:
 		return say_why(why, KGB_RECOMPILE_UNDECIDED, "compiling takes too long");
-	case KGB_WORKER_LIED: /* no compiler does: its input took it over */
+	case KGB_WORKER_LIED: /* no compiler exits so: its input took it over */
 		snprintf(text, sizeof(text), "the compiler's answer is broken: %s", worker->why);
 		return say_why(why, KGB_RECOMPILE_NO_CODE, text);
 	}

@@ -3,8 +3,7 @@
  * One compilation: Triton IR and options in, machine code out; or the text of kernel.py and the
  * claims of IR in, Triton IR out. Done by a worker without GPU, network or torch
  * (verify/python/runner/recompile.py, verify/python/compiler/from_source.py); the text that it
- * parses may be hostile, so each IR gets a worker that serves nothing else, and each kernel.py.
- */
+ * parses may be hostile, so each IR and each kernel.py gets a separate worker. */
 #ifndef KGB_VERIFY_PROVENANCE_RECOMPILE_H
 #define KGB_VERIFY_PROVENANCE_RECOMPILE_H
 
@@ -25,7 +24,7 @@ enum kgb_source_kind {
 	KGB_SOURCE_PYTHON, /* kernel.py, from which Triton IR is made */
 };
 
-/** What is to be compiled. Untrusted. */
+/** The source to compile. Untrusted. */
 struct kgb_triton_source {
 	enum kgb_source_kind kind;
 	const char *text;
@@ -35,7 +34,7 @@ struct kgb_triton_source {
 	unsigned sm; /* compute capability to compile for: 90 for 9.0 */
 };
 
-/** Append what decides the result of a compilation: no other source has the same bytes. */
+/** Append all inputs of a compilation: different sources give different bytes. */
 void kgb_triton_source_add(const struct kgb_triton_source *source, struct kgb_buf *out);
 
 struct kgb_recompiled {
@@ -61,15 +60,15 @@ KGB_MUST_CHECK int kgb_recompile_start(struct kgb_worker *worker, struct kgb_zyg
 				       enum kgb_source_kind kind, struct kgb_err *err);
 enum kgb_recompile_end {
 	KGB_RECOMPILE_DONE,
-	KGB_RECOMPILE_NO_CODE, /* no compiler makes code of it */
+	KGB_RECOMPILE_NO_CODE, /* the compiler rejects it */
 	KGB_RECOMPILE_CRASHED, /* the compiler crashed; a second crash shows that the text is the
 				  cause */
-	KGB_RECOMPILE_UNDECIDED, /* the compiler got no answer, for lack of time or memory. That
-				    proves nothing, for or against the source */
+	KGB_RECOMPILE_UNDECIDED, /* the compiler gave no answer, for lack of time or memory, which
+				    is no evidence about the source */
 };
-/** Have a source compiled. DONE: *out is filled. The others: `why` gives
- * the cause in one line (the worker may be dead then). -1: the worker's supervisor is gone, *err. A
- * worker that lives may be asked again. */
+/** Compile a source. DONE: *out is filled. The others: `why` gives the cause in one line (the
+ * worker may be dead then). -1: the worker's supervisor is gone, *err. A worker that lives may be
+ * asked again. */
 KGB_MUST_CHECK int kgb_recompile_ask(struct kgb_worker *worker,
 				     const struct kgb_triton_source *source, int64_t deadline_ms,
 				     struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Compares the recorded calls of one case: are they the same work on other memory, and can that
- * work be replayed? Addresses become symbols for that: an offset in an argument, an offset in a
- * block, else a number.
- */
+ * Compares the recorded calls of one case: whether they are the same work on other memory, and
+ * whether that work can be replayed. Addresses become symbols for that: an offset in an argument,
+ * an offset in a block, else a number. */
 #ifndef KGB_VERIFY_RECORD_CALL_CLASSIFY_H
 #define KGB_VERIFY_RECORD_CALL_CLASSIFY_H
 
 #include "verify/record/recorded_call.h"
 
-/** How to judge a candidate whose calls look like this. */
+/** The way to judge a candidate with such calls. */
 enum kgb_replay_class {
 	KGB_REPLAY_REPLAYABLE, /* the replay on fresh data decides */
 	KGB_REPLAY_LIBRARY, /* launches code that is not the candidate's and no fill or copy */

@@ -187,7 +187,7 @@ static int compare_uses(const void *pa, const void *pb)
 }
 
 /* For every op that waits for an event: the number of the op that last recorded it. For every such
- * record op: its own number. KGB_NO_OP for a wait without a record in this window and for a record
+ * record op: its number. KGB_NO_OP for a wait without a record in this window and for a record
  * without a wait. The driver reuses event numbers, so they mean nothing else. */
 static size_t *pair_events(struct kgb_arena *arena, const struct kgb_window *window)
 {

@@ -40,7 +40,7 @@ struct kgb_canonical {
 	struct kgb_err fault; /* the first cause why no replay is possible; empty: none */
 };
 
-/** Never fails: `fault` records what is wrong with the window. Pair with kgb_canonical_release. */
+/** Never fails: `fault` records the fault of the window. Pair with kgb_canonical_release. */
 void kgb_canonical_init(struct kgb_canonical *canonical, const struct kgb_recorded_call *capture,
 			const struct kgb_owners *owners);
 void kgb_canonical_release(struct kgb_canonical *canonical);
@@ -54,7 +54,7 @@ struct kgb_location {
 	uint64_t offset;
 };
 struct kgb_location kgb_canonical_locate(const struct kgb_canonical *canonical, uint64_t address);
-/** Is [address, address + bytes) wholly in the arena or in one region? */
+/** Whether [address, address + bytes) is wholly in the arena or in one region. */
 bool kgb_canonical_holds(const struct kgb_canonical *canonical, uint64_t address, uint64_t bytes);
 
 #define KGB_WORD_TEXT 96

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* May a recorded call be replayed as it is? */
+/* Checks whether a recorded call may be replayed. */
 #include <inttypes.h>
 #include <string.h>
 

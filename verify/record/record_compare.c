@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Are two recorded calls the same work on other memory? */
+/* Compares two recorded calls: whether they are the same work on other memory. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "verify/protocol/record.h"
 
-/** Whose code a launch runs. verify/provenance decides it from the bytes of the image. */
+/** The maker of a launch's code. verify/provenance decides it from the bytes of the image. */
 enum kgb_owner {
 	KGB_OWNER_TRITON, /* the candidate's own: Triton compiled it from the candidate's source */
 	KGB_OWNER_TORCH_MOVE, /* torch's fill or copy, which a candidate may use */
@@ -49,8 +49,8 @@ struct kgb_recorded_call {
 };
 
 #define KGB_NO_OP SIZE_MAX
-/** Did the call allocate this memory from the pool? False for memory that was freed before the call
- * or that the candidate kept from an earlier one. */
+/** Whether the call allocated this memory from the pool. False for memory that was freed before the
+ * call or that the candidate kept from an earlier one. */
 bool kgb_window_allocated(const struct kgb_window *window, uint64_t address, uint64_t bytes);
 
 #endif

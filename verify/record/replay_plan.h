@@ -46,11 +46,11 @@ KGB_MUST_CHECK int kgb_replay_plan_part(const struct kgb_replay_plan *plan, size
 					bool with_kernels, struct kgb_buf *record,
 					struct kgb_err *err);
 
-/** Does anything write to memory but the candidate's own kernels: fills, copies, the host? */
+/** Whether anything except the candidate's kernels writes to memory: fills, copies, the host. */
 bool kgb_replay_plan_moves(const struct kgb_replay_plan *plan);
 
-/** Is op `number` a launch of the candidate's own kernel? Ablation leaves these out one at a time.
- */
+/** Whether op `number` is a launch of the candidate's kernel. Ablation leaves these out one at a
+ * time. */
 bool kgb_replay_plan_is_candidate(const struct kgb_replay_plan *plan, size_t number);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The code images that the process has loaded: which handle (CUmodule, CUlibrary) came from which
- * bytes. Kernels are found by their handle, never by name: variants of one kernel share a name.
- */
+ * The code images that the process has loaded: the bytes behind each handle (CUmodule, CUlibrary).
+ * Kernels are found by their handle, never by name: variants of one kernel share a name. */
 #ifndef KGB_VERIFY_RECORDER_IMAGES_H
 #define KGB_VERIFY_RECORDER_IMAGES_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Judging by replay: a case is called in the runner while its work is written down, the record is
- * proved to be the candidate's own work and made into a plan, and kgb-exec runs that plan on data
- * that the runner has never seen, on a GPU or in the machine on the CPU. What the runner returned
- * itself only helps to refuse early.
- */
+ * proved to be the candidate's work and made into a plan, and kgb-exec runs that plan on data that
+ * the runner never had, on a GPU or in the machine on the CPU. What the runner returned itself only
+ * helps to refuse early. */
 #ifndef KGB_VERIFY_REPLAY_REPLAY_H
 #define KGB_VERIFY_REPLAY_REPLAY_H
 
@@ -17,7 +16,7 @@
 
 #define KGB_REPLAY_CALLS 3 /* cold, new data in the same tensors, new tensors */
 
-/** Set judge->gpu up. The reference process must run. UNAVAILABLE says what is missing. */
+/** Set judge->gpu up. The reference process must run. UNAVAILABLE names the missing part. */
 KGB_MUST_CHECK int kgb_gpu_facts_new(struct kgb_lane *lane, struct kgb_err *err);
 void kgb_gpu_facts_free(struct kgb_gpu_facts *facts);
 
@@ -39,7 +38,7 @@ struct kgb_replayer {
 		.output_fd = -1                                                                  \
 	}
 
-/** What a lane keeps from case to case. */
+/** State of a lane between cases. */
 struct kgb_replay {
 	int record_fd; /* memfd that the runner's trace library writes to; -1: none yet */
 	struct kgb_replayer *replayer; /* owned, unless it is lent */
@@ -58,7 +57,7 @@ void kgb_replay_new(struct kgb_lane *lane);
 void kgb_replay_kill(struct kgb_replay *replay);
 void kgb_replay_free(struct kgb_replay *replay);
 
-/** Three calls of a case and what they did with the GPU. */
+/** Three calls of a case and their recorded GPU work. */
 struct kgb_recorded {
 	struct kgb_case_data
 		data[2]; /* of the first and the last call (borrowed), of the second (owned) */
@@ -70,8 +69,8 @@ struct kgb_recorded {
 };
 
 /** Call the case three times under the trace. `data` (with its truth) is that of the first and the
- * last call; the second gets variant 1 of the case's inputs. 0: *out is recorded. 1: *failure says
- * why the candidate is refused. -1: *err. *out must be released in every case. */
+ * last call; the second gets variant 1 of the case's inputs. 0: *out is recorded. 1: *failure has
+ * the reason of a refusal. -1: *err. *out must be released in every case. */
 KGB_MUST_CHECK int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 				     struct kgb_recorded *out, struct kgb_failure *failure,
 				     struct kgb_err *err);
@@ -98,8 +97,8 @@ struct kgb_replay_case {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
-/** Prove whose code ran, make the plan of the case, and load it. 0: *out is ready. 1: *failure
- * says why the candidate is refused. -1: *err. *out must be released in every case. */
+/** Prove the makers of the code, make the plan of the case, and load it. 0: *out is ready. 1:
+ * *failure has the reason of a refusal. -1: *err. *out must be released in every case. */
 KGB_MUST_CHECK int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
@@ -118,16 +117,16 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay
 				  const struct kgb_case_data *data, int repetition, int skip,
 				  struct kgb_candidate_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
-/** Run the first `n_ops` ops of the plan, without the candidate's kernels if so wanted, and let
- * `arranged` (of the data to run it on) see all memory as `by`'s work. 0, 1 *failure, -1 *err. */
+/** Run the first `n_ops` ops of the plan, without the candidate's kernels if so wanted, and add all
+ * memory to `arranged` (of the data to run it on) as `by`'s work. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				    size_t n_ops, bool with_kernels, enum kgb_origin_writer by,
 				    struct kgb_result_origin *origin, struct kgb_failure *failure,
 				    struct kgb_err *err);
-/** Did torch compute the results of a case that is right on `data` (with its truth)? Where anything
- * but the candidate's kernels writes to memory, and kgb_ablation_tells, the case runs without
- * these: its results must be wrong then, else lane->needless says which case was right. 0, 1
- * *failure, -1 *err. */
+/** Check that torch did not compute the results of a case that is right on `data` (with its truth).
+ * If anything except the candidate's kernels writes to memory, and kgb_ablation_is_sensitive, the
+ * case runs without the kernels: its results must be wrong then, else lane->needless names the
+ * case. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_find_computer(struct kgb_lane *lane,
 					    const struct kgb_replay_case *rcase,
 					    const struct kgb_case_data *data,
@@ -137,8 +136,8 @@ KGB_MUST_CHECK int kgb_replay_find_computer(struct kgb_lane *lane,
 KGB_MUST_CHECK int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_failure *failure, struct kgb_err *err);
 
-/** Was the case refused only because its launches depend on data, as the spec says they may? Then
- * nothing can be replayed, and it is judged by what the runner returns; the verdict says so. */
+/** Whether the case was refused only because its launches depend on data, as the spec permits. Then
+ * a replay is impossible, the runner's results are judged, and the verdict records that. */
 bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_replay_case *rcase);
 /** Do the storages of a case's last recorded call and of its replays lie tightly? Not where they
  * are timed: no program has its tensors there. */

@@ -282,7 +282,7 @@ static int start_baseline_record(struct kgb_lane *lane, struct kgb_err *err)
 	return kgb_worker_await(&lane->baseline, kgb_mono_ms() + PLAN_MS, "baseline", reply, err);
 }
 
-/* Nothing of a baseline is the candidate's, and nobody asks whose it is. */
+/* A baseline has no code of the candidate, so no maker is proved. */
 static enum kgb_owner owner_of_baseline(const struct kgb_image *image, const char *kernel,
 					const void *payload)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the stages do with replays: is a case right on data that the runner never saw, and does each
- * kernel matter?
- */
+ * The stages' use of replays: whether a case is right on data that the runner never had, and
+ * whether each kernel matters. */
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/ablation/ablation.h"
@@ -17,7 +16,7 @@ enum { GHOST_RUNS = 8 }; /* a result of a few bits may lie in random memory once
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
 enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at most */
 
-/* Inputs of their own and what is right for them. */
+/* Separate inputs and their right results. */
 static int fill_fresh(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_case_data *out,
 		      struct kgb_err *err)
 {
@@ -96,8 +95,8 @@ static int check_case(struct kgb_lane *lane, const struct kgb_replay_case *rcase
 
 /* ---- ablation ---- */
 
-/* Is result `i` so uncertain, as a sum whose terms cancel may be, that zeros are right? Then so is
- * much of what memory may hold. */
+/* Whether zeros are right for result `i`, as for a sum whose terms cancel. Then much random memory
+ * is right, too. */
 static bool zeros_are_right(const struct kgb_case_data *fresh, size_t i)
 {
 	const struct kgb_tensor_view *view = &fresh->results[i].view;
@@ -112,8 +111,8 @@ static bool zeros_are_right(const struct kgb_case_data *fresh, size_t i)
 }
 
 /* Run the plan without op `skip`, or without all kernels, and count the results that are right: of
- * all, or without kernels of those that tell something. A replay that fails has none. 0, 1 *failure
- * (no time or memory is left), -1 *err. */
+ * all, or without kernels of the sensitive ones. A replay that fails has none. 0, 1 *failure (no
+ * time or memory is left), -1 *err. */
 static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		  const struct kgb_case_data *fresh, int skip, size_t *n_right,
 		  struct kgb_failure *failure, struct kgb_err *err)
@@ -206,8 +205,8 @@ static int leave_out_each(struct kgb_lane *lane, const struct kgb_replay_case *r
 
 /* ---- memory ---- */
 
-/* Look at memory wherever torch and the candidate's kernels take turns. Without those kernels only
- * torch's turns matter. */
+/* Examine memory at each change between torch's ops and the candidate's kernels. Without those
+ * kernels only torch's turns matter. */
 static int look_at_turns(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			 struct kgb_result_origin *origin, struct kgb_failure *failure,
 			 struct kgb_err *err)
@@ -233,7 +232,7 @@ static int look_at_turns(struct kgb_lane *lane, const struct kgb_replay_case *rc
 	return rc;
 }
 
-/* Who put the result together? 0, 1 *failure, -1 *err. */
+/* Check whether torch arranged the result. 0, 1 *failure, -1 *err. */
 static int watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		 const struct kgb_case_data *fresh, struct kgb_failure *failure,
 		 struct kgb_err *err)
@@ -277,8 +276,8 @@ bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_r
 	       (rcase->replay == KGB_REPLAY_HOST || rcase->replay == KGB_REPLAY_RANDOM);
 }
 
-/* Calls in the runner on data of their own. Whose kernels ran was proved of the recorded calls; a
- * host that sends about as much as it returns may have computed it. */
+/* Calls in the runner on separate data. Whose kernels ran was proved of the recorded calls; a host
+ * that sends about as much as it returns may have computed it. */
 static int check_in_sandbox(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			    const struct kgb_case *c, struct kgb_failure *failure,
 			    struct kgb_err *err)

@@ -79,7 +79,7 @@ static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
 	return is_last ? KGB_PLACED_TIGHT : KGB_PLACED_ALIKE;
 }
 
-/* One case of each interface, which nobody can foresee. */
+/* One unpredictable case of each interface. */
 static bool is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
 {
 	const struct kgb_cases *cases = &lane->judge->cases;

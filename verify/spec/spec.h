@@ -39,8 +39,8 @@ enum kgb_param_kind {
 	KGB_PARAM_VALUE, /* number, bool, None, list of ints, dtype name, string */
 };
 
-/** How a VALUE is read: whole numbers are integers and others floats, unless the spec says
- * otherwise. */
+/** How a VALUE is read: whole numbers are integers and others floats, unless the spec declares a
+ * kind. */
 enum kgb_value_as {
 	KGB_AS_AUTO,
 	KGB_AS_FLOAT, /* a number, always passed as float */
@@ -153,7 +153,7 @@ struct kgb_interface {
 	struct kgb_tolerance tolerance;
 	const struct kgb_expr *bytes; /* what a call must read and write; NULL: not given */
 	const struct kgb_expr *flops; /* what it must compute; NULL: not given */
-	const struct kgb_expr *traffic; /* about what it reads and writes; NULL: as `bytes` says */
+	const struct kgb_expr *traffic; /* approximate bytes read and written; NULL: `bytes` */
 	const cJSON *node; /* for messages */
 };
 
@@ -243,11 +243,11 @@ typedef int (*kgb_spec_read_fn)(void *payload, const char *path, struct kgb_buf 
 KGB_MUST_CHECK int kgb_spec_load_with(const char *path, kgb_spec_read_fn reader, void *payload,
 				      struct kgb_spec *out, struct kgb_err *err);
 void kgb_spec_release(struct kgb_spec *spec);
-/** What kernels of the operator are timed against, unless something else is asked for: "torch"
- * (operators of its own), "cuBLAS" (the routine itself), "reference" (a Python function beside the
- * spec that calls torch), or "torch, reference" where interfaces differ. Static. */
+/** The default baseline of the operator's kernels: "torch" (torch's operators), "cuBLAS" (the
+ * routine itself), "reference" (a Python function beside the spec that calls torch), or "torch,
+ * reference" where interfaces differ. Static. */
 const char *kgb_spec_baseline(const struct kgb_spec *spec);
-/** The parameters as a caller sees them: those of one list are one, under the list's name, and
+/** The parameters from the caller's view: those of one list are one, under the list's name, and
  * memory behind addresses is none. Returns how many; `out` has room for KGB_MAX_ARGS. */
 size_t kgb_interface_called_params(const struct kgb_interface *interface, struct kgb_param *out);
 

@@ -294,7 +294,7 @@ const char *kgb_schema_find_param(const char *schema, const char *name)
 	return NULL;
 }
 
-/* Does the schema say that the parameter is returned ("Tensor(a)") but not written to ("(a!)")? */
+/* Whether the schema marks the parameter as returned ("Tensor(a)") but not written to ("(a!)"). */
 static bool is_returned_unchanged(const char *schema, const char *name)
 {
 	const char *end = kgb_schema_find_param(schema, name);
@@ -423,7 +423,7 @@ static int load_params(struct kgb_spec_loader *l, const struct raw_interface *ra
 
 /* ---- costs ---- */
 
-/* Does the interface have such a name? Variables are looked up in the case lines. */
+/* Whether the interface has such a name. Variables are looked up in the case lines. */
 static int check_name(void *payload, enum kgb_expr_ask ask, const char *name, KGB_UNUSED int64_t k,
 		      KGB_UNUSED int64_t *out, struct kgb_err *err)
 {

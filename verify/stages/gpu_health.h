@@ -20,15 +20,15 @@ void kgb_gpu_health_watch(struct kgb_lane *lane);
  * findings are in verdict->health. */
 void kgb_gpu_health_check(struct kgb_lane *lane);
 
-/** Does a verdict with this code call for a test of the device? */
+/** Whether a verdict with this code requires a test of the device. */
 bool kgb_gpu_health_is_due(enum kgb_code code);
 
-/** What is wrong with the hardware, as a sentence in `out`; false: nothing that is known. */
+/** The fault of the hardware, as a sentence in `out`; false: no known fault. */
 bool kgb_gpu_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids, size_t n_xids,
 			char *out, size_t cap);
 
-/** Would memory that other processes hold also cause a failure of this code? `free_bytes` of
- * `total_bytes` were free when the candidate had ended; a total of 0 means unknown. */
+/** Whether memory that other processes hold could also cause a failure of this code. `free_bytes`
+ * of `total_bytes` were free when the candidate had ended; a total of 0 means unknown. */
 bool kgb_gpu_health_starved(enum kgb_code code, uint64_t free_bytes, uint64_t total_bytes);
 
 #endif

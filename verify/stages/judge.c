@@ -124,7 +124,7 @@ static const char *reason_to_skip(const struct kgb_judge *judge, enum kgb_stage 
 		return "the operator only rearranges metadata: no kernel is required";
 	if (stage == KGB_STAGE_TIMING && !judge->options->request.timing)
 		return "not asked for";
-	/* The machine's time says nothing about a GPU's. */
+	/* The machine's times do not predict a GPU's. */
 	if (stage == KGB_STAGE_TIMING && judge->options->device == KGB_DEVICE_CPU)
 		return "there is no GPU";
 	return NULL;

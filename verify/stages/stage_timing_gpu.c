@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage timing on a GPU: the candidate's plan and the baseline's run in two processes of their own,
- * in blocks that the timer's controller orders, on rotating inputs. The result of the last call of
- * every block of the candidate is checked.
- */
+ * Stage timing on a GPU: the candidate's plan and the baseline's run in two separate processes, in
+ * blocks that the timer's controller orders, on rotating inputs. The result of the last call of
+ * every block of the candidate is checked. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -111,8 +110,8 @@ static int find_computer(struct session *s, const struct kgb_case_data *data, st
 }
 
 /* Fill slot number `slot`, replay the candidate on it untimed, and note its results. The first ones
- * are compared with the reference; what the candidate does cannot depend on a number that it does
- * not know. */
+ * are compared with the reference; the candidate's work cannot depend on a number that is hidden
+ * from it. */
 static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 {
 	struct kgb_lane *lane = s->lane;
@@ -296,7 +295,7 @@ static int start_side(struct session *s, enum kgb_timer_side side, struct kgb_er
 
 /* ---- samples ---- */
 
-/* What the last call of a block left, in memory of our own. */
+/* The results of the last call of a block, in our memory. */
 static void take_results(struct session *s, const struct kgb_exec_layout *layout,
 			 struct kgb_candidate_call *out)
 {
@@ -328,8 +327,8 @@ static int check_with_reference(struct session *s, uint32_t slot,
 	return s->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
 
-/* Are the results those of the same call untimed, bit by bit? They are compared where the process
- * left them: benchmarks are large. */
+/* Whether the results equal those of the same untimed call, bit by bit. They are compared where the
+ * process left them: benchmarks are large. */
 static bool is_right(const struct session *s, uint32_t slot, const struct kgb_exec_layout *layout)
 {
 	const char *output = s->sides[KGB_SIDE_B].output;

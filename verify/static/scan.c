@@ -408,7 +408,7 @@ static int check_contract(struct scan *s, size_t n_kernels)
 
 /* ---- L1 ---- */
 
-/* "param:other" in an entry function: a tensor or a value, as the spec says; elsewhere that is
+/* "param:other" in an entry function: a tensor or a value, by the spec; elsewhere that is
  * unknown. */
 static const char *resolve_param(const struct scan *s, const struct kgb_fact *fact,
 				 const char *name)

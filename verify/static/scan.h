@@ -23,7 +23,7 @@ struct kgb_finding {
 
 #define KGB_NOTES_MAX 16
 
-/** What L1 sees and what decides nothing. */
+/** Findings of L1 that do not decide. */
 struct kgb_notes {
 	struct kgb_finding items[KGB_NOTES_MAX]; /* the first ones in source order; no hints */
 	size_t n; /* of items */

@@ -32,7 +32,7 @@ struct kgb_rule;
 /** The first rule of the policy that applies to the fact decides: it is returned. NULL: no rule
  * applies, or the first one allows the fact. */
 const struct kgb_rule *kgb_l1__find(const struct kgb_l1 *l1, const struct kgb_fact *fact);
-/** Does a match of the rule refuse the file? Else it is noted. */
+/** Whether a match of the rule refuses the file; else it is noted. */
 bool kgb_rule__refuses(const struct kgb_rule *rule);
 /** The finding that a rule makes of a fact. */
 void kgb_rule__explain(const struct kgb_rule *rule, const struct kgb_fact *fact,

@@ -50,7 +50,7 @@ int64_t kgb_dtype_max_i64(enum kgb_dtype dtype);
 /** Bits at p (no alignment needed) -> double (int64 beyond 2^53 rounds: compare integers with
  * kgb_dtype_load_i64). */
 double kgb_dtype_load(enum kgb_dtype dtype, const void *p);
-/** Integers and bool only. A bool is its byte, so that an invalid one (2..255) is seen. */
+/** Integers and bool only. A bool is its byte, so that an invalid one (2..255) is detected. */
 int64_t kgb_dtype_load_i64(enum kgb_dtype dtype, const void *p);
 /** Round-to-nearest-even store; floats overflow to infinity (float8_e4m3fn, which has none: to NaN)
  * and NaN becomes the quiet NaN of the

@@ -27,7 +27,7 @@ struct kgb_rng {
 /** One block of Philox4x32-10. */
 void kgb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/** A stream of its own for (seed, label, index), e.g. (seed, case name, argument number). */
+/** A separate stream for (seed, label, index), e.g. (seed, case name, argument number). */
 void kgb_rng_init(struct kgb_rng *rng, const struct kgb_seed *seed, const char *label,
 		  uint32_t index);
 /** One word. */

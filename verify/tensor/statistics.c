@@ -76,7 +76,7 @@ struct trimmed {
 	double mean, error; /* error NaN: too few values */
 };
 
-/* How many of the positions begin .. begin + count - 1 lie in first .. last - 1. */
+/* Number of the positions begin .. begin + count - 1 lie in first .. last - 1. */
 static size_t overlap(size_t begin, size_t count, size_t first, size_t last)
 {
 	size_t from = begin > first ? begin : first;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Statistics of repeated measurements: robust locations, intervals that do not assume a
- * distribution, and what an experiment could have seen. Pure arithmetic; random numbers come from
- * the caller's counter-based generator, so the same seed gives the same interval. Formulas and
- * sources: docs/timing.md.
+ * distribution, and the differences that an experiment could detect. Pure arithmetic; random
+ * numbers come from the caller's counter-based generator, so the same seed gives the same interval.
+ * Formulas and sources: docs/timing.md.
  *
  * Inputs are never changed. An empty or unusable input gives NaN, never a number that looks right.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Strided views into a storage, as torch has them: layouts by name, and moving their elements.
- */
+ * Strided views into a storage, as in torch: layouts by name, and moving their elements. */
 #ifndef KGB_VERIFY_TENSOR_TENSOR_VIEW_H
 #define KGB_VERIFY_TENSOR_TENSOR_VIEW_H
 
@@ -72,7 +71,7 @@ void kgb_tensor_view_walk_init(struct kgb_tensor_view_walk *walk,
 void kgb_tensor_view_walk_to(struct kgb_tensor_view_walk *walk, const struct kgb_tensor_view *view,
 			     int64_t i);
 void kgb_tensor_view_walk_next(struct kgb_tensor_view_walk *walk);
-/** Can two elements lie at the same place? (Also true for some views where they do not.) */
+/** Whether two elements may share a place. (Also true for some views where they do not.) */
 bool kgb_tensor_view_may_overlap(const struct kgb_tensor_view *view);
 
 /** Elements first to first + n - 1, row-major, from `storage` to `out`, one behind the other. */
@@ -83,7 +82,7 @@ void kgb_tensor_view_scatter_part(const struct kgb_tensor_view *view, const void
 				  int64_t first, int64_t n, void *storage);
 /** All elements, by several threads where there are many. */
 void kgb_tensor_view_gather(const struct kgb_tensor_view *view, const void *storage, void *out);
-/** Are the view's elements, bit by bit, those that lie one after the other in elements? */
+/** Whether the view's elements are, bit by bit, the consecutive elements of `elements`. */
 bool kgb_tensor_view_equal(const struct kgb_tensor_view *view, const void *storage,
 			   const void *elements);
 /** The elements, and nothing between them, from one storage to the same places of another. */

@@ -10,7 +10,7 @@
 
 enum {
 	N_BINS = 4096,
-	END = 256, /* draws at the beginning and at the end that have a test of their own */
+	END = 256, /* draws at the beginning and at the end with a separate test */
 	NEAR = 8192,
 	WORD = 64,
 };
@@ -62,7 +62,8 @@ static uint64_t word_at(const uint64_t *bits, size_t i)
 			  : bits[i / WORD] >> shift | bits[i / WORD + 1] << (WORD - shift);
 }
 
-/* Of the first m bits of `a`, are so many unlike the bits of `b` from `lag` on as of fair coins? */
+/* Whether the first m bits of `a` differ from the bits of `b` from `lag` on as often as fair
+ * coins. */
 static bool is_fair(const uint64_t *a, const uint64_t *b, size_t lag, size_t m)
 {
 	size_t n_different = 0, i = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Are these numbers independent draws from [0, 1)? Tests whose chance to refuse honest draws is
+ * Tests whether numbers are independent draws from [0, 1). Their chance to refuse honest draws is
  * bounded for every number of draws, by theorems and not by limits:
  *
  *   law          sup |F_n - F| >= sqrt(ln(2/a) / 2n) has probability a at most (Dvoretzky, Kiefer,

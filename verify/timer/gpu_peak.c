@@ -187,7 +187,7 @@ void kgb_gpu_peak_keep(const struct kgb_exec_machine *machine, const struct kgb_
 
 /* ---- */
 
-/* Whatever was seen once is possible: a later measurement that was disturbed takes nothing back. */
+/* Keep the best measured rates: a later, disturbed measurement does not lower them. */
 static void merge(struct kgb_exec_machine *machine, const struct kgb_exec_machine *earlier)
 {
 	if (earlier->bytes_per_s > machine->bytes_per_s)

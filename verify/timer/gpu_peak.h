@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What a GPU can do at best: the ground for the timer's physical floor (docs/timing.md, "Floor").
- * Memory bandwidth and the time of an empty kernel are measured by a kgb-exec that nothing hostile
- * has run in; arithmetic rates come from a table. Every figure errs in the candidate's favour: no
- * honest kernel is faster.
- */
+ * A GPU's peak rates: the basis of the timer's physical floor (docs/timing.md, "Floor"). Memory
+ * bandwidth and the time of an empty kernel are measured by a kgb-exec without hostile code;
+ * arithmetic rates come from a table. Every figure errs in the candidate's favour: no honest kernel
+ * is faster. */
 #ifndef KGB_VERIFY_TIMER_GPU_PEAK_H
 #define KGB_VERIFY_TIMER_GPU_PEAK_H
 
@@ -31,11 +30,11 @@ struct kgb_gpu_peak {
 	bool cached; /* these two come from an earlier measurement */
 };
 
-/** What the device of `spec` can do. If `cache_dir` (NULL: none) has a measurement of this GPU
- * under this driver that is younger than a day, that is it; `identity`, from a kgb-exec
- * before it got a plan, spares the process that finds out which GPU this is (NULL: not known). Else
- * a new kgb-exec measures it, which takes some 200 ms, and the cache keeps the figures. No other
- * process should use the GPU meanwhile. */
+/** Peak rates of the device of `spec`. If `cache_dir` (NULL: none) has a measurement of this GPU
+ * under this driver that is younger than a day, that is it; `identity`, from a kgb-exec before it
+ * got a plan, spares the process that finds out which GPU this is (NULL: not known). Else a new
+ * kgb-exec measures it, which takes some 200 ms, and the cache keeps the figures. No other process
+ * should use the GPU meanwhile. */
 KGB_MUST_CHECK int kgb_gpu_peak_find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
 				     const struct kgb_exec_machine *identity, const char *cache_dir,
 				     int64_t timeout_ms, struct kgb_err *err);

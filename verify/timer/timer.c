@@ -89,7 +89,7 @@ void kgb_timer_release(struct kgb_timer *timer)
 	*timer = (struct kgb_timer){.phase = KGB_PHASE_DONE};
 }
 
-/* ---- what to ask for ---- */
+/* ---- requests ---- */
 
 static uint32_t pick(struct kgb_timer *timer, uint32_t low, uint32_t high)
 {
@@ -175,7 +175,7 @@ bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out)
 	return true;
 }
 
-/* ---- which samples count ---- */
+/* ---- samples that count ---- */
 
 static bool is_throttled(const struct kgb_timer *timer, const struct kgb_exec_sample *sample)
 {
@@ -204,8 +204,8 @@ static bool clocks_differ(double a, double b)
 	return fabs(a / b - 1) > KGB_TIMER_CLOCK;
 }
 
-/* Values that a ruler has rounded to steps are spread over their step again, with numbers of the
- * judge's own: ties would let a resampling believe in an error of 0. */
+/* Values that a ruler has rounded to steps are spread over their step again, with random numbers of
+ * the judge: ties would let a resampling believe in an error of 0. */
 static double round_time(struct kgb_timer *timer, enum kgb_timer_side side,
 			 kgb_timer_value_fn value, double step, size_t *n_kept)
 {
@@ -274,7 +274,7 @@ static void close_round(struct kgb_timer *timer)
 	timer->round_begin = timer->n_samples;
 }
 
-/* ---- when to go on ---- */
+/* ---- end of the session ---- */
 
 /* Half the widths of the two parts of the interval of the logarithm that the session has by now;
  * NaN when nothing is known. */
@@ -307,15 +307,15 @@ static struct widths widths_by_now(const struct kgb_timer *timer)
 			       .n_usable = n};
 }
 
-/* What a process adds to the time of a call stays with it, so the next session, with other
- * processes, would find another speedup: more rounds of the same ones do not show that. */
+/* A process adds a constant to the time of its calls, so the next session, with other processes,
+ * would find another speedup: more rounds of the same processes do not show that. */
 static bool wants_processes(const struct kgb_timer *timer, const struct widths *widths)
 {
 	return timer->process + 1 < timer->config.level.max_processes &&
 	       widths->between > widths->narrow;
 }
 
-/* Have the processes of now had their rounds? */
+/* Whether the current processes have had their rounds. */
 static bool processes_had_their_rounds(const struct kgb_timer *timer)
 {
 	return timer->n_rounds - timer->process_began >=
@@ -340,8 +340,8 @@ static bool is_narrow(struct kgb_timer *timer, const struct widths *widths)
 	return have_more_rounds(timer, timer->narrow_at) && !wants_processes(timer, widths);
 }
 
-/* Far from 1 less precision is enough. Where the interval lies moves the border by a small part of
- * its own width only, so this hardly favours one answer over another. */
+/* Far from 1 less precision is enough. The place of the interval moves the border only by a small
+ * part of its width, so this hardly favours one answer over another. */
 static bool is_far(struct kgb_timer *timer, const struct widths *widths)
 {
 	const struct kgb_timer_level *level = &timer->config.level;
@@ -354,8 +354,8 @@ static bool is_far(struct kgb_timer *timer, const struct widths *widths)
 	return far && have_more_rounds(timer, timer->far_at);
 }
 
-/* Are there as many calls on new inputs as the rule against reuse needs, or all that there can be?
- */
+/* Whether there are enough calls on new inputs for the rule against reuse, or all that are
+ * possible. */
 static bool had_new_inputs(const struct kgb_timer *timer, enum kgb_timer_side side)
 {
 	size_t n_new = 0, n_unseen = 0;
@@ -379,7 +379,7 @@ static bool is_enough(struct kgb_timer *timer, const struct widths *widths)
 		(had_new_inputs(timer, KGB_SIDE_A) && had_new_inputs(timer, KGB_SIDE_B)));
 }
 
-/* Is there room for new processes, one more round, and the baseline alone after it? */
+/* Whether there is time for new processes, one more round, and the baseline alone after it. */
 static bool may_go_on(const struct kgb_timer *timer)
 {
 	const struct kgb_timer_level *l = &timer->config.level;
@@ -402,7 +402,7 @@ static double block_median(const struct kgb_timer *timer, size_t begin, size_t e
 	return kgb_median(ns, n);
 }
 
-/* Did the last two blocks of each side agree? */
+/* Whether the last two blocks of each side agree. */
 static bool is_warm(const struct kgb_timer *timer)
 {
 	size_t ends[5] = {timer->n_samples}; /* of blocks, the last one first */
@@ -443,7 +443,7 @@ static void after_warmup_block(struct kgb_timer *timer)
 		enter(timer, KGB_PHASE_ROUNDS);
 }
 
-/* They know nothing of the others' calls, and begin cold. */
+/* New processes have no state of earlier calls, and begin cold. */
 static void change_processes(struct kgb_timer *timer)
 {
 	timer->process++;

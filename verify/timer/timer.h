@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The timer's controller: which side runs next and how often, which samples count, when to stop,
- * and what the numbers mean. It knows no GPU: it asks for blocks of samples and is given them, so
- * it is the same for kgb-exec, for a simulation and for a replay of recorded samples. One case, one
- * candidate, one thread. Rules, formulas and reasons: docs/timing.md.
+ * and what the numbers mean. It does not use the GPU: it requests blocks of samples and receives
+ * them, so it is the same for kgb-exec, for a simulation and for a replay of recorded samples. One
+ * case, one candidate, one thread. Rules, formulas and reasons: docs/timing.md.
  *
  *     kgb_timer_init(&timer, &config);
  *     while (kgb_timer_next(&timer, &block))
@@ -26,7 +26,7 @@
 #include "verify/timer/timer_level.h"
 #include "verify/timer/timer_result.h"
 
-/** What the device can do, measured on it; 0 means unknown, and the rule that needs it is off. */
+/** Measured peak rates of the device; 0 means unknown, and the rule that needs it is off. */
 struct kgb_timer_machine {
 	double bytes_per_s; /* highest sustained memory bandwidth */
 	double flops_per_s; /* highest rate for this case's type */
@@ -40,14 +40,14 @@ struct kgb_timer_machine {
 struct kgb_timer_config {
 	struct kgb_timer_level level;
 	const char *case_name; /* borrowed; names the random streams */
-	struct kgb_seed seed; /* of the verification; the candidate never sees it */
+	struct kgb_seed seed; /* of the verification; hidden from the candidate */
 	struct kgb_timer_machine machine;
 	int64_t bytes; /* compulsory traffic of a call; 0 unknown */
 	int64_t written_bytes; /* the part of it that is written: may stay in the L2 cache */
 	int64_t flops; /* compulsory arithmetic; 0 unknown */
 	uint32_t n_ops[KGB_N_SIDES]; /* operations that each side puts on the stream */
-	uint32_t n_slots; /* input sets that exist, at least 2; with fewer than 8, reuse goes unseen
-			   */
+	uint32_t n_slots; /* number of input sets, at least 2; with fewer than 8, reuse is not
+			     detected */
 	double process_sd_ns; /* standard deviation of what a process adds to the time of a call
 				 for as long as it lives, known from elsewhere */
 	bool with_activity; /* the activity ruler is to be measured, and must be: in one round of
@@ -77,7 +77,7 @@ enum kgb_timer_phase {
 	KGB_PHASE_DONE,
 };
 
-/** What the controller asks for: one KGB_EXEC_TIME request. */
+/** A request of the controller: one KGB_EXEC_TIME request. */
 struct kgb_timer_block {
 	enum kgb_timer_side side;
 	enum kgb_timer_phase phase;
@@ -151,9 +151,9 @@ void kgb_timer_release(struct kgb_timer *timer);
 /** The next block, or false when there are enough samples. */
 bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out);
 /** Answer the block of the last kgb_timer_next. `outside_ns` is the judge's own clock around the
- * whole request, pause excluded. INVALID when the samples do not fit what was asked for (number,
- * slots, a time of 0): a short or invented record is never used. After an error only
- * kgb_timer_release may follow. */
+ * whole request, pause excluded. INVALID when the samples do not fit the request (number, slots, a
+ * time of 0): a short or invented record is never used. After an error only kgb_timer_release may
+ * follow. */
 KGB_MUST_CHECK int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *samples,
 				  size_t n, uint64_t outside_ns, struct kgb_err *err);
 /** Decide. Sets the final fate of every sample. */

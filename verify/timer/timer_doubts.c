@@ -25,7 +25,7 @@
 #define HOST_NS 10000.0 /* the same for what the host adds to events */
 #define HOST_OP_NS 5000.0
 #define HOST_PART 0.01
-#define EFFECT 0.03 /* smallest change between groups of calls that is more than a curiosity */
+#define EFFECT 0.03 /* smallest relevant change between groups of calls, as a share of the time */
 #define TREND 0.02
 #define CHANCE 1e-3
 #define SIGMAS 4.0
@@ -37,7 +37,7 @@
 #define FOLLOWS_SIGMAS 3.0
 #define FEW 16.0 /* values */
 
-/* Does a side break a rule? The candidate alone is accused. */
+/* Whether a side breaks a rule. Only the candidate is accused. */
 static bool accuse(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES])
 {
 	out->accuses = broken[KGB_SIDE_B] && !broken[KGB_SIDE_A];
@@ -55,8 +55,7 @@ static bool accuse_of(struct kgb_timer_result *out, const bool broken[KGB_N_SIDE
 	return accuse(out, broken) && kgb_timer__say(out, why, "%s: %s", name, what);
 }
 
-/* Of the samples that have such a value: the share with less than the limit, 0 if there are none.
- */
+/* The share of the samples with such a value that are below the limit; 0 without such samples. */
 static double share_below(const struct kgb_timer *timer, enum kgb_timer_side side,
 			  kgb_timer_value_fn value, double limit, size_t *n_out)
 {
@@ -93,7 +92,7 @@ static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *
 
 /* ---- agreement of the rulers ---- */
 
-/* Of calls that were run again for their activity: what that may take, but for ORDER_NS. */
+/* The longest plausible activity of a call that was run again for it, without ORDER_NS. */
 static double longest_activity(const struct kgb_timer_sample *s)
 {
 	return s->with_activity ? kgb_timer__event(s) * (1 + ORDER_PART) : (double)NAN;
@@ -126,7 +125,7 @@ static double missing_activity(const struct kgb_timer_sample *s)
 	return s->with_activity ? (s->raw.activity_ns ? -1 : 1) : (double)NAN;
 }
 
-/* Of which sides does more than a stray share of the samples give a positive number? */
+/* Find the sides with a positive number in more than a stray share of the samples. */
 static void positive(const struct kgb_timer *timer, kgb_timer_value_fn value, double slack,
 		     bool out[KGB_N_SIDES])
 {
@@ -244,7 +243,7 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 }
 
 /* The same call by call, for events that are too short now and then only: there medians show
- * nothing. The host is held up now and then, too, whichever side's turn it is. */
+ * nothing. Now and then the host is delayed, too, on either side. */
 static bool doubt_host_at_times(const struct kgb_timer *timer, const struct overhead *overhead,
 				struct kgb_timer_result *out)
 {
@@ -277,7 +276,7 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 		100 * share[KGB_SIDE_B], 100 * share[KGB_SIDE_A]);
 }
 
-/* By how much more the host adds to the candidate's time. */
+/* The excess of the host's addition to the candidate's time. */
 static double more_host(const struct kgb_timer_round *round, enum kgb_ruler ruler)
 {
 	const double *a = round->ns[KGB_SIDE_A], *b = round->ns[KGB_SIDE_B];
@@ -352,7 +351,7 @@ static double low_median(const double *x, size_t n)
 	return kgb_quantile(x, n, (double)middle / fmax((double)n - 1, 1));
 }
 
-/* How much longer calls of a group take than the others of the same side and round. */
+/* The excess of a group's calls over the others of the same side and round. */
 static struct effect effect_of(const struct kgb_timer *timer, enum kgb_timer_side side,
 			       in_group_fn in_group)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The precisions and what each asks of a session. The reasons are in docs/timing.md.
- */
+ * The precisions and their demands on a session. The reasons are in docs/timing.md. */
 #include "verify/timer/timer_parts.h"
 
 enum { PLACEMENTS_MIN = 3 }; /* of a result */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * How precise a timing shall be, and what that asks of a session (docs/timing.md).
- */
+ * The precision of a timing, and its demands on a session (docs/timing.md). */
 #ifndef KGB_VERIFY_TIMER_TIMER_LEVEL_H
 #define KGB_VERIFY_TIMER_TIMER_LEVEL_H
 
@@ -11,7 +10,7 @@
 
 #define KGB_TIMER_INPUTS_MAX 16u /* of kgb_timer_level.max_slots */
 
-/** What a precision asks of a session. Both parts of the interval, the rest and the choice of
+/** The demands of a precision on a session. Both parts of the interval, the rest and the choice of
  * processes, count as narrow up to the larger of two half-widths of the logarithm. */
 struct kgb_timer_level {
 	enum kgb_timing_precision precision; /* that it is of */

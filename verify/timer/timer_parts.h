@@ -13,7 +13,7 @@
 #define KGB_TIMER_THROTTLE 0.75 /* of the reference clock */
 #define KGB_TIMER_CLOCK 0.03 /* clocks nearer than this are the same */
 
-/** Does every number of it make sense? */
+/** Whether every number of it is valid. */
 bool kgb_timer__is_level(const struct kgb_timer_level *level);
 
 /** A number of a round. */

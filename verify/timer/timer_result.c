@@ -182,7 +182,7 @@ double kgb_timer__event_step(const struct kgb_timer *timer)
 	return n >= ENOUGH && isfinite(seen) ? fmax(known, seen) : known;
 }
 
-/* Spread of a side's samples about the middle of their own round, so that drift does not count. */
+/* Spread of a side's samples about the middle of their round, so that drift does not count. */
 static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_timer_side side,
 			       enum kgb_ruler ruler)
 {
@@ -440,7 +440,7 @@ static void decide(const struct kgb_timer *timer, struct kgb_interval log_speedu
 			       100 * out->margin);
 }
 
-/* Events are what users know, but no gain is claimed of which the device saw the opposite. */
+/* Users measure events, but no gain is claimed that contradicts the device's activity. */
 static bool opposes(enum kgb_timing_result a, enum kgb_timing_result b)
 {
 	return (a == KGB_TIMING_FASTER && b == KGB_TIMING_SLOWER) ||

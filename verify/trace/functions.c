@@ -143,8 +143,8 @@ int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu
 	return fn->carveout;
 }
 
-/* For all of them: a kernel and the functions that were made from it share their attributes, and
- * have handles of their own. */
+/* For all of them: a kernel and the functions that were made from it share their attributes, but
+ * have separate handles. */
 void kgb_functions_attribute_set(struct kgb_functions *functions)
 {
 	for (size_t i = 0; i < functions->by_handle.n; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * libkgb_trace.so: writes the GPU work of its own process to a record
- * (verify/protocol/record.h), in windows that the process itself opens and closes. The CUDA driver
- * loads it when CUDA_INJECTION64_PATH names it; the runner calls it through ctypes. It decides
- * nothing and keeps no secret. Code in its process can forge the record: a forged record is a plan
- * that replays wrongly. An error of the library never shortens a window silently: the window then
- * holds one UNSUPPORTED op "trace: <reason>" or is missing.
+ * libkgb_trace.so: writes the GPU work of its process to a record (verify/protocol/record.h), in
+ * windows that the process itself opens and closes. The CUDA driver loads it when
+ * CUDA_INJECTION64_PATH names it; the runner calls it through ctypes. It decides nothing and keeps
+ * no secret. Code in its process can forge the record: a forged record is a plan that replays
+ * wrongly. An error of the library never shortens a window silently: the window then holds one
+ * UNSUPPORTED op "trace: <reason>" or is missing.
  *
  * Calls return 0, or -1 with the reason in kgb_trace_status(). Any thread may call; windows and
  * settings are of the process. Outside a window only what a later window needs is kept: images,

@@ -23,7 +23,7 @@ struct kgb_tracer {
 	struct kgb_functions functions;
 	struct kgb_address_table graphs; /* CUgraphExec -> struct kgb_graph *, owned */
 	/* Address -> bytes: */
-	struct kgb_address_table pool; /* live blocks of our own pool */
+	struct kgb_address_table pool; /* live blocks of our pool */
 	struct kgb_address_table foreign; /* all other live blocks */
 	struct kgb_address_table globals; /* variables of modules whose address was asked for */
 	struct kgb_address_table checked; /* parameter words that are no host pointers -> 0 */

@@ -259,7 +259,7 @@ void kgb_ttir_read_type(struct kgb_ttir_reader *r, struct kgb_ttir_type *out)
 		out->pointee = out->element;
 		out->element = KGB_TTIR_DESCRIPTOR;
 	} else if (kgb_ttir_take(r, "tensor<") || kgb_ttir_take(r, "<")) {
-		read_shaped(r, out); /* "<": the operation says of what */
+		read_shaped(r, out); /* "<": the type depends on the operation */
 	} else {
 		read_scalar(r, out);
 	}

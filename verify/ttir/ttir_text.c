@@ -214,7 +214,7 @@ static void set_types(struct kgb_ttir_reader *r, struct kgb_ttir_block *block, u
 		block->arguments[first + i].type = types[i];
 }
 
-/* ---- statements with a form of their own ---- */
+/* ---- statements with special forms ---- */
 
 /* scf.for %i = %a to %b step %c iter_args(%d = %e) -> (f32) : i32 { */
 static void read_for(struct kgb_ttir_reader *r, struct kgb_ttir_statement *s)

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* What the elements of a type are on the way to another one. */
+/* The intermediate form of a type's elements. */
 enum form { WHOLE, SINGLE, DOUBLE };
 
 union wide {
@@ -36,7 +36,7 @@ static void load(enum kgb_dtype dtype, const char *from, size_t n, union wide *o
 		}
 }
 
-/* Truncated, as an instruction with a result of so many bits does it. */
+/* Truncate as an instruction with a result of this many bits. */
 static int64_t truncate(double value, int bits)
 {
 	const double end = bits == 32 ? 0x1p31 : 0x1p63;
@@ -123,7 +123,7 @@ static void convert_parts(enum kgb_dtype to_dtype, void *to, enum kgb_dtype from
 	store(to_dtype, form_of(from_dtype), &wide, n, to);
 }
 
-/* One of the parts of complex numbers, to or from a place of its own. */
+/* Copy one part of complex numbers to or from a separate array. */
 static void gather_part(const char *from, size_t size, size_t part, size_t n, char *to)
 {
 	for (size_t i = 0; i < n; i++)

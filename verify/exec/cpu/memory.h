@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The memory of one run at a time: blocks of the call and parts of the arena, at addresses of
- * their own that mean nothing to this process. What lies outside does not exist.
- */
+ * The memory of one run at a time: blocks of the call and parts of the arena, at virtual addresses
+ * that are not those of this process. Other addresses do not exist. */
 #ifndef KGB_VERIFY_EXEC_CPU_MEMORY_H
 #define KGB_VERIFY_EXEC_CPU_MEMORY_H
 
@@ -18,19 +17,18 @@ struct kgb_cpu_memory {
 	size_t n_buffers;
 };
 
-/** As much as this machine can give. */
+/** The limit is the memory of this machine. */
 void kgb_cpu_memory_init(struct kgb_cpu_memory *memory);
 void kgb_cpu_memory_release(struct kgb_cpu_memory *memory);
 
-/** Make these spans all the memory that there is; contents are undefined. NO_MEMORY: more than the
- * limit. */
+/** Make exactly these spans the memory; contents are undefined. NO_MEMORY: more than the limit. */
 KGB_MUST_CHECK int kgb_cpu_memory_lay(struct kgb_cpu_memory *memory, const struct kgb_spans *spans,
 				      struct kgb_err *err);
-/** Give back what idle memory takes, if it is much. */
+/** Free idle memory if it is large. */
 void kgb_cpu_memory_forget(struct kgb_cpu_memory *memory);
 
-/** Where `bytes` at an address of a run are, or NULL where not all of them are memory. Any place
- * for no bytes. */
+/** The place of `bytes` at an address of a run; NULL unless all of them are memory. Any place for
+ * no bytes. */
 void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, uint64_t bytes);
 
 /** Fill all of it with the poison of kgb_exec_poison_word. */

@@ -35,7 +35,7 @@ void kgb_cpu_move(const struct kgb_cpu_memory *memory, const struct kgb_op *op)
 
 /* ---- torch ---- */
 
-/* Join dimensions that both sides go through as if they were one. */
+/* Join dimensions that both sides traverse like one. */
 static void simplify(struct kgb_torch_move *move)
 {
 	uint32_t n = 0;

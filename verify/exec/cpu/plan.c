@@ -18,7 +18,7 @@ static int check_image(const struct kgb_image *image, struct kgb_err *err)
 
 static size_t number_of(const struct kgb_record *record, uint32_t image)
 {
-	/* The record is checked: there is one. */
+	/* It exists: the record is checked. */
 	return (size_t)(kgb_record_image(record, image) - record->images);
 }
 

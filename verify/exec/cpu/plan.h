@@ -14,8 +14,8 @@ struct kgb_cpu_plan {
 						  torch's */
 };
 
-/** Make a plan of a memfd with a record. BAD_PLAN names what cannot be replayed, UNSUPPORTED an
- * operation that the machine does not know, or a module that is too large for it. *value,
+/** Make a plan of a memfd with a record. BAD_PLAN names the part that cannot be replayed,
+ * UNSUPPORTED an operation that the machine lacks, or a module that is too large for it. *value,
  * UINT64_MAX before: the op of such a launch. On failure *plan is empty. */
 KGB_MUST_CHECK int kgb_cpu_plan_load(struct kgb_cpu_plan *plan, int record_fd, uint64_t *value,
 				     struct kgb_err *err);

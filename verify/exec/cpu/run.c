@@ -26,7 +26,7 @@ static enum kgb_exec_fault fault_of(enum kgb_machine_fault_kind kind)
 	return faults[kind];
 }
 
-/* Races are looked for, unless the notes about who touched what are larger than may be. */
+/* Check for races, unless the log of accesses exceeds its cap. */
 static int run_program(const struct kgb_machine_program *program, struct kgb_machine_launch *launch,
 		       struct kgb_machine_fault *fault, struct kgb_err *err)
 {
@@ -72,7 +72,7 @@ static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine
 	return kgb_exec_refuse(err, KGB_EXEC_KERNEL_FAULT);
 }
 
-/* Torch and the host may not write to what is only to be read either. */
+/* Torch and the host may not write to read-only memory either. */
 static int check_destination(const struct kgb_cpu_run *run, const struct kgb_op_range *destination,
 			     struct kgb_cpu_end *end, struct kgb_err *err)
 {
@@ -119,7 +119,7 @@ static int run_launch(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *
 		       : run_torch_move(run, launch, end, err);
 }
 
-/* The host's order: it has every order that events and waits ask for. */
+/* Run in the host's order, which satisfies all events and waits. */
 static int run_op(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan,
 		  const struct kgb_op *op, uint64_t seed, struct kgb_cpu_end *end,
 		  struct kgb_err *err)
@@ -162,8 +162,7 @@ static int run_ops(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *pla
 	return 0;
 }
 
-/* It finds zeros where images lie: the plan must not rest on work that the prologue did on the
- * plan's own input. */
+/* Clear the images first: the plan must not depend on work of the prologue on the plan's input. */
 static int run_prologue(struct kgb_cpu_run *run, const struct kgb_cpu_plan *prologue, uint64_t seed,
 			struct kgb_cpu_end *end, struct kgb_err *err)
 {

@@ -15,14 +15,14 @@ struct kgb_cpu_run {
 	int64_t fuel; /* steps of each program of a launch; 0: KGB_MACHINE_FUEL */
 };
 
-/** What ended a run. */
+/** The end of a run. */
 struct kgb_cpu_end {
 	uint64_t op; /* its number; UINT64_MAX: none, or one of the prologue */
 	enum kgb_exec_fault fault; /* KERNEL_FAULT */
 };
 
-/** KGB_EXEC_RUN. `prologue` may be NULL. *end, filled with no op and no fault before, has more
- * about a failure. */
+/** KGB_EXEC_RUN. `prologue` may be NULL. *end, initialised to no op and no fault, describes a
+ * failure. */
 KGB_MUST_CHECK int kgb_cpu_run_once(struct kgb_cpu_run *run, const struct kgb_exec_request *request,
 				    const struct kgb_cpu_plan *plan,
 				    const struct kgb_cpu_plan *prologue, struct kgb_cpu_end *end,

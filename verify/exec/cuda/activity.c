@@ -23,8 +23,8 @@ static struct {
 #undef MEMBER
 } cupti;
 
-/* CUPTI calls back from this thread while it flushes, and, when a buffer is full, from one of its
- * own. */
+/* CUPTI calls back from this thread while it flushes, and from a thread of CUPTI when a buffer is
+ * full. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint64_t first_start, last_end;

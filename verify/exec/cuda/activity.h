@@ -13,9 +13,9 @@
 #include "base/err.h"
 
 /** Load CUPTI (from `path`, or where the loader finds it) and start to record. UNAVAILABLE names
- * what is missing. */
+ * the missing part. */
 KGB_MUST_CHECK int kgb_activity_start(const char *path, struct kgb_err *err);
-/** Forget what was recorded so far; the GPU must be idle. */
+/** Drop the records so far; the GPU must be idle. */
 void kgb_activity_clear(void);
 /** Nanoseconds from the first start to the last end since kgb_activity_clear; the GPU must be idle.
  * 0 when there were not exactly `n_expected` records. */

@@ -20,7 +20,7 @@ struct kgb_clock {
 
 /** Find the device by its PCI bus id ("0000:0f:00.0"). */
 void kgb_clock_open(struct kgb_clock *clock, const char *pci_bus_id);
-/** MHz, 0 unknown. Reads the clock so rarely that it costs a twentieth of the time at most. */
+/** MHz, 0 unknown. Reads the clock at most so often that reading takes a twentieth of the time. */
 uint32_t kgb_clock_mhz(struct kgb_clock *clock);
 
 #endif

@@ -12,10 +12,10 @@ enum { PARAMS_MAX = 4096 };
 
 /* Loading an image up to this size costs little: it goes to a new place each time. */
 #define QUICK_BYTES ((size_t)1 << 20)
-/* Of a function that may have been used at another time. */
+/* Carveout of a function with unknown earlier use. */
 #define CARVEOUT_UNKNOWN INT32_MIN
 
-/* What stays loaded without a user. */
+/* Bytes of images that stay loaded without a user. */
 #define IDLE_BYTES_MAX ((size_t)32 << 20)
 enum { IDLE_MAX = 32 };
 
@@ -78,7 +78,7 @@ int kgb_code_cache_take(struct kgb_code_cache *code, const void *image, size_t l
 	return 0;
 }
 
-/* Drop what was used longest ago until the rest is little enough. */
+/* Drop the least recently used images until the rest is within the limit. */
 static void limit_idle(struct kgb_code_cache *code)
 {
 	for (;;) {
@@ -120,7 +120,7 @@ void kgb_code_cache_give(struct kgb_code_cache *code, struct kgb_loaded *loaded)
 
 /* ---- kernels ---- */
 
-/* Where the parameters of a kernel lie in its buffer. */
+/* Offsets of the parameters of a kernel in its buffer. */
 static int read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel, CUkernel handle,
 		       struct kgb_err *err)
 {
@@ -129,7 +129,7 @@ static int read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel, CUkernel 
 		size_t offset = 0;
 		size_t bytes = 0;
 		CUresult result = gpu->cu->cuKernelGetParamInfo(handle, i, &offset, &bytes);
-		if (result == CUDA_ERROR_INVALID_VALUE) { /* there are no more */
+		if (result == CUDA_ERROR_INVALID_VALUE) { /* after the last one */
 			kernel->offsets = kgb_xreallocarray(kernel->offsets, i + 1,
 							    sizeof(kernel->offsets[0]));
 			return 0;
@@ -237,7 +237,7 @@ CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_ker
 
 /* ---- other places ---- */
 
-/* The kernels of an image as that copy of it has them. */
+/* Set the kernels of an image to those of that copy. */
 static int find_functions(struct kgb_gpu *gpu, const struct kgb_loaded *loaded, CUlibrary copy,
 			  CUfunction *functions, struct kgb_err *err)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Images of code that are loaded, and kernels found in them. Plans that bring the same image share
- * what is loaded, and it stays for a while when none uses it, because loading is most of what a
- * plan costs. That carries nothing from plan to plan: images with variables of their own are none
- * that a candidate may have (docs/provenance.md).
- */
+ * Images of code that are loaded, and kernels found in them. Plans with the same image share the
+ * loaded copy, which stays for a while without a user, because loading is most of a plan's cost. No
+ * state passes from plan to plan: a candidate may not have images with variables
+ * (docs/provenance.md). */
 #ifndef KGB_VERIFY_EXEC_CUDA_CODE_H
 #define KGB_VERIFY_EXEC_CUDA_CODE_H
 
@@ -23,7 +22,7 @@ struct kgb_kernel {
 	uint64_t params_bytes; /* end of the last one */
 	uint32_t shared_bytes; /* limit of dynamic shared memory that was set; 0: none */
 	bool clusters; /* of any size */
-	int32_t carveout; /* as it is set now; -1: never set; INT32_MIN: unknown */
+	int32_t carveout; /* current setting; -1: never set; INT32_MIN: unknown */
 };
 
 struct kgb_loaded {

@@ -7,20 +7,20 @@
 #include "verify/exec/cuda/kernels.h"
 #include "verify/protocol/record.h"
 
-/* The driver rounds addresses that it is asked for up to this. */
+/* The driver rounds requested addresses up to this. */
 #define RESERVE_GRANULE (UINT64_C(32) << 20)
 /* Our own buffers go somewhere into these 32 TiB: above arena and pool, below the host's mappings.
  */
 #define PRIVATE_ADDRESS UINT64_C(0x400000000000)
 #define PRIVATE_BYTES (UINT64_C(32) << 40)
 
-/* What a bad result means, whatever failed; other results mean `otherwise`. */
+/* The status for a result that has one meaning for all calls; `otherwise` for the rest. */
 static const struct {
 	CUresult result;
 	enum kgb_exec_status status;
 } meanings[] = {
 	{CUDA_ERROR_OUT_OF_MEMORY, KGB_EXEC_NO_MEMORY},
-	/* No kernel causes these. */
+	/* Kernels cannot cause these. */
 	{CUDA_ERROR_NO_DEVICE, KGB_EXEC_UNAVAILABLE},
 	{CUDA_ERROR_DEVICE_UNAVAILABLE, KGB_EXEC_UNAVAILABLE},
 	{CUDA_ERROR_SYSTEM_NOT_READY, KGB_EXEC_UNAVAILABLE},
@@ -50,7 +50,7 @@ static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status othe
 	for (size_t i = 0; i < KGB_ARRAY_LEN(meanings); i++) {
 		if (meanings[i].result != result)
 			continue;
-		/* Before there is a context none can be lost: then the driver is a missing one. */
+		/* Without a context none can be lost: then the driver is missing. */
 		return meanings[i].status == KGB_EXEC_GPU_FAULT && otherwise == KGB_EXEC_UNAVAILABLE
 			       ? otherwise
 			       : meanings[i].status;
@@ -124,7 +124,7 @@ static int open_context(struct kgb_gpu *gpu, struct kgb_err *err)
 	const struct kgb_cuda *cu = gpu->cu;
 	const enum kgb_exec_status otherwise = KGB_EXEC_UNAVAILABLE;
 
-	/* A waiting thread that sleeps would notice the end of a run some 10 us late. */
+	/* Spin while waiting: a sleeping thread would notice the end of a run some 10 us late. */
 	if (kgb_gpu_check(gpu, cu->cuDevicePrimaryCtxSetFlags(gpu->device, CU_CTX_SCHED_SPIN),
 			  otherwise, err, "flags of the context") ||
 	    kgb_gpu_check(gpu, cu->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device), otherwise,
@@ -292,7 +292,7 @@ int kgb_gpu_buffer_reserve(struct kgb_gpu *gpu, struct kgb_mapping *buffer, uint
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no random numbers");
 	made.bytes = (bytes + KGB_GPU_PAGE - 1) & ~(KGB_GPU_PAGE - 1);
 	random = PRIVATE_ADDRESS + random % (PRIVATE_BYTES / RESERVE_GRANULE) * RESERVE_GRANULE;
-	/* Any other place will do where this one is taken. */
+	/* If this place is taken, take any other. */
 	if (kgb_gpu_check(gpu,
 			  gpu->cu->cuMemAddressReserve(&made.address, made.bytes, 0, random, 0),
 			  KGB_EXEC_NO_MEMORY, err, "addresses for %llu bytes",

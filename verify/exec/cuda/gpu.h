@@ -17,7 +17,7 @@ struct kgb_gpu {
 	CUdevice device;
 	CUcontext context;
 	CUstream stream; /* main: everything joins it in the end */
-	CUresult result; /* of the last call that went wrong */
+	CUresult result; /* of the last failed call */
 	int n_sms;
 	int shared_bytes_max; /* of a block that asks for it */
 	bool can_wait_value; /* a stream can wait for a word in host memory */

@@ -22,6 +22,6 @@ int main(int argc, char **argv)
 			KGB_EXEC_FD);
 		return KGB_EXIT_USAGE;
 	}
-	/* An ordinary exit lets the driver wait for kernels that may never end. */
+	/* Skip exit handlers: the driver would wait for kernels that may never end. */
 	_exit(kgb_exec_serve_cuda(argc == 2 ? argv[1] : NULL));
 }

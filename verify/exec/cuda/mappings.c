@@ -6,15 +6,15 @@
 #include "verify/protocol/exec_request.h"
 #include "verify/protocol/record.h"
 
-/* Each block that is held while memory is replaced is smaller than this, all together are smaller
- * than a SPACERS_PART of what is free. */
+/* Each spacer, a block that is held while memory is replaced, is smaller than SPACER_BYTES_MAX; all
+ * spacers together are smaller than 1 / SPACERS_PART of the free memory. */
 #define SPACER_BYTES_MAX (UINT64_C(64) << 20)
 
 enum { SPACERS_PART = 4 };
 
-/* The driver clears memory that is given back, in the background: 450 GB/s on an H200, where a
- * kernel bound by memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not
- * report the end. For a GPU that clears less than 200 GB/s the wait is too short. */
+/* The driver clears released memory in the background: 450 GB/s on an H200, where a kernel bound by
+ * memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not report the end.
+ * For a GPU that clears less than 200 GB/s the wait is too short. */
 #define CLEARED_BYTES_PER_NS 200
 #define CLEARING_STARTS_NS UINT64_C(500000)
 
@@ -103,7 +103,7 @@ void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pa
 
 /* ---- other memory ---- */
 
-/* New memory for a mapping, and what keeps its place from being the one next to the last. */
+/* New memory for a mapping, and a spacer so that its place is not next to the last one. */
 struct replacement {
 	struct kgb_mapping *mapping; /* borrowed */
 	CUmemGenericAllocationHandle handle, spacer; /* 0: none */
@@ -131,7 +131,7 @@ static uint64_t spacer_bytes(uint64_t seed, size_t i, uint64_t limit)
 	return pages > 0 ? kgb_exec_poison_word(seed, 8 * i) % pages * KGB_GPU_PAGE : 0;
 }
 
-/* A spacer that cannot be had is left out. */
+/* Go on without a spacer if there is no memory for it. */
 static int make_replacements(struct kgb_gpu *gpu, struct replacement *made, size_t n, uint64_t seed,
 			     uint64_t spare_bytes, struct kgb_err *err)
 {

@@ -9,7 +9,7 @@
 
 enum { KGB_SPARES_MAX = 32 };
 
-/** Small pieces of physical memory that are not mapped now, for mappings to come. */
+/** Small unmapped pieces of physical memory, for later mappings. */
 struct kgb_spares {
 	struct kgb_mapping items[KGB_SPARES_MAX]; /* address 0 */
 	size_t n;
@@ -28,7 +28,7 @@ struct kgb_mappings {
 /** Map memory to all of these addresses that have none; they are reserved, by whole pages. */
 KGB_MUST_CHECK int kgb_mappings_add(struct kgb_mappings *mappings, const struct kgb_spans *pages,
 				    struct kgb_err *err);
-/** Unmap what does not lie in `pages` as a whole. */
+/** Unmap each mapping that is not wholly in `pages`. */
 void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pages);
 
 /** Put other physical memory behind all addresses of these sets; contents are lost. The old memory

@@ -13,7 +13,7 @@ enum {
 	READS_MIN = 20,
 	READ_MS = 40, /* clocks need some milliseconds to rise, and neighbours take turns */
 	LAUNCHES = 100,
-	FOUND_AT = 64, /* in the buffer of small things; the table of spans is at 0 */
+	FOUND_AT = 64, /* in the buffer of small objects; the table of spans is at 0 */
 	SINK_AT = 128,
 };
 #define LEAST_BYTES (UINT64_C(64) << 20)
@@ -163,7 +163,7 @@ static int shortest(struct measurement *m, kgb_run_issue_fn issue, int n, int64_
 		if (kgb_run_measure(m->run, issue, m, m->run->gpu->can_wait_value, &host_ns, err) ||
 		    kgb_run_event_ns(m->run, &ns, err))
 			return -1;
-		/* The first one loads code. */
+		/* The first launch loads code. */
 		if (i > 0 && ns < best)
 			best = ns;
 	}
@@ -171,7 +171,7 @@ static int shortest(struct measurement *m, kgb_run_issue_fn issue, int n, int64_
 	return 0;
 }
 
-/* Reads first: they make the clocks rise. */
+/* Measure reads first: they raise the clocks. */
 static int measure(struct measurement *m, struct kgb_exec_machine *out, struct kgb_err *err)
 {
 	uint64_t read_ns = 0;
@@ -180,7 +180,7 @@ static int measure(struct measurement *m, struct kgb_exec_machine *out, struct k
 	    shortest(m, issue_read, READS_MIN, READ_MS, &read_ns, err) ||
 	    shortest(m, issue_nothing, LAUNCHES, 0, &out->launch_floor_ns, err))
 		return -1;
-	/* The time of the launch itself is not time of reading. */
+	/* Subtract the time of the launch itself. */
 	if (read_ns > out->launch_floor_ns)
 		out->bytes_per_s = (uint64_t)((double)m->bytes /
 					      (double)(read_ns - out->launch_floor_ns) * 1e9);

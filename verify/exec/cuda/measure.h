@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the open device is and what it can do at best.
- */
+ * The identity of the open device and its peak rates. */
 #ifndef KGB_VERIFY_EXEC_CUDA_MEASURE_H
 #define KGB_VERIFY_EXEC_CUDA_MEASURE_H
 

@@ -9,7 +9,7 @@
 /* Left to the driver when copies of the images are made. */
 #define SPARE_BYTES (UINT64_C(2) << 30)
 
-/* What stays mapped for blocks of plans to come. */
+/* Bytes that stay mapped for blocks of later plans. */
 #define IDLE_BYTES_MAX (UINT64_C(64) << 20)
 #define IDLE_BLOCK_BYTES_MAX (UINT64_C(16) << 20)
 
@@ -31,8 +31,8 @@ static int reserve(struct kgb_device_memory *memory, uint64_t address, uint64_t 
 	return 0;
 }
 
-/* All of a range, or as much from its start as the driver gives: it is more than plans use, and the
- * rest can still be reserved when it is needed. */
+/* Reserve all of a range, or as much from its start as the driver gives: that exceeds the use of
+ * plans, and the rest can be reserved later. */
 static int reserve_most(struct kgb_device_memory *memory, uint64_t address, uint64_t bytes,
 			struct kgb_err *err)
 {
@@ -132,7 +132,7 @@ static void drop_idle(struct kgb_device_memory *memory)
 	memory->poisoned_valid = false;
 }
 
-/* Idle memory is given up before anything else goes without, then the copies of the images. */
+/* When memory is short, release idle memory first, then the copies of the images. */
 static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kgb_err *err)
 {
 	uint64_t free_bytes = 0;
@@ -229,7 +229,7 @@ int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *er
 	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
 }
 
-/* Where the copy of an image starts on the device. */
+/* Address of the copy of an image on the device. */
 static CUdeviceptr copy_of(const struct kgb_device_memory *memory, uint32_t slot)
 {
 	return memory->images.address + slot * memory->packed_bytes;
@@ -302,7 +302,7 @@ int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
 }
 
-/* Copy memory of the GPU to the output, behind what runs. */
+/* Copy memory of the GPU to the output, after the running work. */
 static int bring(struct kgb_device_memory *memory, uint64_t offset, CUdeviceptr from,
 		 uint64_t bytes, struct kgb_err *err)
 {

@@ -25,7 +25,7 @@ struct kgb_device_memory {
 	uint32_t placement; /* in force */
 
 	struct kgb_exec_arena given; /* the rest of its parts' pages is slack */
-	uint64_t packed_bytes; /* what the parts of one image take in `images` */
+	uint64_t packed_bytes; /* bytes of one image's parts in `images` */
 	struct kgb_mapping images; /* device copies of all slots, when they fit */
 	uint32_t n_images; /* number of the first ones that are up to date */
 
@@ -34,7 +34,7 @@ struct kgb_device_memory {
 	struct kgb_span_table slack;
 	struct kgb_mapping found; /* struct kgb_found */
 	struct kgb_mapping flushed;
-	struct kgb_span_table flush; /* the part of it that is used: flush_bytes */
+	struct kgb_span_table flush; /* its used part: flush_bytes */
 	uint64_t flush_bytes; /* 0: no table yet */
 };
 
@@ -48,12 +48,12 @@ KGB_MUST_CHECK int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
 					       const struct kgb_exec_request *request,
 					       const int fds[2], struct kgb_err *err);
 
-/** Map what these blocks need and is not mapped yet. BAD_PLAN names a place outside arena and pool
- * that is taken here. */
+/** Map the unmapped pages of these blocks. BAD_PLAN names a place outside arena and pool that is
+ * taken here. */
 KGB_MUST_CHECK int kgb_device_memory_map_blocks(struct kgb_device_memory *memory,
 						const struct kgb_spans *blocks,
 						struct kgb_err *err);
-/** No block is wanted any more. Some stay mapped for plans to come, as slack. */
+/** Release all blocks. Some stay mapped for later plans, as slack. */
 void kgb_device_memory_forget(struct kgb_device_memory *memory);
 
 /** Replace the physical memory of arena and blocks; `placement` is then the number in force. */
@@ -63,13 +63,13 @@ KGB_MUST_CHECK int kgb_device_memory_place(struct kgb_device_memory *memory, uin
 /** All addresses that plans may use: their blocks and the parts of the arena, by whole pages. */
 void kgb_device_memory_spans(const struct kgb_device_memory *memory, struct kgb_spans *out);
 
-/* The following are put on the main stream, in order. */
+/* The following functions put work on the main stream, in order. */
 
-/** Random bytes to all memory that is mapped, wanted by a plan or not, except the image in the
- * arena, and to all shared memory. */
+/** Write random bytes to all mapped memory, used by a plan or not, except the image in the arena,
+ * and to all shared memory. */
 KGB_MUST_CHECK int kgb_device_memory_poison(struct kgb_device_memory *memory, uint64_t seed,
 					    struct kgb_err *err);
-/** Zeros to where images lie in the arena. */
+/** Write zeros to the arena's places of images. */
 KGB_MUST_CHECK int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *err);
 /** Fill the arena from the judge's memory. */
 KGB_MUST_CHECK int kgb_device_memory_load(struct kgb_device_memory *memory, uint32_t slot,
@@ -77,13 +77,13 @@ KGB_MUST_CHECK int kgb_device_memory_load(struct kgb_device_memory *memory, uint
 /** The same from copies that are already on the device, if they fit there. */
 KGB_MUST_CHECK int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 					       uint32_t n_slots, struct kgb_err *err);
-/** Write this many bytes of memory that is used for nothing else, to push other lines out of the
- * caches. Then read them, so that no line waits to be written to memory while the next call runs
- * (docs/timing.md). Words that are not as they were written count as slack that was found. */
+/** Write this many bytes of memory reserved for that, to push other lines out of the caches. Then
+ * read them, so that no line waits to be written to memory while the next call runs
+ * (docs/timing.md). Changed words count as changed slack. */
 KGB_MUST_CHECK int kgb_device_memory_flush(struct kgb_device_memory *memory, uint64_t bytes,
 					   uint64_t seed, struct kgb_err *err);
 /** Set the slack of the checks to come: all bytes mapped, without the arena's image and `blocks`.
- * Forgets what was found. */
+ * Drops earlier findings. */
 KGB_MUST_CHECK int kgb_device_memory_set_slack(struct kgb_device_memory *memory,
 					       const struct kgb_spans *blocks, struct kgb_err *err);
 /** Compare slack with the poison of `seed`; findings add up. */

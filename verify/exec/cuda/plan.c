@@ -63,7 +63,7 @@ static int prepare_launch(struct kgb_gpu_plan *plan, const struct kgb_launch *la
 				     "%u bytes of parameters, kernel '%.100s' takes %llu",
 				     launch->params_bytes, kernel->name,
 				     (unsigned long long)kernel->params_bytes);
-	/* Aligned by hand: room for the whole of it behind any start. */
+	/* Align by hand: there is room for all of it at any start. */
 	made->params = kgb_xcalloc(1, launch->params_bytes + 2 * (size_t)PARAMS_ALIGN);
 	unsigned char *aligned =
 		made->params + (-(uintptr_t)made->params & (uintptr_t)(PARAMS_ALIGN - 1));
@@ -97,7 +97,7 @@ static int find_stream(struct kgb_gpu_plan *plan, uint64_t number, size_t *out, 
 	plan->n_streams++;
 	if (make_event(plan, &plan->joins[*out], err))
 		return -1;
-	/* The first stream of a plan, whatever its number, is our main one. */
+	/* Our main stream takes the place of the first stream of a plan. */
 	if (*out == 0) {
 		plan->streams[0] = plan->gpu->stream;
 		return 0;
@@ -108,7 +108,7 @@ static int find_stream(struct kgb_gpu_plan *plan, uint64_t number, size_t *out, 
 		KGB_EXEC_NO_MEMORY, err, "make a stream");
 }
 
-/* Where the event of that number is; the number of events when there is none. */
+/* Index of the event with that number; the number of events: none. */
 static size_t find_event(const struct kgb_gpu_plan *plan, uint64_t number)
 {
 	size_t i = 0;
@@ -146,7 +146,7 @@ static int prepare_op(struct kgb_gpu_plan *plan, size_t i, struct kgb_err *err)
 		return prepare_launch(plan, &op->launch, &made->launch, err);
 	if (op->kind == KGB_OP_EVENT_RECORD)
 		return add_event(plan, op->event, &made->event, err);
-	/* An event that was recorded before the window has happened before it runs. */
+	/* Skip the wait for an event from before the window: it has happened. */
 	if (op->kind == KGB_OP_EVENT_WAIT) {
 		made->event = find_event(plan, op->event);
 		made->waits = made->event < plan->events.n;

@@ -13,12 +13,12 @@
 
 struct kgb_gpu_plan_launch {
 	struct kgb_kernel *kernel; /* borrowed from the loaded image */
-	unsigned char *params; /* owned; aligned as tensor maps want it */
+	unsigned char *params; /* owned; aligned for tensor maps */
 	void **pointers; /* owned; into params */
 	CUlaunchAttribute *attrs; /* owned */
 };
 
-/** What an op needs beyond its record. */
+/** Data of an op beyond its record. */
 struct kgb_gpu_plan_op {
 	size_t stream; /* index into streams, 0: main */
 	size_t event; /* EVENT_RECORD, EVENT_WAIT */
@@ -52,8 +52,8 @@ struct kgb_gpu_plan {
 	size_t n_activities; /* launches, memsets and copies: activity records of one run */
 };
 
-/** Make a plan of a memfd with a record. BAD_PLAN names what cannot be replayed. On failure *plan
- * is empty. */
+/** Make a plan of a memfd with a record. BAD_PLAN names the part that cannot be replayed. On
+ * failure *plan is empty. */
 KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_device_memory *memory,
 				     struct kgb_code_cache *code, int record_fd,
 				     struct kgb_err *err);

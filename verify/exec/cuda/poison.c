@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Memory that no plan should read or write: poison, the check of it, the flush of the caches.
- */
+ * Memory outside of plans: poison, the check of it, the flush of the caches. */
 #include "base/mem.h"
 #include "verify/exec/cuda/kernels.h"
 #include "verify/exec/cuda/memory.h"
@@ -51,8 +50,8 @@ static int over_table(struct kgb_device_memory *memory, CUfunction function,
 	return 0;
 }
 
-/* Parts of the arena without the pieces of 16 bytes at both ends that others share: poison goes
- * there too, and images are loaded afterwards. */
+/* Parts of the arena without the pieces of 16 bytes at both ends that they share with other memory:
+ * poison covers those, and images are loaded afterwards. */
 static void inner_parts(const struct kgb_device_memory *memory, struct kgb_spans *out)
 {
 	for (size_t i = 0; i < memory->given.parts.n; i++) {

@@ -3,10 +3,11 @@
 
 #include "base/mem.h"
 
-/* Ops with a word of their own: a fault in a later op is not traced to its op. */
+/* Most ops with a progress word: a fault in a later op is not traced to its op. */
 #define PROGRESS_OPS 4095u
 
-/* Streams cannot wait for memory everywhere, and some virtual GPUs show that only when they try. */
+/* Not all GPUs have streams that wait for memory; some virtual GPUs show that only by a failed
+ * try. */
 static bool can_wait_value(struct kgb_run *run)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
@@ -151,8 +152,7 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 							   plan->events.items[made->event].event, 0)
 				   : CUDA_SUCCESS;
 	case KGB_OP_SYNC:
-		/* Work that the host issued afterwards came after the work that it had waited for.
-		 */
+		/* The host issued later work after the work that it had waited for. */
 		result = join_streams(plan);
 		return result == CUDA_SUCCESS ? fork_streams(plan) : result;
 	case KGB_OP_UNSUPPORTED:
@@ -162,7 +162,8 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 	KGB_UNREACHABLE();
 }
 
-/* A mark between two launches would end the overlap that programmatic serialization is for. */
+/* Put no mark between two launches with programmatic serialization: it would prevent their
+ * overlap. */
 static CUresult mark(struct kgb_run *run, struct kgb_gpu_plan *plan, size_t i)
 {
 	const struct kgb_window *window = plan->window;
@@ -239,7 +240,7 @@ static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t 
 
 	if (!run->gpu->can_wait_value)
 		return;
-	/* A mark that was left out counts where a later one of the same stream came. */
+	/* A mark that was left out counts as set if a later one of the same stream is set. */
 	for (size_t k = 0; k < plan->window->n_ops && k < PROGRESS_OPS; k++)
 		if (run->words[1 + k])
 			i = k + 1;

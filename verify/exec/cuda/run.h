@@ -9,7 +9,7 @@
 #include "verify/exec/cuda/plan.h"
 #include "verify/protocol/exec_request.h"
 
-/** What runs need besides plans and memory. */
+/** Resources of runs besides plans and memory. */
 struct kgb_run {
 	struct kgb_gpu *gpu; /* borrowed */
 	struct kgb_device_memory *memory; /* borrowed */
@@ -19,7 +19,7 @@ struct kgb_run {
 	CUdeviceptr words_address;
 	CUevent begin, end;
 	struct kgb_clock clock;
-	const char *cupti; /* borrowed: path of the library, NULL for where the loader finds it */
+	const char *cupti; /* borrowed: path of the library; NULL: the loader's path */
 };
 
 KGB_MUST_CHECK int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu,
@@ -43,15 +43,15 @@ KGB_MUST_CHECK int kgb_run_timed(struct kgb_run *run, const struct kgb_exec_requ
 KGB_MUST_CHECK int kgb_run_issue(struct kgb_run *run, struct kgb_gpu_plan *plan, int32_t skip,
 				 bool progress, struct kgb_err *err);
 
-/** Put a prologue on the main stream. It finds zeros where images lie: the plan must not rest on
- * work that the prologue did on the plan's own input, least of all where only the plan is timed. */
+/** Put a prologue on the main stream. Images are cleared first: the plan must not depend on work of
+ * the prologue on the plan's input, least of all when only the plan is timed. */
 KGB_MUST_CHECK int kgb_run_prologue(struct kgb_run *run, struct kgb_gpu_plan *prologue,
 				    struct kgb_err *err);
 
 /** Puts work on the main stream. */
 typedef int (*kgb_run_issue_fn)(struct kgb_run *run, void *payload, struct kgb_err *err);
 /** Measure work on an idle stream by events and by the host's clock. `gated`: the stream starts
- * only when all of it is there, so that neither time includes the issue. */
+ * only after all of it is issued, so that neither time includes the issue. */
 KGB_MUST_CHECK int kgb_run_measure(struct kgb_run *run, kgb_run_issue_fn issue, void *payload,
 				   bool gated, int64_t *host_ns, struct kgb_err *err);
 /** Nanoseconds between the events of the last measurement. */

@@ -7,7 +7,7 @@
 
 struct server {
 	const char *cupti;
-	bool planned; /* a plan may have changed what a measurement would give */
+	bool planned; /* a plan may have changed the device's state for measurements */
 	struct kgb_gpu gpu;
 	struct kgb_device_memory memory;
 	struct kgb_code_cache code;
@@ -69,7 +69,7 @@ static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, st
 	return NULL;
 }
 
-/* Other memory for arena, blocks and code where a TIME asks for it. */
+/* Replace the memory of arena, blocks and code if a TIME requests it. */
 static int place(struct server *server, const struct kgb_exec_request *request, struct kgb_err *err)
 {
 	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
@@ -102,8 +102,7 @@ static int run(struct server *server, const struct kgb_exec_request *request,
 			 : kgb_run_timed(&server->run, request, plan, prologue, &value, err);
 	if (status == 0)
 		return 0;
-	/* What was issued before it went wrong may still run, on memory that may be gone with the
-	 * next request. */
+	/* Wait for issued work after a failure: the next request may release its memory. */
 	if (err->code != KGB_EXEC_GPU_FAULT &&
 	    kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
 			  &after, "after '%s'", err->msg)) {

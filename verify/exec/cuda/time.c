@@ -7,10 +7,10 @@
 #include "verify/exec/cuda/activity.h"
 #include "verify/exec/cuda/run.h"
 
-/* A stream that waits for the host takes only so much before the host waits for it in turn. */
+/* Most ops on a gated stream: with more the host would wait for the stream. */
 #define GATED_OPS_MAX 128
 #define GATED_PARAMS_MAX (64u << 10) /* bytes */
-/* Should the driver wait for the stream all the same, the gate opens after this. */
+/* Time after which the gate opens, in case the driver waits for the stream nevertheless. */
 #define GATE_MS 300
 
 static uint64_t seed_of(const struct kgb_exec_request *request, uint32_t sample)
@@ -23,8 +23,7 @@ static uint32_t slot_of(const struct kgb_exec_request *request, uint32_t sample)
 	return (request->slot + sample) % request->n_slots;
 }
 
-/* Lines that a kernel asked to keep in the L2 cache would outlive the flush: from now on none is
- * kept. */
+/* Reset lines that a kernel asked to keep in the L2 cache: they would survive the flush. */
 static int refuse_kept_lines(struct kgb_gpu *gpu, struct kgb_err *err)
 {
 	if (!gpu->keeps_lines)
@@ -33,7 +32,7 @@ static int refuse_kept_lines(struct kgb_gpu *gpu, struct kgb_err *err)
 			     KGB_EXEC_UNAVAILABLE, err, "no lines kept in the L2 cache");
 }
 
-/* Drops the lines that the sample before has kept by other means. */
+/* Drop lines that the previous sample kept by other means. */
 static int drop_kept_lines(struct kgb_gpu *gpu, struct kgb_err *err)
 {
 	if (!gpu->keeps_lines)
@@ -42,8 +41,8 @@ static int drop_kept_lines(struct kgb_gpu *gpu, struct kgb_err *err)
 			     "reset the L2 cache");
 }
 
-/* Everything that comes before the ops of a sample; afterwards the GPU is idle, its caches hold
- * nothing of use, its memory nothing of the sample before. */
+/* Prepare a sample: afterwards the GPU is idle, its caches have no useful line, its memory no data
+ * of the previous sample. */
 static int prepare(struct kgb_run *run, const struct kgb_exec_request *request,
 		   struct kgb_gpu_plan *prologue, uint32_t sample, struct kgb_err *err)
 {
@@ -160,8 +159,7 @@ static int measure(struct kgb_run *run, struct kgb_gpu_plan *plan, bool gated, i
 	return kgb_run_measure(run, issue_plan, plan, gated, host_ns, err);
 }
 
-/* A first run loads code and may make the driver wait for the stream: it is neither gated nor
- * counted. */
+/* Neither gate nor count a first run: it loads code and may make the driver wait for the stream. */
 static int warm_up(struct kgb_run *run, const struct kgb_exec_request *request,
 		   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue, struct kgb_err *err)
 {
@@ -203,7 +201,7 @@ static int take_samples(struct kgb_run *run, const struct kgb_exec_request *requ
 	return 0;
 }
 
-/* The same again under CUPTI. What it cannot measure stays 0. */
+/* Repeat under CUPTI. Values that it cannot measure stay 0. */
 static int take_activity(struct kgb_run *run, const struct kgb_exec_request *request,
 			 struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 			 struct kgb_exec_sample *samples, struct kgb_err *err)

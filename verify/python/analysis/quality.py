@@ -6,8 +6,8 @@ Standard input has a JSON array of paths, standard output gets one of objects in
 whether radon found neither operators nor operands (is_trivial: then that index is 100), complexity (cyclomatic, mean over
 functions; 0 without one), complexity_max and lines; or error, why a file has no figures.
 
-The files are text of agents. They are parsed, never run, and each text in a process of its own, once: one on which the parser
-crashes or does not end costs only its own figures.
+The files are text of agents. They are parsed, never run, and each text once, in a separate process:
+one on which the parser crashes or does not end costs only its own figures.
 """
 
 import collections

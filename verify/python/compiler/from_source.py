@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The source worker: the text of kernel.py and the claims of an image go in, the Triton IR that our front end makes of them comes
 out. No code of the candidate runs: the text is only parsed (docs/provenance.md). Text and claims may be hostile, so this process
-has a jail of its own, as the compile worker has.
+has a separate jail, like the compile worker.
 
 Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py, then
 the claims. Output gets two little-endian 64-bit lengths, the text of the module, and JSON: {"name": of the kernel in it,
@@ -41,7 +41,7 @@ class Kept:
 
 
 def innermost(error):
-    """What the front end says of the error that caused this one."""
+    """The front end's message for the error that caused this one."""
     while error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, CompilationError):

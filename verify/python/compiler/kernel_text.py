@@ -52,7 +52,8 @@ class KernelText:
 
 
 def stripped(node):
-    """What the front end visits: the function without decorators, defaults and annotations, placed as in a text of its own."""
+    """What the front end visits: the function without decorators, defaults and annotations, placed
+    as in a separate text."""
     node = copy.deepcopy(node)
     node.decorator_list, node.returns = [], None
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)

@@ -3,7 +3,7 @@
 
 
 class Refused(Exception):
-    """No image of ours equals this one; the text says why."""
+    """No image of ours equals this one; the text has the reason."""
 
 
 def brief(value, most=60):
