@@ -223,8 +223,8 @@ static void add_dtypes(struct kgb_prompt_operator *op)
 static bool is_compared(const struct kgb_interface *interface)
 {
 	for (size_t i = 0; i < interface->n_results; i++)
-		if (interface->laws[i].kind == KGB_RANDOM_NONE ||
-		    interface->laws[i].kind == KGB_RANDOM_PRODUCT)
+		if (interface->random_results[i].kind == KGB_RANDOM_NONE ||
+		    interface->random_results[i].kind == KGB_RANDOM_PRODUCT)
 			return !interface->is_unwritten && !interface->is_number;
 	return false;
 }

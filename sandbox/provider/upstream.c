@@ -48,7 +48,7 @@ struct kgb_upstream_call {
 	struct kgb_upstream_spec spec;
 	struct kgb_upstream_head head;
 	bool leaving; /* the request is being written */
-	bool head_told;
+	bool head_delivered;
 	size_t head_bytes;
 	const char *given_up; /* static; our reason to end it, in place of libcurl's message */
 	bool held;
@@ -321,10 +321,10 @@ static int on_connected(void *payload, char *remote_ip, char *local_ip, int remo
 
 static void tell_head(struct kgb_upstream_call *call, long status)
 {
-	if (call->head_told)
+	if (call->head_delivered)
 		return;
 	tell_left(call);
-	call->head_told = true;
+	call->head_delivered = true;
 	call->head.status = (int)status;
 	call->spec.on_head(call->spec.payload, &call->head);
 }
@@ -365,7 +365,7 @@ static size_t on_curl_header(char *line, size_t size, size_t n, void *payload)
 		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
 		if (status >= 200)
 			tell_head(call, status);
-	} else if (!call->head_told) {
+	} else if (!call->head_delivered) {
 		take_header(&call->head, line, len);
 	}
 	return len;

@@ -75,8 +75,8 @@ static bool is_no_chance(const struct kgb_truth *truth)
 	       (kgb_dtype_size(truth->view.dtype) >= sizeof(float) && !is_constant(truth));
 }
 
-bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
-			       size_t i)
+bool kgb_ablation_result_is_sensitive(const struct kgb_judge *judge,
+				      const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
 
@@ -103,15 +103,15 @@ static bool are_written(const struct kgb_tensor_view *view, const unsigned char 
 	return true;
 }
 
-bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_case_data *data,
-			      size_t i, void *values)
+bool kgb_ablation_values_are_sensitive(const struct kgb_judge *judge,
+				       const struct kgb_case_data *data, size_t i, void *values)
 {
 	struct kgb_case_data made = *data;
 
 	if (!are_written(&data->results[i].view, values))
 		return false;
 	made.results[i].native = values;
-	return kgb_ablation_result_tells(judge, &made, i);
+	return kgb_ablation_result_is_sensitive(judge, &made, i);
 }
 
 /* Without such tensors the size of a case is unknown. */
@@ -126,12 +126,12 @@ static bool is_tiny(const struct kgb_case *c)
 }
 
 /* One result is enough: others may be known beforehand (a given scale, a count). */
-bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data)
+bool kgb_ablation_is_sensitive(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (is_tiny(data->kase) || !kgb_case_needs_launch(judge, data))
 		return false;
 	for (size_t i = 0; i < data->n_results; i++)
-		if (kgb_ablation_result_tells(judge, data, i))
+		if (kgb_ablation_result_is_sensitive(judge, data, i))
 			return true;
 	return false;
 }
@@ -159,7 +159,7 @@ static const struct kgb_case *next_case(const struct kgb_cases *cases,
 
 void kgb_ablation_choose(struct kgb_judge *judge)
 {
-	judge->may_tell = kgb_xcalloc(judge->cases.n + 1, 1);
+	judge->may_be_sensitive = kgb_xcalloc(judge->cases.n + 1, 1);
 	judge->tallies = kgb_xcalloc(judge->spec.n_interfaces + 1, sizeof(*judge->tallies));
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++) {
 		const struct kgb_case *c = NULL;
@@ -167,7 +167,7 @@ void kgb_ablation_choose(struct kgb_judge *judge)
 			c = next_case(&judge->cases, &judge->spec.interfaces[i], c);
 			if (!c)
 				break;
-			judge->may_tell[c - judge->cases.items] = 1;
+			judge->may_be_sensitive[c - judge->cases.items] = 1;
 		}
 	}
 }
@@ -181,7 +181,7 @@ static struct kgb_ablation_tally *tally_of(const struct kgb_judge *judge, const 
 
 bool kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
-	return judge->may_tell[data->kase - judge->cases.items] &&
+	return judge->may_be_sensitive[data->kase - judge->cases.items] &&
 	       __atomic_load_n(&tally_of(judge, data->kase)->n_ablated, __ATOMIC_RELAXED) <
 		       CASES_PER_INTERFACE;
 }
@@ -196,12 +196,12 @@ bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_ca
 {
 	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
 
-	if (!judge->may_tell[data->kase - judge->cases.items] ||
+	if (!judge->may_be_sensitive[data->kase - judge->cases.items] ||
 	    __atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE ||
-	    !kgb_ablation_tells(judge, data))
+	    !kgb_ablation_is_sensitive(judge, data))
 		return false;
 	kgb_result_origin_init(origin, data, judge->spec.triton == KGB_TRITON_ALONE);
-	if (kgb_result_origin_tells(origin))
+	if (kgb_result_origin_suffices(origin))
 		return true;
 	kgb_result_origin_release(origin);
 	return false;

@@ -13,14 +13,14 @@
  * cheapest of each interface. Call it before lanes run. */
 void kgb_ablation_choose(struct kgb_judge *judge);
 /** Whether the case shows that kernels compute: one of its results must (`data` has its truth). */
-bool kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
+bool kgb_ablation_is_sensitive(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Whether result i is neither constant nor an input. Always true for an operator that is a fill or
  * a copy itself: only its kernels may make the result. */
-bool kgb_ablation_result_tells(const struct kgb_judge *judge, const struct kgb_case_data *data,
-			       size_t i);
+bool kgb_ablation_result_is_sensitive(const struct kgb_judge *judge,
+				      const struct kgb_case_data *data, size_t i);
 /** The same for right values of result i, because an input may be right within the tolerance. */
-bool kgb_ablation_values_tell(const struct kgb_judge *judge, const struct kgb_case_data *data,
-			      size_t i, void *values);
+bool kgb_ablation_values_are_sensitive(const struct kgb_judge *judge,
+				       const struct kgb_case_data *data, size_t i, void *values);
 
 /** Whether the kernels of this case, which shows that kernels compute, are to be left out one at a
  * time, for the record. False when that was done in enough cases of its interface. */

@@ -287,14 +287,14 @@ void kgb_result_origin_release(struct kgb_result_origin *origin)
 	}
 }
 
-bool kgb_result_origin_tells(const struct kgb_result_origin *origin)
+bool kgb_result_origin_suffices(const struct kgb_result_origin *origin)
 {
 	return origin->n >= LEAST_GROUPS;
 }
 
 bool kgb_result_origin_by_host(const struct kgb_result_origin *origin)
 {
-	return kgb_result_origin_tells(origin) && 2 * origin->n_by_host >= origin->n;
+	return kgb_result_origin_suffices(origin) && 2 * origin->n_by_host >= origin->n;
 }
 
 /* ---- memory ---- */
@@ -331,7 +331,7 @@ static void see_as(struct kgb_neighbours *of, enum kgb_dtype dtype, const void *
 		each_group(of, elements, n, look_for, &look);
 }
 
-void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
+void kgb_result_origin_add(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by)
 {
 	for (size_t i = 0; i < origin->data->n_results; i++) {

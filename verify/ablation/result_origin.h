@@ -31,9 +31,9 @@ void kgb_result_origin_init(struct kgb_result_origin *origin, const struct kgb_c
 void kgb_result_origin_release(struct kgb_result_origin *origin);
 
 /** Whether there are enough neighbours for a decision. */
-bool kgb_result_origin_tells(const struct kgb_result_origin *origin);
+bool kgb_result_origin_suffices(const struct kgb_result_origin *origin);
 /** Note that `by` produced `bytes`. Call in chronological order. */
-void kgb_result_origin_see(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
+void kgb_result_origin_add(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by);
 /** Whether torch arranged half of them or more. */
 bool kgb_result_origin_by_host(const struct kgb_result_origin *origin);

@@ -244,7 +244,7 @@ int64_t kgb_case_elements(const struct kgb_case *c)
 	return n;
 }
 
-bool kgb_case_has_unread(const struct kgb_case *c)
+bool kgb_case_has_read_mask(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++)
 		if (c->args[i].read.shape != KGB_READ_ALL)

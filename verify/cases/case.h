@@ -154,6 +154,6 @@ void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out);
 /** Elements of all input tensors: a rough measure of the case's cost. */
 int64_t kgb_case_elements(const struct kgb_case *c);
 /** Whether an argument has parts that a call must not read. */
-bool kgb_case_has_unread(const struct kgb_case *c);
+bool kgb_case_has_read_mask(const struct kgb_case *c);
 
 #endif

@@ -63,7 +63,7 @@ static inline size_t binade_of(double magnitude)
 }
 
 /* fmax without its care for NaN, which makes it a call. */
-KGB_WIDE_BODY double larger(double a, double b)
+KGB_SIMD_BODY double larger(double a, double b)
 {
 	return a > b ? a : b;
 }
@@ -208,7 +208,7 @@ struct element {
 	double allowed;
 };
 
-KGB_WIDE_BODY void weigh_body(const struct context *x, struct chunk *chunk, int64_t n)
+KGB_SIMD_BODY void weigh_body(const struct context *x, struct chunk *chunk, int64_t n)
 {
 	double median = x->median, tiny = x->tiny, chain = x->chain;
 	double least[CHUNK];
@@ -227,9 +227,9 @@ KGB_WIDE_BODY void weigh_body(const struct context *x, struct chunk *chunk, int6
 	if (!x->magnitude)
 		memcpy(chunk->magnitude, least, sizeof(least));
 }
-KGB_WIDE(weigh, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
+KGB_SIMD_CLONES(weigh, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
 
-KGB_WIDE_BODY void allow_body(const struct context *x, struct chunk *chunk, int64_t n)
+KGB_SIMD_BODY void allow_body(const struct context *x, struct chunk *chunk, int64_t n)
 {
 	double ulps = x->tolerance->ulps, factor = x->tolerance->factor;
 	double eps = x->eps, eps_terms = x->eps_terms, flushed = x->flushed;
@@ -238,7 +238,7 @@ KGB_WIDE_BODY void allow_body(const struct context *x, struct chunk *chunk, int6
 		chunk->allowed[i] = ulps * (eps * chunk->w[i] + eps_terms * chunk->magnitude[i]) +
 				    factor * chunk->native_error[i] + flushed;
 }
-KGB_WIDE(allow, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
+KGB_SIMD_CLONES(allow, (const struct context *x, struct chunk *chunk, int64_t n), (x, chunk, n))
 
 /* An infinity is right if r or the native result is one, or if r is so large that an allowed error
  * carries it past the largest finite value. */
@@ -312,7 +312,7 @@ static void bulk_add(struct lanes *lanes, const struct element *e)
 /* Below the normal range the spacing is absolute and flushing to zero is fair: the element bound
  * covers it. Numbers that are too large for the dtype but allowed are added one by one
  * (look_closer). */
-KGB_WIDE_BODY void bulk_add_chunk_body(const struct context *x, const struct chunk *chunk,
+KGB_SIMD_BODY void bulk_add_chunk_body(const struct context *x, const struct chunk *chunk,
 				       int64_t n, struct lanes *lanes)
 {
 	double tiny = x->tiny, max = x->max;
@@ -334,9 +334,10 @@ KGB_WIDE_BODY void bulk_add_chunk_body(const struct context *x, const struct chu
 		}
 	*lanes = sums;
 }
-KGB_WIDE(bulk_add_chunk,
-	 (const struct context *x, const struct chunk *chunk, int64_t n, struct lanes *lanes),
-	 (x, chunk, n, lanes))
+KGB_SIMD_CLONES(bulk_add_chunk,
+		(const struct context *x, const struct chunk *chunk, int64_t n,
+		 struct lanes *lanes),
+		(x, chunk, n, lanes))
 
 /* Sums over all lanes. */
 struct bulk {
@@ -411,7 +412,7 @@ static void note_element(struct finding *found, const struct element *e, bool ri
 /* Most elements are right and farther from their bound than another one: then only the error
  * counts. If only a division can decide, the element is doubtful. Returns the number of doubtful
  * elements. */
-KGB_WIDE_BODY void doubt_body(const struct context *x, struct chunk *chunk, int64_t n, double ratio,
+KGB_SIMD_BODY void doubt_body(const struct context *x, struct chunk *chunk, int64_t n, double ratio,
 			      struct lanes *lanes, double *n_doubtful)
 {
 	double max = x->max, less = ratio * (1 - 0x1p-50);
@@ -435,10 +436,10 @@ KGB_WIDE_BODY void doubt_body(const struct context *x, struct chunk *chunk, int6
 	for (int k = 0; k < LANES; k++)
 		*n_doubtful += count[k];
 }
-KGB_WIDE(doubt,
-	 (const struct context *x, struct chunk *chunk, int64_t n, double ratio,
-	  struct lanes *lanes, double *n_doubtful),
-	 (x, chunk, n, ratio, lanes, n_doubtful))
+KGB_SIMD_CLONES(doubt,
+		(const struct context *x, struct chunk *chunk, int64_t n, double ratio,
+		 struct lanes *lanes, double *n_doubtful),
+		(x, chunk, n, ratio, lanes, n_doubtful))
 
 /* Find zeros of the wrong sign, whose error is 0. Returns their number. */
 static double doubt_zeros(struct chunk *chunk)

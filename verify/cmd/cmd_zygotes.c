@@ -88,7 +88,7 @@ static int start(struct server *server, const struct arguments *a,
 		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
 			return -1;
 	if (kgb_isolation_probe(NULL, NULL, &isolation, err) < 0 ||
-	    kgb_zygotes_tell_isolation(&isolation, server->dir_fd, err) < 0)
+	    kgb_zygotes_write_isolation(&isolation, server->dir_fd, err) < 0)
 		return -1;
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_wait_ready(&server->zygotes[role], READY_MS, err) < 0)

@@ -374,7 +374,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 	const struct kgb_interface *interface = data->kase->interface;
 
 	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
-	if (interface->laws[i].kind != KGB_RANDOM_NONE) {
+	if (interface->random_results[i].kind != KGB_RANDOM_NONE) {
 		kgb_random_result_check(data, call->values, i, out);
 		return out->ok;
 	}
@@ -443,7 +443,7 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 	if (unwritten)
 		return "No kernel wrote this element, it holds what lay in fresh memory: check the grid (sizes that are "
 		       "no multiple of the block) and the mask of tl.store.";
-	if (is_new_nan && kgb_case_has_unread(c))
+	if (is_new_nan && kgb_case_has_read_mask(c))
 		return "What the operator does not read holds NaN here (between columns or elements, in the other triangle, in "
 		       "slots without a token): mask it off when loading, as NaN times 0 is NaN.";
 	if (is_new_nan && c->mode != KGB_MODE_SPECIAL)
@@ -491,8 +491,8 @@ static void explain_mismatch(struct kgb_lane *lane, const struct kgb_case_data *
 	};
 	if (compare->reported >= 0)
 		kgb_unravel(compare->reported, truth->view.sizes, truth->view.ndim, failure->index);
-	if (data->kase->interface->laws[i].kind != KGB_RANDOM_NONE &&
-	    data->kase->interface->laws[i].kind != KGB_RANDOM_PRODUCT) {
+	if (data->kase->interface->random_results[i].kind != KGB_RANDOM_NONE &&
+	    data->kase->interface->random_results[i].kind != KGB_RANDOM_PRODUCT) {
 		kgb_random_result_explain(lane, data, i, compare, failure);
 		return;
 	}

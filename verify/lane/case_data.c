@@ -328,7 +328,7 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	if (!interface->is_unwritten)
 		truth->native = copy_output(native, out);
 	/* Other draws are no reference values. */
-	if (exact && truth->native && interface->laws[i].kind == KGB_RANDOM_NONE &&
+	if (exact && truth->native && interface->random_results[i].kind == KGB_RANDOM_NONE &&
 	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);
 	if (exact && interface->magnitude && truth->exact)

@@ -78,8 +78,8 @@ bool kgb_case_result_needs_kernel(const struct kgb_case_data *data, size_t i)
 }
 
 /* An operator cannot do without kernels although some cases can: stage l2 requires a case of each
- * interface that shows computation (kgb_ablation_shows), with a result that is no input, which
- * therefore needs a kernel here. Timed cases on a device always need a kernel. */
+ * interface that shows computation (kgb_ablation_is_sensitive), with a result that is no input,
+ * which therefore needs a kernel here. Timed cases on a device always need a kernel. */
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (!kgb_case_computes(judge, data))

@@ -54,7 +54,8 @@ struct kgb_judge {
 	struct kgb_l1 *l1;
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
-	unsigned char *may_tell; /* owned; for each case: may show whether kernels compute */
+	unsigned char
+		*may_be_sensitive; /* owned; for each case: may show whether kernels compute */
 	/* The following objects have locks. */
 	struct kgb_zygote *zygotes; /* borrowed; KGB_N_ROLES */
 	struct kgb_disk_cache *truths; /* owned; NULL: none */

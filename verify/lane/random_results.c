@@ -12,7 +12,7 @@ enum {
 	N_WINDOWS = 4, /* of a larger tensor only this many pieces are tested, together */
 	/* random streams of a case beyond its arguments' and calls' */
 	PLACES_STREAM = 3000,
-	LAW_STREAM = 3100,
+	RANDOM_RESULTS_STREAM = 3100,
 	SEED_STREAM = 3200,
 	VARIANT_STREAMS = 100000,
 	TERMS_MAX = 1 << 20,
@@ -202,14 +202,14 @@ static struct range rrelu_place(enum kgb_dtype dtype, const struct element *e)
 			      within_0_1((range.hi - low) / width)};
 }
 
-static const struct law {
+static const struct distribution {
 	size_t n_args; /* that each element has */
 	bool is_continuous;
 	bool (*draws)(const struct element *e); /* whether more than one value is possible */
 	bool (*allows)(enum kgb_dtype dtype, const struct element *e);
 	/* The values of the distribution function on both sides of a possible element. */
 	struct range (*place)(enum kgb_dtype dtype, const struct element *e);
-} laws[KGB_N_LAWS] = {
+} distributions[KGB_N_RANDOM_KINDS] = {
 	[KGB_RANDOM_BERNOULLI] = {1, false, bernoulli_draws, bernoulli_allows, bernoulli_place},
 	[KGB_RANDOM_EXPONENTIAL] = {1, true, exponential_draws, exponential_allows,
 				    exponential_place},
@@ -222,7 +222,7 @@ static const struct law {
 
 /* Elements of a result side by side with the arguments of their distribution. */
 struct reader {
-	const struct kgb_random_result *law;
+	const struct kgb_random_result *distribution;
 	const struct kgb_tensor_view *view; /* of the result */
 	const char *values; /* contiguous */
 	double constants[KGB_RANDOM_ARGS];
@@ -258,13 +258,13 @@ static struct reader *open_reader(const struct kgb_case_data *data, void *const 
 {
 	struct reader *reader = kgb_xcalloc(1, sizeof(*reader));
 
-	reader->law = &data->kase->interface->laws[i];
+	reader->distribution = &data->kase->interface->random_results[i];
 	reader->view = &data->results[i].view;
 	reader->values = values[i];
-	reader->n_args = laws[reader->law->kind].n_args;
+	reader->n_args = distributions[reader->distribution->kind].n_args;
 	for (size_t k = 0; k < reader->n_args; k++) {
-		const struct kgb_arg *arg = &data->kase->args[reader->law->args[k]];
-		reader->storages[k] = data->storages[reader->law->args[k]];
+		const struct kgb_arg *arg = &data->kase->args[reader->distribution->args[k]];
+		reader->storages[k] = data->storages[reader->distribution->args[k]];
 		if (reader->storages[k])
 			reader->args[k] = spread(&arg->view, reader->view);
 		else
@@ -310,7 +310,8 @@ static bool are_possible(struct reader *reader, struct kgb_compare *out)
 		read_chunk(reader, first, n);
 		for (int64_t i = 0; i < n; i++) {
 			const struct element e = element_at(reader, i);
-			if (laws[reader->law->kind].allows(reader->view->dtype, &e))
+			if (distributions[reader->distribution->kind].allows(reader->view->dtype,
+									     &e))
 				continue;
 			if (out->n_wrong++ > 0)
 				continue;
@@ -346,9 +347,10 @@ static void take_window(struct reader *reader, int64_t first, int64_t n_elements
 			double v = kgb_rng_uniform(rng);
 			out->values[out->n] = e.x;
 			out->u[out->n] = -1;
-			if (laws[reader->law->kind].draws(&e)) {
+			if (distributions[reader->distribution->kind].draws(&e)) {
 				struct range place =
-					laws[reader->law->kind].place(reader->view->dtype, &e);
+					distributions[reader->distribution->kind].place(
+						reader->view->dtype, &e);
 				out->u[out->n] = place.lo + v * (place.hi - place.lo);
 			}
 			out->n++;
@@ -377,7 +379,7 @@ static void take_draws(const struct kgb_case_data *data, void *const *values, si
 
 	kgb_rng_init(&places, &data->seed, data->kase->name, PLACES_STREAM);
 	kgb_rng_init(&rng, &data->seed, data->kase->name,
-		     data->variant * VARIANT_STREAMS + LAW_STREAM + (uint32_t)i);
+		     data->variant * VARIANT_STREAMS + RANDOM_RESULTS_STREAM + (uint32_t)i);
 	size_t n_max = n < (int64_t)KGB_UNIFORMITY_MAX ? (size_t)n : KGB_UNIFORMITY_MAX;
 	*out = (struct draws){.u = kgb_xreallocarray(NULL, n_max + 1, sizeof(double)),
 			      .values = kgb_xreallocarray(NULL, n_max + 1, sizeof(double))};
@@ -412,7 +414,7 @@ static const char *doubt(const struct kgb_case_data *data, void *const *values, 
 	take_draws(data, values, i, &draws);
 	keep_drawn(&draws, &draws);
 	const char *why = kgb_uniformity_doubt(draws.u, draws.n);
-	if (!why && laws[data->kase->interface->laws[i].kind].is_continuous &&
+	if (!why && distributions[data->kase->interface->random_results[i].kind].is_continuous &&
 	    (dtype == KGB_DTYPE_FLOAT32 || dtype == KGB_DTYPE_FLOAT64))
 		why = kgb_uniformity_coarse(draws.values, draws.n);
 	release_draws(&draws);
@@ -426,7 +428,7 @@ static void check_product(const struct kgb_case_data *data, void *const *values,
 			  struct kgb_compare *out)
 {
 	const struct kgb_interface *interface = data->kase->interface;
-	const size_t drawn = (size_t)interface->params[interface->laws[i].args[1]].result;
+	const size_t drawn = (size_t)interface->params[interface->random_results[i].args[1]].result;
 	const struct kgb_tensor_view *view = &data->results[i].view;
 	const enum kgb_dtype dtype = data->results[drawn].view.dtype;
 	const char *draws = values[drawn] ? values[drawn] : data->results[drawn].native;
@@ -451,7 +453,7 @@ static void check_product(const struct kgb_case_data *data, void *const *values,
 void kgb_random_result_check(const struct kgb_case_data *data, void *const *values, size_t i,
 			     struct kgb_compare *out)
 {
-	const struct kgb_random_result *law = &data->kase->interface->laws[i];
+	const struct kgb_random_result *distribution = &data->kase->interface->random_results[i];
 	const struct kgb_tensor_view *view = &data->results[i].view;
 
 	*out = (struct kgb_compare){
@@ -460,7 +462,7 @@ void kgb_random_result_check(const struct kgb_case_data *data, void *const *valu
 		out->ok = out->n_elements == 0;
 		return;
 	}
-	if (law->kind == KGB_RANDOM_PRODUCT) {
+	if (distribution->kind == KGB_RANDOM_PRODUCT) {
 		check_product(data, values, i, out);
 		return;
 	}
@@ -475,12 +477,12 @@ void kgb_random_result_check(const struct kgb_case_data *data, void *const *valu
 void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure)
 {
-	const char *law = data->kase->interface->laws[i].text;
+	const char *distribution = data->kase->interface->random_results[i].text;
 
 	failure->code = KGB_CODE_VERIFY_DISTRIBUTION;
 	if (compare->unlikely) {
 		failure->message = kgb_lane_text(lane, "result %zu is not drawn from %s: %s", i,
-						 law, compare->unlikely);
+						 distribution, compare->unlikely);
 		failure->hint =
 			"Every element needs a random number of its own, made from the seed and the "
 			"element's number (tl.rand), with at least 24 bits.";
@@ -490,7 +492,8 @@ void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data
 	failure->has_values = false;
 	failure->message = kgb_lane_text(
 		lane, "result %zu: %lld of %lld elements cannot come from %s, the first is %g", i,
-		(long long)compare->n_wrong, (long long)compare->n_elements, law, compare->got);
+		(long long)compare->n_wrong, (long long)compare->n_elements, distribution,
+		compare->got);
 	failure->hint =
 		"Look at the ends of the range of the random numbers (0 and 1), and whether "
 		"every element is written.";
@@ -540,8 +543,9 @@ int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_d
 
 	for (size_t i = 0; i < data_a->n_results && !why; i++) {
 		struct draws first, second;
-		if (interface->laws[i].kind == KGB_RANDOM_NONE ||
-		    interface->laws[i].kind == KGB_RANDOM_PRODUCT || !values_a[i] || !values_b[i])
+		if (interface->random_results[i].kind == KGB_RANDOM_NONE ||
+		    interface->random_results[i].kind == KGB_RANDOM_PRODUCT || !values_a[i] ||
+		    !values_b[i])
 			continue;
 		take_draws(data_a, values_a, i, &first);
 		take_draws(data_b, values_b, i, &second);

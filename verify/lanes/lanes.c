@@ -342,12 +342,12 @@ const struct kgb_lanes KGB_LANES_NAMED(kgb_lanes) = {
 	.product_i8 = KGB_LANES_NAMED(kgb_product_i8),
 };
 
-#ifndef KGB_LANES_WIDE
+#ifndef KGB_LANES_AVX2
 const struct kgb_lanes *kgb_lanes_choose(void)
 {
 #ifdef KGB_HAVE_LANES_WIDE
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &kgb_lanes_wide;
+		return &kgb_lanes_avx2;
 #endif
 	return &kgb_lanes_any;
 }

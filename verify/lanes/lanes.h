@@ -197,7 +197,7 @@ struct kgb_lanes {
 			   size_t k);
 };
 
-extern const struct kgb_lanes kgb_lanes_any, kgb_lanes_wide;
+extern const struct kgb_lanes kgb_lanes_any, kgb_lanes_avx2;
 /** The fastest ones for this processor. */
 const struct kgb_lanes *kgb_lanes_choose(void);
 

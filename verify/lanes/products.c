@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#ifdef KGB_LANES_WIDE
+#ifdef KGB_LANES_AVX2
 #include <immintrin.h>
 
 /* Four rows and sixteen columns at a time: their sums stay in registers. */

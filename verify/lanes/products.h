@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef KGB_LANES_WIDE
-#define KGB_LANES_NAMED(x) x##_wide
+#ifdef KGB_LANES_AVX2
+#define KGB_LANES_NAMED(x) x##_avx2
 #else
 #define KGB_LANES_NAMED(x) x##_any
 #endif

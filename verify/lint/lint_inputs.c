@@ -118,7 +118,7 @@ void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_case_data *data)
 	struct kgb_case_data zeroed, answer;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (!kgb_case_has_unread(data->kase))
+	if (!kgb_case_has_read_mask(data->kase))
 		return;
 	zero_unread(data, &zeroed);
 	if (kgb_lint_ask(&lint->other, data->kase, &zeroed, 0, &answer, &err) < 0) {

@@ -45,7 +45,8 @@ struct kgb_lint {
 		 * refused. */
 		bool wants_zeros[KGB_N_DTYPES], has_zeros[KGB_N_DTYPES];
 		bool does_something; /* a case of it changes an argument or gives a new tensor */
-		bool tells; /* a case of it shows whether kernels compute (kgb_ablation_tells) */
+		bool tells; /* a case of it shows whether kernels compute
+			       (kgb_ablation_is_sensitive) */
 		struct kgb_lint_param params[KGB_MAX_ARGS];
 	} seen;
 	bool *swap_differs, *swap_refused; /* owned; by interface: for a case of this one it gave

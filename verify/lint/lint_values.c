@@ -123,7 +123,7 @@ static void leave_out(const struct kgb_case_data *data, size_t result, int64_t f
 /* Other draws may be as good. */
 static bool is_drawn(const struct kgb_case_data *data, size_t result)
 {
-	enum kgb_random_kind kind = data->kase->interface->laws[result].kind;
+	enum kgb_random_kind kind = data->kase->interface->random_results[result].kind;
 
 	return kind != KGB_RANDOM_NONE && kind != KGB_RANDOM_PRODUCT;
 }
@@ -388,7 +388,7 @@ bool kgb_lint_wants_previous(const struct kgb_lint *lint, const struct kgb_case_
 void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
 		     const struct kgb_case_data *previous)
 {
-	lint->seen.tells |= kgb_ablation_tells(&lint->judge, data);
+	lint->seen.tells |= kgb_ablation_is_sensitive(&lint->judge, data);
 	/* For unwritten memory only sizes and strides count, which are compared exactly. */
 	lint->seen.does_something |= lint->interface->is_unwritten;
 	for (size_t i = 0; i < data->n_results && !lint->interface->is_unwritten; i++) {

@@ -293,8 +293,8 @@ static void read_identity(struct kgb_zygote *zygote)
 		snprintf(zygote->identity, sizeof(zygote->identity), "%s", text.ptr);
 }
 
-int kgb_zygotes_tell_isolation(const struct kgb_isolation_info *info, int dir_fd,
-			       struct kgb_err *err)
+int kgb_zygotes_write_isolation(const struct kgb_isolation_info *info, int dir_fd,
+				struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(ISOLATION_MAX);
 	struct kgb_jsonw w;

@@ -78,8 +78,8 @@ KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int
 #define KGB_ZYGOTES_ISOLATION "isolation.json"
 /** Write this machine's isolation to that file in `dir_fd`, so that it is probed once and not for
  * each verdict. */
-KGB_MUST_CHECK int kgb_zygotes_tell_isolation(const struct kgb_isolation_info *info, int dir_fd,
-					      struct kgb_err *err);
+KGB_MUST_CHECK int kgb_zygotes_write_isolation(const struct kgb_isolation_info *info, int dir_fd,
+					       struct kgb_err *err);
 /** Read it; false: `dir` has no such file. */
 bool kgb_zygotes_isolation(const char *dir, struct kgb_isolation_info *out);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all

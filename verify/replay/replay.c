@@ -506,7 +506,7 @@ static void see_arguments(const struct kgb_candidate_call *call, const char *are
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		const struct kgb_tensor_view *view = &call->views[i];
 		if (data->kase->args[i].param->kind != KGB_PARAM_VALUE)
-			kgb_result_origin_see(
+			kgb_result_origin_add(
 				origin, arena + call->at[i],
 				(size_t)view->storage_elements * kgb_dtype_size(view->dtype), by);
 	}
@@ -530,7 +530,7 @@ static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		if (rc == 0)
 			rc = run(lane, rcase, &call, &request, &layout, failure, err);
 		for (size_t i = 0; rc == 0 && i < request.n_ranges; i++)
-			kgb_result_origin_see(origin, replayer->output + layout.ranges[i],
+			kgb_result_origin_add(origin, replayer->output + layout.ranges[i],
 					      (size_t)request.ranges[i].bytes, by);
 	} while (rc == 0 && next < rcase->plan.n_blocks);
 	if (rc == 0)

@@ -12,7 +12,7 @@
 #include "verify/replay/replay.h"
 
 enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
-enum { GHOST_RUNS = 8 }; /* a result of a few bits may lie in random memory once */
+enum { ABLATION_RUNS = 8 }; /* a result of a few bits may lie in random memory once */
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
 enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at most */
 
@@ -130,12 +130,12 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	*n_right = 0;
 	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
 		if (skip != KGB_REPLAY_SKIP_KERNELS ||
-		    kgb_ablation_result_tells(lane->judge, fresh, i))
-			*n_right +=
-				kgb_candidate_call_compare(fresh, &call, i, &compare) &&
-				(skip != KGB_REPLAY_SKIP_KERNELS ||
-				 (kgb_ablation_values_tell(lane->judge, fresh, i, call.values[i]) &&
-				  !zeros_are_right(fresh, i)));
+		    kgb_ablation_result_is_sensitive(lane->judge, fresh, i))
+			*n_right += kgb_candidate_call_compare(fresh, &call, i, &compare) &&
+				    (skip != KGB_REPLAY_SKIP_KERNELS ||
+				     (kgb_ablation_values_are_sensitive(lane->judge, fresh, i,
+									call.values[i]) &&
+				      !zeros_are_right(fresh, i)));
 	kgb_candidate_call_release(&call);
 	return rc < 0 ? -1 : 0;
 }
@@ -157,7 +157,7 @@ static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rc
 	size_t n_right = 1;
 
 	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
-	for (int i = 0; i < GHOST_RUNS && n_right > 0; i++) {
+	for (int i = 0; i < ABLATION_RUNS && n_right > 0; i++) {
 		int rc =
 			ablate(lane, rcase, fresh, KGB_REPLAY_SKIP_KERNELS, &n_right, failure, err);
 		if (rc != 0)
@@ -259,7 +259,7 @@ int kgb_replay_find_computer(struct kgb_lane *lane, const struct kgb_replay_case
 	struct without_kernels without = {.broken = true, .counts = true};
 	int rc = 0;
 
-	if ((!moves && !wants) || !kgb_ablation_tells(lane->judge, data))
+	if ((!moves && !wants) || !kgb_ablation_is_sensitive(lane->judge, data))
 		return 0;
 	if (moves)
 		rc = leave_out_all(lane, rcase, data, &without, failure, err);

@@ -99,21 +99,21 @@ struct kgb_tolerance {
 	bool is_flushed; /* although it is exact, hardware flushes subnormal arguments */
 };
 
-/** How the elements of a result are distributed, given what was passed as the parameters `args`.
- * See verify/lane/random_results.h. */
+/** Distributions of a result's elements; the parameters `args` give their arguments. See
+ * verify/lane/random_results.h. */
 enum kgb_random_kind {
-	KGB_RANDOM_NONE, /* they are no draws */
+	KGB_RANDOM_NONE, /* not random */
 	KGB_RANDOM_BERNOULLI, /* (p): 1 with probability p, else 0 */
 	KGB_RANDOM_EXPONENTIAL, /* (rate) */
 	KGB_RANDOM_POISSON, /* (rate) */
 	KGB_RANDOM_RRELU, /* (x, low, high): uniform where x <= 0, 1 elsewhere */
 	KGB_RANDOM_PRODUCT, /* (x, draws): x times the result that is drawn into `draws` */
-	KGB_N_LAWS,
+	KGB_N_RANDOM_KINDS,
 };
 #define KGB_RANDOM_ARGS 3
 struct kgb_random_result {
 	enum kgb_random_kind kind;
-	const char *text; /* as the spec has it */
+	const char *text; /* the spec's text */
 	size_t args[KGB_RANDOM_ARGS]; /* numbers of parameters */
 };
 
@@ -147,7 +147,7 @@ struct kgb_interface {
 	bool is_unwritten; /* unwritten memory is returned: elements do not
 			      count, strides do */
 	bool is_random; /* some results are draws: */
-	struct kgb_random_result laws[KGB_MAX_RESULTS];
+	struct kgb_random_result random_results[KGB_MAX_RESULTS];
 	const struct kgb_case_set **sets; /* in the order in which their cases run */
 	size_t n_sets;
 	struct kgb_tolerance tolerance;

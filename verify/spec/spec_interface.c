@@ -583,7 +583,7 @@ static int load_interface(struct kgb_spec_loader *l, const cJSON *node,
 			       "entry: '%.80s' is not a Python name", out->entry);
 	if (kgb_spec__check_texts(l, node, texts) < 0 || load_functions(l, &raw, out) < 0 ||
 	    load_magnitude(l, &raw, out) < 0 || load_params(l, &raw, out) < 0 ||
-	    check_kind(l, out) < 0 || kgb_spec__load_laws(l, raw.laws, out) < 0 ||
+	    check_kind(l, out) < 0 || kgb_spec__load_random_results(l, raw.laws, out) < 0 ||
 	    check_case_names(l, &raw.cases, out) < 0 ||
 	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 || check_exact(l, out) < 0 ||
 	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||

@@ -37,9 +37,10 @@ KGB_MUST_CHECK int kgb_spec__check_dtypes(const struct kgb_yaml *doc, const cJSO
 					  const struct kgb_strs *dtypes, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list,
 					     const cJSON *tolerance);
-/** The laws of an interface's results from the list of its spec; its parameters must be known. */
-KGB_MUST_CHECK int kgb_spec__load_laws(struct kgb_spec_loader *l, const cJSON *list,
-				       struct kgb_interface *out);
+/** The distributions of an interface's results, from `laws` of its spec. Load its parameters
+ * first. */
+KGB_MUST_CHECK int kgb_spec__load_random_results(struct kgb_spec_loader *l, const cJSON *list,
+						 struct kgb_interface *out);
 /** The case sets of all interfaces, each read once. */
 KGB_MUST_CHECK int kgb_spec__load_sets(struct kgb_spec_loader *l);
 

@@ -3,10 +3,10 @@
 #include "base/str.h"
 #include "verify/spec/spec_loader.h"
 
-static const struct law_form {
+static const struct distribution_form {
 	size_t n_args;
 	const char *text;
-} forms[KGB_N_LAWS] = {
+} forms[KGB_N_RANDOM_KINDS] = {
 	[KGB_RANDOM_NONE] = {0, "none"},
 	[KGB_RANDOM_BERNOULLI] = {1, "bernoulli(p)"},
 	[KGB_RANDOM_EXPONENTIAL] = {1, "exponential(rate)"},
@@ -54,36 +54,37 @@ static bool is_tensor(const struct kgb_interface *interface, size_t param)
 	return interface->params[param].kind == KGB_PARAM_TENSOR;
 }
 
-/* What is multiplied is a tensor, and so is what holds the draws. */
-static bool suits(const struct kgb_interface *interface, const struct kgb_random_result *law,
-		  size_t result)
+/* Whether the multiplied parameter and the one with the draws are tensors. */
+static bool suits(const struct kgb_interface *interface,
+		  const struct kgb_random_result *distribution, size_t result)
 {
-	const struct kgb_param *draws = &interface->params[law->args[1]];
+	const struct kgb_param *draws = &interface->params[distribution->args[1]];
 
-	if (law->kind == KGB_RANDOM_RRELU)
-		return is_tensor(interface, law->args[0]) && !is_tensor(interface, law->args[1]) &&
-		       !is_tensor(interface, law->args[2]);
-	return law->kind != KGB_RANDOM_PRODUCT ||
-	       (is_tensor(interface, law->args[0]) && draws->result >= 0 &&
+	if (distribution->kind == KGB_RANDOM_RRELU)
+		return is_tensor(interface, distribution->args[0]) &&
+		       !is_tensor(interface, distribution->args[1]) &&
+		       !is_tensor(interface, distribution->args[2]);
+	return distribution->kind != KGB_RANDOM_PRODUCT ||
+	       (is_tensor(interface, distribution->args[0]) && draws->result >= 0 &&
 		(size_t)draws->result != result);
 }
 
-static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result,
-		     struct kgb_interface *out)
+static int parse_distribution(struct kgb_spec_loader *l, const cJSON *node, size_t result,
+			      struct kgb_interface *out)
 {
-	struct kgb_random_result *law = &out->laws[result];
+	struct kgb_random_result *distribution = &out->random_results[result];
 	const char *text = cJSON_IsString(node) ? node->valuestring : "";
 	size_t len = strcspn(text, "(");
 
-	for (int kind = 0; kind < KGB_N_LAWS; kind++) {
-		const struct law_form *form = &forms[kind];
+	for (int kind = 0; kind < KGB_N_RANDOM_KINDS; kind++) {
+		const struct distribution_form *form = &forms[kind];
 		if (strcspn(form->text, "(") != len || strncmp(form->text, text, len) != 0)
 			continue;
-		law->kind = (enum kgb_random_kind)kind;
-		law->text = text;
+		distribution->kind = (enum kgb_random_kind)kind;
+		distribution->text = text;
 		out->is_random |= kind != KGB_RANDOM_NONE;
-		if (parse_args(out, text + len, form->n_args, law->args) < 0 ||
-		    !suits(out, law, result))
+		if (parse_args(out, text + len, form->n_args, distribution->args) < 0 ||
+		    !suits(out, distribution, result))
 			return fail_at(l, node,
 				       "laws: '%.80s' must read %s, with names of parameters", text,
 				       form->text);
@@ -95,14 +96,15 @@ static int parse_law(struct kgb_spec_loader *l, const cJSON *node, size_t result
 		       text);
 }
 
-int kgb_spec__load_laws(struct kgb_spec_loader *l, const cJSON *list, struct kgb_interface *out)
+int kgb_spec__load_random_results(struct kgb_spec_loader *l, const cJSON *list,
+				  struct kgb_interface *out)
 {
 	if (!list)
 		return 0;
 	if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != out->n_results)
 		return fail_at(l, list, "laws: expected a list with one law for each result");
 	for (size_t i = 0; i < out->n_results; i++)
-		if (parse_law(l, cJSON_GetArrayItem(list, (int)i), i, out) < 0)
+		if (parse_distribution(l, cJSON_GetArrayItem(list, (int)i), i, out) < 0)
 			return -1;
 	return 0;
 }

@@ -252,7 +252,7 @@ static void release(struct kgb_judge *judge)
 	kgb_strv_release(&judge->allowed_ops);
 	kgb_l1_free(judge->l1);
 	kgb_free(judge->noise);
-	kgb_free(judge->may_tell);
+	kgb_free(judge->may_be_sensitive);
 	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
 	kgb_spec_release(&judge->spec);

@@ -56,8 +56,8 @@ struct session {
 	size_t input_bytes, arena_bytes;
 	uint32_t n_slots;
 	void *right[SLOTS_MAX][KGB_MAX_RESULTS]; /* owned; results on each slot */
-	struct kgb_case_data truths[SLOTS_MAX]; /* of the slots with `knows` */
-	bool knows[SLOTS_MAX];
+	struct kgb_case_data truths[SLOTS_MAX]; /* of the slots with `has_truth` */
+	bool has_truth[SLOTS_MAX];
 	bool in_arena; /* a parameter holds a result */
 	bool refused; /* failure holds why */
 	bool skipped; /* there is nothing to replay, as the spec allows */
@@ -88,7 +88,7 @@ static void release(struct session *s)
 	for (size_t slot = 0; slot < SLOTS_MAX; slot++) {
 		for (size_t i = 0; i < KGB_MAX_RESULTS; i++)
 			kgb_free(s->right[slot][i]);
-		if (s->knows[slot])
+		if (s->has_truth[slot])
 			kgb_case_data_release(&s->truths[slot]);
 	}
 	kgb_replay_plan_release(&s->baseline);
@@ -315,9 +315,9 @@ static int check_with_reference(struct session *s, uint32_t slot,
 	struct kgb_case_data *truth = &s->truths[slot];
 	struct kgb_candidate_call call;
 
-	if (!s->knows[slot]) {
+	if (!s->has_truth[slot]) {
 		kgb_lane_fill(s->lane, truth, s->kase, FIRST_VARIANT + slot);
-		s->knows[slot] = true;
+		s->has_truth[slot] = true;
 		if (kgb_lane_fetch_truth(s->lane, truth, err) < 0)
 			return -1;
 	}

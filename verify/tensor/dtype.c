@@ -121,24 +121,24 @@ int64_t kgb_dtype_max_i64(enum kgb_dtype dtype)
 #define FLOAT16 ((struct float_format){5, 10, false})
 #define BFLOAT16 ((struct float_format){8, 7, false})
 
-KGB_WIDE_BODY double power_of_2(int exponent)
+KGB_SIMD_BODY double power_of_2(int exponent)
 {
 	return kgb_double_of((uint64_t)(exponent + 1023) << 52);
 }
 
-KGB_WIDE_BODY uint64_t infinity_of(struct float_format format)
+KGB_SIMD_BODY uint64_t infinity_of(struct float_format format)
 {
 	return ((UINT64_C(1) << format.exponent_bits) - 1) << format.mantissa_bits;
 }
 
-KGB_WIDE_BODY uint64_t all_set(struct float_format format)
+KGB_SIMD_BODY uint64_t all_set(struct float_format format)
 {
 	return (UINT64_C(1) << (format.exponent_bits + format.mantissa_bits)) - 1;
 }
 
 /* The bits shifted into place make a double that is 2^(bias - 1023) times too small, also from a
  * subnormal; infinities and NaN have another exponent. */
-KGB_WIDE_BODY double decode(uint64_t bits, struct float_format format)
+KGB_SIMD_BODY double decode(uint64_t bits, struct float_format format)
 {
 	uint64_t magnitude = bits & all_set(format);
 	uint64_t shifted = magnitude << (52 - format.mantissa_bits);
@@ -151,7 +151,7 @@ KGB_WIDE_BODY double decode(uint64_t bits, struct float_format format)
 	return kgb_double_of((magnitude >= first_special ? special : scaled) | sign);
 }
 
-KGB_WIDE_BODY uint64_t encode(double value, struct float_format format)
+KGB_SIMD_BODY uint64_t encode(double value, struct float_format format)
 {
 	int shift = 52 - format.mantissa_bits, bias = exponent_bias(format);
 	uint64_t magnitude = kgb_bits_of(value) & (UINT64_MAX >> 1);
@@ -173,7 +173,7 @@ KGB_WIDE_BODY uint64_t encode(double value, struct float_format format)
 	return bits | sign;
 }
 
-KGB_WIDE_BODY uint32_t encode_float32(double value)
+KGB_SIMD_BODY uint32_t encode_float32(double value)
 {
 	float rounded = (float)value;
 	uint32_t bits;
@@ -274,7 +274,7 @@ double kgb_dtype_round(enum kgb_dtype dtype, double value)
 
 /* ---- arrays: the formats are constants, which makes vector instructions of the loops ---- */
 
-KGB_WIDE_BODY void load_halves(const char *p, size_t n, double *out, struct float_format format)
+KGB_SIMD_BODY void load_halves(const char *p, size_t n, double *out, struct float_format format)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint16_t bits;
@@ -283,7 +283,7 @@ KGB_WIDE_BODY void load_halves(const char *p, size_t n, double *out, struct floa
 	}
 }
 
-KGB_WIDE_BODY void store_halves(const double *values, size_t n, char *p, struct float_format format)
+KGB_SIMD_BODY void store_halves(const double *values, size_t n, char *p, struct float_format format)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint16_t bits = (uint16_t)encode(values[i], format);
@@ -291,7 +291,7 @@ KGB_WIDE_BODY void store_halves(const double *values, size_t n, char *p, struct 
 	}
 }
 
-KGB_WIDE_BODY void load_array_body(enum kgb_dtype dtype, const char *p, size_t n, double *out)
+KGB_SIMD_BODY void load_array_body(enum kgb_dtype dtype, const char *p, size_t n, double *out)
 {
 	if (dtype == KGB_DTYPE_FLOAT16) {
 		load_halves(p, n, out, FLOAT16);
@@ -308,8 +308,8 @@ KGB_WIDE_BODY void load_array_body(enum kgb_dtype dtype, const char *p, size_t n
 			out[i] = kgb_dtype_load(dtype, p + i * infos[dtype].size);
 	}
 }
-KGB_WIDE(load_array, (enum kgb_dtype dtype, const char *p, size_t n, double *out),
-	 (dtype, p, n, out))
+KGB_SIMD_CLONES(load_array, (enum kgb_dtype dtype, const char *p, size_t n, double *out),
+		(dtype, p, n, out))
 
 void kgb_dtype_load_array(enum kgb_dtype dtype, const void *p, size_t n, double *out)
 {
@@ -320,7 +320,7 @@ void kgb_dtype_load_array(enum kgb_dtype dtype, const void *p, size_t n, double 
 }
 
 /* Whole numbers within the range are stored as they are; what is left goes the long way. */
-KGB_WIDE_BODY void store_integers(enum kgb_dtype dtype, size_t size, const double *values, size_t n,
+KGB_SIMD_BODY void store_integers(enum kgb_dtype dtype, size_t size, const double *values, size_t n,
 				  char *p)
 {
 	double low = (double)infos[dtype].min, high = (double)infos[dtype].max;
@@ -336,7 +336,7 @@ KGB_WIDE_BODY void store_integers(enum kgb_dtype dtype, size_t size, const doubl
 	}
 }
 
-KGB_WIDE_BODY void store_array_body(enum kgb_dtype dtype, const double *values, size_t n, char *p)
+KGB_SIMD_BODY void store_array_body(enum kgb_dtype dtype, const double *values, size_t n, char *p)
 {
 	const size_t size = infos[dtype].size;
 
@@ -360,8 +360,8 @@ KGB_WIDE_BODY void store_array_body(enum kgb_dtype dtype, const double *values, 
 		store_integers(dtype, size, values, n, p);
 	}
 }
-KGB_WIDE(store_array, (enum kgb_dtype dtype, const double *values, size_t n, char *p),
-	 (dtype, values, n, p))
+KGB_SIMD_CLONES(store_array, (enum kgb_dtype dtype, const double *values, size_t n, char *p),
+		(dtype, values, n, p))
 
 void kgb_dtype_store_array(enum kgb_dtype dtype, const double *values, size_t n, void *p)
 {

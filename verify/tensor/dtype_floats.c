@@ -3,7 +3,7 @@
 #include "verify/tensor/simd_clones.h"
 
 /* The bits of a float32, and back. */
-KGB_WIDE_BODY uint32_t bits_of(float value)
+KGB_SIMD_BODY uint32_t bits_of(float value)
 {
 	uint32_t bits;
 
@@ -11,7 +11,7 @@ KGB_WIDE_BODY uint32_t bits_of(float value)
 	return bits;
 }
 
-KGB_WIDE_BODY float float_of(uint32_t bits)
+KGB_SIMD_BODY float float_of(uint32_t bits)
 {
 	float value;
 
@@ -19,7 +19,7 @@ KGB_WIDE_BODY float float_of(uint32_t bits)
 	return value;
 }
 
-KGB_WIDE_BODY float power_of_2(int exponent)
+KGB_SIMD_BODY float power_of_2(int exponent)
 {
 	return float_of((uint32_t)(exponent + 127) << 23);
 }
@@ -27,7 +27,7 @@ KGB_WIDE_BODY float power_of_2(int exponent)
 /* As decode and encode in dtype.c, with 32 bits for 64: `bias` of the exponent, `mantissa` bits
  * that are stored, `width` of both fields. `most` is infinity, or the only NaN where there is none.
  */
-KGB_WIDE_BODY float decode(uint32_t bits, int width, int mantissa, int bias, uint32_t most)
+KGB_SIMD_BODY float decode(uint32_t bits, int width, int mantissa, int bias, uint32_t most)
 {
 	uint32_t magnitude = bits & ((UINT32_C(1) << width) - 1);
 	uint32_t shifted = magnitude << (23 - mantissa);
@@ -38,7 +38,7 @@ KGB_WIDE_BODY float decode(uint32_t bits, int width, int mantissa, int bias, uin
 	return float_of((magnitude >= most ? special : scaled) | sign);
 }
 
-KGB_WIDE_BODY uint32_t encode(float value, int width, int mantissa, int bias, uint32_t most)
+KGB_SIMD_BODY uint32_t encode(float value, int width, int mantissa, int bias, uint32_t most)
 {
 	int shift = 23 - mantissa;
 	uint32_t magnitude = bits_of(value) & 0x7fffffff;
@@ -60,7 +60,7 @@ KGB_WIDE_BODY uint32_t encode(float value, int width, int mantissa, int bias, ui
 #define BFLOAT16 15, 7, 127, 0x7f80
 #define FLOAT8_E4M3FN 7, 3, 7, 0x7f
 
-KGB_WIDE_BODY void load_body(enum kgb_dtype dtype, const uint8_t *p, size_t n, float *out)
+KGB_SIMD_BODY void load_body(enum kgb_dtype dtype, const uint8_t *p, size_t n, float *out)
 {
 	const uint16_t *halves = (const void *)p;
 
@@ -74,9 +74,10 @@ KGB_WIDE_BODY void load_body(enum kgb_dtype dtype, const uint8_t *p, size_t n, f
 		for (size_t i = 0; i < n; i++)
 			out[i] = decode(p[i], FLOAT8_E4M3FN);
 }
-KGB_WIDE(load, (enum kgb_dtype dtype, const uint8_t *p, size_t n, float *out), (dtype, p, n, out))
+KGB_SIMD_CLONES(load, (enum kgb_dtype dtype, const uint8_t *p, size_t n, float *out),
+		(dtype, p, n, out))
 
-KGB_WIDE_BODY void store_body(enum kgb_dtype dtype, const float *values, size_t n, uint8_t *p)
+KGB_SIMD_BODY void store_body(enum kgb_dtype dtype, const float *values, size_t n, uint8_t *p)
 {
 	uint16_t *halves = (void *)p;
 
@@ -90,8 +91,8 @@ KGB_WIDE_BODY void store_body(enum kgb_dtype dtype, const float *values, size_t 
 		for (size_t i = 0; i < n; i++)
 			p[i] = (uint8_t)encode(values[i], FLOAT8_E4M3FN);
 }
-KGB_WIDE(store, (enum kgb_dtype dtype, const float *values, size_t n, uint8_t *p),
-	 (dtype, values, n, p))
+KGB_SIMD_CLONES(store, (enum kgb_dtype dtype, const float *values, size_t n, uint8_t *p),
+		(dtype, values, n, p))
 
 void kgb_dtype_load_floats(enum kgb_dtype dtype, const void *p, size_t n, float *out)
 {

@@ -201,18 +201,18 @@ void kgb_rng_bytes(struct kgb_rng *rng, void *out, size_t len)
 
 /* The highest 53 bits, most significant word first: in halves, because vectors of doubles are made
  * of 32-bit integers. */
-KGB_WIDE_BODY double uniform_of(uint32_t high, uint32_t low)
+KGB_SIMD_BODY double uniform_of(uint32_t high, uint32_t low)
 {
 	int32_t centred = (int32_t)(high ^ 0x80000000);
 	return ((double)centred + 0x1p31) * 0x1p-32 + (double)(int32_t)(low >> 11) * 0x1p-53;
 }
 
-KGB_WIDE_BODY void many_uniforms_body(const uint32_t *words, double *out, size_t n)
+KGB_SIMD_BODY void many_uniforms_body(const uint32_t *words, double *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		out[i] = uniform_of(words[2 * i], words[2 * i + 1]);
 }
-KGB_WIDE(many_uniforms, (const uint32_t *words, double *out, size_t n), (words, out, n))
+KGB_SIMD_CLONES(many_uniforms, (const uint32_t *words, double *out, size_t n), (words, out, n))
 
 void kgb_rng_uniforms(struct kgb_rng *rng, double *out, size_t n)
 {
@@ -235,7 +235,7 @@ double kgb_rng_uniform(struct kgb_rng *rng)
 /* Natural logarithm of a normal number, to 1 ulp: x = 2^k (1 + f) with 1 + f in [sqrt(1/2),
  * sqrt(2)), and log(1 + f) by the series in s = f / (2 + f) whose coefficients fdlibm found (Sun
  * Microsystems, 1993). */
-KGB_WIDE_BODY double log_of(double x)
+KGB_SIMD_BODY double log_of(double x)
 {
 	uint64_t bits = kgb_bits_of(x) + ((UINT64_C(0x3ff00000) - 0x3fe6a09e) << 32);
 	double k = kgb_double_of(bits >> 52 | UINT64_C(0x433) << 52) - (0x1p52 + 1023);
@@ -252,7 +252,7 @@ KGB_WIDE_BODY double log_of(double x)
 
 /* Sine and cosine of 2 pi u for u in [0, 1), to 1 ulp: the nearest quarter turn, and the series of
  * fdlibm for what is left of at most an eighth. */
-KGB_WIDE_BODY void sin_cos_of_turn(double u, double *sin_out, double *cos_out)
+KGB_SIMD_BODY void sin_cos_of_turn(double u, double *sin_out, double *cos_out)
 {
 	double shifted = 4 * u + 0x1.8p52; /* its last bits count the quarters */
 	uint64_t quarter = kgb_bits_of(shifted);
@@ -280,7 +280,7 @@ KGB_WIDE_BODY void sin_cos_of_turn(double u, double *sin_out, double *cos_out)
 }
 
 /* Box and Muller, in pairs. 1 - uniform lies in (0, 1], where the logarithm is finite. */
-KGB_WIDE_BODY void many_pairs_body(const uint32_t *words, double *out)
+KGB_SIMD_BODY void many_pairs_body(const uint32_t *words, double *out)
 {
 	double radius[BATCH], u[BATCH], sines[BATCH], cosines[BATCH];
 
@@ -297,7 +297,7 @@ KGB_WIDE_BODY void many_pairs_body(const uint32_t *words, double *out)
 		out[2 * i + 1] = radius[i] * sines[i];
 	}
 }
-KGB_WIDE(many_pairs, (const uint32_t *words, double *out), (words, out))
+KGB_SIMD_CLONES(many_pairs, (const uint32_t *words, double *out), (words, out))
 
 double kgb_rng_normal(struct kgb_rng *rng)
 {

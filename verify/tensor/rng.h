@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The judge's own random numbers: Philox4x32-10 (Salmon et al., SC'11), keyed by seed, case and
- * argument, so that any case can be made again from the recorded seed alone, and the numbers of
- * one case predict none of another. A stream is a row of 32-bit words that can be entered anywhere;
- * its numbers are the same on every machine, however many of them are asked for at once.
- */
+ * The judge's random numbers: Philox4x32-10 (Salmon et al., SC'11), keyed by seed, case and
+ * argument, so that any case can be made again from the recorded seed alone, and the numbers of one
+ * case predict none of another. A stream is a row of 32-bit words that can be entered anywhere; its
+ * numbers are the same on every machine, however many of them are asked for at once. */
 #ifndef KGB_VERIFY_TENSOR_RNG_H
 #define KGB_VERIFY_TENSOR_RNG_H
 

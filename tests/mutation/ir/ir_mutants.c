@@ -129,8 +129,10 @@ int __real_kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded
 			    struct kgb_failure *failure, struct kgb_err *err);
 int __wrap_kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 			    struct kgb_failure *failure, struct kgb_err *err);
-bool __real_kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
-bool __wrap_kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data);
+bool __real_kgb_ablation_is_sensitive(const struct kgb_judge *judge,
+				      const struct kgb_case_data *data);
+bool __wrap_kgb_ablation_is_sensitive(const struct kgb_judge *judge,
+				      const struct kgb_case_data *data);
 bool __real_kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
 bool __wrap_kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
 int __real_kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
@@ -172,9 +174,10 @@ enum kgb_exec_outcome __wrap_kgb_exec_client_plan(struct kgb_exec_client *exec, 
 }
 
 /* A mutant is judged by its results alone. */
-bool __wrap_kgb_ablation_tells(const struct kgb_judge *judge, const struct kgb_case_data *data)
+bool __wrap_kgb_ablation_is_sensitive(const struct kgb_judge *judge,
+				      const struct kgb_case_data *data)
 {
-	return !g.now && __real_kgb_ablation_tells(judge, data);
+	return !g.now && __real_kgb_ablation_is_sensitive(judge, data);
 }
 
 bool __wrap_kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data)

@@ -624,9 +624,10 @@ static bool tells(struct fixture *f)
 	f->judge.cases.items = &f->kase;
 	f->judge.cases.n = 1;
 	f->judge.spec.interfaces = &f->interface;
-	f->judge.may_tell = &wants;
+	f->judge.may_be_sensitive = &wants;
 	f->judge.tallies = &tally;
-	return kgb_ablation_tells(&f->judge, &f->data) && kgb_ablation_wants(&f->judge, &f->data);
+	return kgb_ablation_is_sensitive(&f->judge, &f->data) &&
+	       kgb_ablation_wants(&f->judge, &f->data);
 }
 
 static void test_results_that_are_right_without_any_kernel_tell_nothing(KGB_UNUSED void **state)
@@ -677,18 +678,18 @@ static void test_a_fill_must_be_made_by_kernels_alone(KGB_UNUSED void **state)
 	f->kase.mode = KGB_MODE_STANDARD;
 	for (int i = 0; i < N; i++)
 		native[i] = 0;
-	assert_false(kgb_ablation_tells(&f->judge, &f->data));
+	assert_false(kgb_ablation_is_sensitive(&f->judge, &f->data));
 	f->judge.spec.triton = KGB_TRITON_ALONE;
-	assert_true(kgb_ablation_tells(&f->judge, &f->data));
+	assert_true(kgb_ablation_is_sensitive(&f->judge, &f->data));
 	f->kase.mode = KGB_MODE_SPECIAL;
-	assert_true(kgb_ablation_tells(&f->judge, &f->data));
+	assert_true(kgb_ablation_is_sensitive(&f->judge, &f->data));
 	/* Random bytes are true almost always, but others than 1. */
 	f->data.results[0].view.dtype = KGB_DTYPE_BOOL;
 	memset(native, 1, sizeof(*native) * N);
-	assert_true(kgb_ablation_tells(&f->judge, &f->data));
-	assert_true(kgb_ablation_values_tell(&f->judge, &f->data, 0, native));
+	assert_true(kgb_ablation_is_sensitive(&f->judge, &f->data));
+	assert_true(kgb_ablation_values_are_sensitive(&f->judge, &f->data, 0, native));
 	*(char *)native = 2;
-	assert_false(kgb_ablation_values_tell(&f->judge, &f->data, 0, native));
+	assert_false(kgb_ablation_values_are_sensitive(&f->judge, &f->data, 0, native));
 	f->data.results[0].view.dtype = KGB_DTYPE_FLOAT32;
 	free_fixture(f);
 }

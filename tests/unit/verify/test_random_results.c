@@ -70,9 +70,9 @@ static struct fixture *new_fixture(enum kgb_random_kind kind, enum kgb_dtype dty
 		.n_results = 1,
 		.n_returned = 1,
 		.is_random = true,
-		.laws = {{kind,
-			  "toy(self)",
-			  {SELF, kind == KGB_RANDOM_PRODUCT ? DRAWS : LOW, HIGH}}},
+		.random_results = {{kind,
+				    "toy(self)",
+				    {SELF, kind == KGB_RANDOM_PRODUCT ? DRAWS : LOW, HIGH}}},
 		.tolerance = {.factor = 4, .ulps = 2}};
 	f->kase.name = "toy/float32/one/standard";
 	f->kase.interface = &f->interface;
@@ -124,7 +124,7 @@ static double draw(struct fixture *f, double p)
 {
 	double u = (kgb_rng_u32(&f->rng) + 0.5) * 0x1p-32;
 
-	switch (f->interface.laws[0].kind) {
+	switch (f->interface.random_results[0].kind) {
 	case KGB_RANDOM_BERNOULLI:
 		return u < p;
 	case KGB_RANDOM_EXPONENTIAL:
@@ -135,7 +135,7 @@ static double draw(struct fixture *f, double p)
 		return p <= 0 ? 0.125 + u * 0.375 : 1;
 	case KGB_RANDOM_NONE:
 	case KGB_RANDOM_PRODUCT:
-	case KGB_N_LAWS:
+	case KGB_N_RANDOM_KINDS:
 		break;
 	}
 	KGB_UNREACHABLE();
@@ -191,7 +191,8 @@ static double zero(KGB_UNUSED struct fixture *f, KGB_UNUSED double p)
 
 static double mean(struct fixture *f, double p)
 {
-	return f->interface.laws[0].kind == KGB_RANDOM_EXPONENTIAL ? 1 / p : floor(p + 0.5);
+	return f->interface.random_results[0].kind == KGB_RANDOM_EXPONENTIAL ? 1 / p
+									     : floor(p + 0.5);
 }
 
 /* The mean is right, nothing else. */
@@ -199,8 +200,9 @@ static double uniform_to_twice_the_mean(struct fixture *f, double p)
 {
 	double u = kgb_rng_uniform(&f->rng);
 
-	return f->interface.laws[0].kind == KGB_RANDOM_EXPONENTIAL ? 2 * u / p
-								   : floor(u * (2 * p + 1));
+	return f->interface.random_results[0].kind == KGB_RANDOM_EXPONENTIAL
+		       ? 2 * u / p
+		       : floor(u * (2 * p + 1));
 }
 
 static double rounded_normal(struct fixture *f, double p)

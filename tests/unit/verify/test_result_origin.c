@@ -68,18 +68,18 @@ test_who_makes_memory_hold_the_neighbours_first_has_arranged_them(KGB_UNUSED voi
 
 	init_fixture(&f, "contiguous");
 	kgb_result_origin_init(&f.origin, &f.data, false);
-	assert_true(kgb_result_origin_tells(&f.origin));
+	assert_true(kgb_result_origin_suffices(&f.origin));
 	assert_int_equal(f.origin.n, N - 3);
-	kgb_result_origin_see(&f.origin, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
 	assert_int_equal(f.origin.n_by_host, 0);
-	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
-	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 	assert_int_equal(f.origin.n_by_host, N - 3);
 	assert_true(is_by_host(&f));
 
 	kgb_result_origin_init(&f.origin, &f.data, false);
-	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_KERNEL);
-	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_KERNEL);
+	kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 	assert_int_equal(f.origin.n_by_host, 0);
 	assert_false(is_by_host(&f));
 }
@@ -91,10 +91,10 @@ static void test_half_of_them_is_enough(KGB_UNUSED void **state)
 	init_fixture(&f, "contiguous");
 	kgb_result_origin_init(&f.origin, &f.data, false);
 	/* 13 groups of 27. */
-	kgb_result_origin_see(&f.origin, f.result, 16 * sizeof(float), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.result, 16 * sizeof(float), KGB_ORIGIN_HOST);
 	assert_int_equal(f.origin.n_by_host, 13);
 	assert_false(kgb_result_origin_by_host(&f.origin));
-	kgb_result_origin_see(&f.origin, f.result, 17 * sizeof(float), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.result, 17 * sizeof(float), KGB_ORIGIN_HOST);
 	assert_int_equal(f.origin.n_by_host, 14);
 	assert_true(is_by_host(&f));
 }
@@ -115,14 +115,14 @@ static void test_they_may_lie_apart_backwards_or_in_another_type(KGB_UNUSED void
 			memcpy(&spread[steps[k] < 0 ? N - 1 - i : i * steps[k]],
 			       f.result + sizeof(float) * (size_t)i, sizeof(float));
 		kgb_result_origin_init(&f.origin, &f.data, false);
-		kgb_result_origin_see(&f.origin, spread, sizeof(spread), KGB_ORIGIN_HOST);
+		kgb_result_origin_add(&f.origin, spread, sizeof(spread), KGB_ORIGIN_HOST);
 		assert_int_equal(f.origin.n_by_host, N - 3);
 		kgb_result_origin_release(&f.origin);
 	}
 	memcpy(spread, f.result, sizeof(float) * N);
 	set_truth(&f, KGB_DTYPE_FLOAT16);
 	kgb_result_origin_init(&f.origin, &f.data, false);
-	kgb_result_origin_see(&f.origin, spread, sizeof(float) * N, KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, spread, sizeof(float) * N, KGB_ORIGIN_HOST);
 	assert_int_equal(f.origin.n_by_host, N - 3);
 	assert_true(is_by_host(&f));
 }
@@ -160,11 +160,11 @@ test_an_input_in_order_or_converted_is_known_unless_copying_is_the_work(KGB_UNUS
 		init_fixture(&f, rows[i].layout);
 		put_in_order(&f, rows[i].dtype);
 		kgb_result_origin_init(&f.origin, &f.data, rows[i].alone);
-		assert_int_equal(kgb_result_origin_tells(&f.origin), rows[i].tells);
+		assert_int_equal(kgb_result_origin_suffices(&f.origin), rows[i].tells);
 		/* The input itself was not put together by anybody. */
-		kgb_result_origin_see(&f.origin, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
+		kgb_result_origin_add(&f.origin, f.input, sizeof(f.input), KGB_ORIGIN_HOST);
 		assert_int_equal(f.origin.n_by_host, 0);
-		kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+		kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 		assert_int_equal(is_by_host(&f), rows[i].tells);
 	}
 }
@@ -178,7 +178,7 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, (double)(i % 2));
 	kgb_result_origin_init(&f.origin, &f.data, false);
 	assert_int_equal(f.origin.n, 0);
-	kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+	kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 	assert_false(is_by_host(&f));
 	/* Five values in all orders. */
 	for (size_t i = 0; i < N; i++)
@@ -198,8 +198,8 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 		kgb_dtype_store(KGB_DTYPE_FLOAT32, f.result + 4 * i, 2.25);
 	for (int alone = 0; alone <= 1; alone++) {
 		kgb_result_origin_init(&f.origin, &f.data, alone);
-		assert_int_equal(kgb_result_origin_tells(&f.origin), alone);
-		kgb_result_origin_see(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
+		assert_int_equal(kgb_result_origin_suffices(&f.origin), alone);
+		kgb_result_origin_add(&f.origin, f.result, result_bytes(&f), KGB_ORIGIN_HOST);
 		assert_int_equal(is_by_host(&f), alone);
 	}
 
@@ -207,15 +207,15 @@ static void test_fills_and_flags_tell_nothing(KGB_UNUSED void **state)
 	f.data.results[0].view.dtype = KGB_DTYPE_INT32;
 	memset(f.result, 0, sizeof(f.result));
 	kgb_result_origin_init(&f.origin, &f.data, true);
-	assert_true(kgb_result_origin_tells(&f.origin));
-	kgb_result_origin_see(&f.origin, (const float[]){0.5f, -0.25f, 0.125f, 0.75f}, 16,
+	assert_true(kgb_result_origin_suffices(&f.origin));
+	kgb_result_origin_add(&f.origin, (const float[]){0.5f, -0.25f, 0.125f, 0.75f}, 16,
 			      KGB_ORIGIN_HOST);
 	assert_false(is_by_host(&f));
 
 	set_truth(&f, KGB_DTYPE_FLOAT32);
 	f.data.results[0].native = NULL; /* it has nothing that counts */
 	kgb_result_origin_init(&f.origin, &f.data, false);
-	assert_false(kgb_result_origin_tells(&f.origin));
+	assert_false(kgb_result_origin_suffices(&f.origin));
 	kgb_result_origin_release(&f.origin);
 }
 
