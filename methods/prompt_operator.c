@@ -349,7 +349,7 @@ void kgb_prompt_operator_release(struct kgb_prompt_operator *op)
 void kgb_prompt_stub(const struct kgb_spec *spec, struct kgb_buf *out)
 {
 	kgb_buf_addf(out,
-		     "# %s: nothing is written yet. TASK.md tells what each function must do.\n",
+		     "# %s: nothing is written yet. TASK.md states what each function must do.\n",
 		     spec->name);
 	kgb_buf_adds(out, "import torch\nimport triton\nimport triton.language as tl\n");
 	for (size_t i = 0; i < spec->n_interfaces; i++) {

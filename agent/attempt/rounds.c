@@ -202,9 +202,11 @@ void kgb_rounds_describe_kernel(const struct kgb_rounds_kernel *kernel, struct k
 	while (report.len > 0 && report.ptr[report.len - 1] == '\n')
 		kgb_buf_truncate(&report, report.len - 1);
 	if (best->check > 0)
-		kgb_buf_addf(out, " The version of round %d was not better and was put back. ",
-			     kernel->round);
+		kgb_buf_addf(
+			out,
+			" The version of round %d was not better and was replaced by the best. ",
+			kernel->round);
 	else
 		kgb_buf_adds(out, " ");
-	kgb_buf_addf(out, "The judge said of it:\n\n```\n%s\n```", report.ptr);
+	kgb_buf_addf(out, "The judge's report on it:\n\n```\n%s\n```", report.ptr);
 }

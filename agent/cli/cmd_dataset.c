@@ -296,8 +296,8 @@ static int act_on_dataset(struct kgb_cli *cli)
 		KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(0);
 		if (cli->operators.n > 0)
 			kgb_suggest(&hint, cli->operators.items[0], known, KGB_ARRAY_LEN(known));
-		rc = kgb_fail(&err, KGB_ERR_INVALID,
-			      "say what to do with the dataset: lint, table or prompt%s", hint.ptr);
+		rc = kgb_fail(&err, KGB_ERR_INVALID, "name the action: lint, table or prompt%s",
+			      hint.ptr);
 	}
 	if (rc == 0)
 		rc = kgb_cli_operators(cli, &names, &paths, &err);

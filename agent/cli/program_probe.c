@@ -98,7 +98,7 @@ static char *judge_answer(const struct kgb_program *program, const struct answer
 	kgb_utf8_repair(&text, answer->text.ptr, answer->text.len);
 	kgb_version_find(text.ptr, version);
 	if (!*version)
-		return kgb_xasprintf("at '%s' tells no version", executable);
+		return kgb_xasprintf("at '%s' prints no version", executable);
 	if (is_of_program(program, text.ptr, version))
 		return NULL;
 	return kgb_xasprintf("cannot be '%s', which answers '%.*s' when asked for its version",
@@ -131,7 +131,7 @@ int kgb_program_probe(const struct kgb_program *program, const char *path, const
 	kgb_sandbox_status_release(&answer.status);
 	kgb_buf_release(&answer.text);
 	if (rc < 0 && err->kind == KGB_ERR_TIMEOUT)
-		why = kgb_xasprintf("tells no version within %d s", TIMEOUT_MS / 1000);
+		why = kgb_xasprintf("prints no version within %d s", TIMEOUT_MS / 1000);
 	else if (rc < 0)
 		return kgb_ctx(err, "%s", program->title);
 	return why ? fail_missing(program, why, err) : 0;

@@ -204,7 +204,7 @@ void kgb_versus_add_words(const struct kgb_versus *v, const struct kgb_measure *
 			      other, what, first, text, v->p);
 		break;
 	case KGB_OUTCOME_UNSURE:
-		kgb_strv_addf(words, "%s, %s: cannot tell (p = %.2g; %zu operators show %s)", other,
+		kgb_strv_addf(words, "%s, %s: undecided (p = %.2g; %zu operators show %s)", other,
 			      what, v->p, v->d.n, text);
 		break;
 	}

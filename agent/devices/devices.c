@@ -145,7 +145,7 @@ int kgb_devices_try(struct kgb_devices *devices, struct kgb_err *err)
 		if (kgb_device_try(&devices->items[i], &machine, &why) < 0)
 			return kgb_fail(
 				err, why.kind,
-				"%s (`kgb-agent doctor` tells more, --device cpu does without)",
+				"%s (`kgb-agent doctor` lists the checks, --device cpu does without)",
 				why.msg);
 		if (!devices->target[0])
 			snprintf(devices->target, sizeof(devices->target), "%s, sm_%u%u",

@@ -219,6 +219,6 @@ void kgb_check_prices(struct kgb_check_result *f)
 		kgb_found_fix(f, KGB_WARN, "add it to the table",
 			      "%s has no price of %s: what it costs is not known", path, model);
 	else
-		kgb_found(f, KGB_PASS, "%s%s%s", path, model ? " knows " : "", model ? model : "");
+		kgb_found(f, KGB_PASS, "%s%s%s", path, model ? " has " : "", model ? model : "");
 	kgb_prices_free(prices);
 }

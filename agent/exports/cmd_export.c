@@ -128,8 +128,7 @@ static int find_form(struct kgb_cli *cli, const struct form **out, struct kgb_er
 	}
 	if (cli->operators.n > 0)
 		kgb_suggest(&hint, cli->operators.items[0], names, KGB_ARRAY_LEN(names));
-	return kgb_fail(err, KGB_ERR_INVALID, "say what to export: pairs, atif or junit%s",
-			hint.ptr);
+	return kgb_fail(err, KGB_ERR_INVALID, "name the format: pairs, atif or junit%s", hint.ptr);
 }
 
 static int open_output(struct export *e, const struct form *form, const char *where,
@@ -138,7 +137,7 @@ static int open_output(struct export *e, const struct form *form, const char *wh
 	struct stat st;
 	if (!where)
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"say where to: -o FILE, or -o - for standard output");
+				"name the destination: -o FILE, or -o - for standard output");
 	e->where = where;
 	e->is_folder = form->may_be_folder &&
 		       ((stat(where, &st) == 0 && S_ISDIR(st.st_mode)) || kgb_str_ends(where, "/"));

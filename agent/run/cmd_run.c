@@ -12,8 +12,9 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 {
 	const struct kgb_flags *flags = &plan->cli->flags;
 	if (flags->run && flags->kernels)
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"--run and --kernels both say what to verify: give one of them");
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"--run and --kernels both name kernels to verify: give one of them");
 	if (flags->run && plan->generate)
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"--run names an earlier run to verify: add --skip-gen");

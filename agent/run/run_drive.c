@@ -161,7 +161,7 @@ void kgb_run_announce_model(const struct kgb_run_plan *plan)
 	if (plan->generate && plan->gateway_mode == KGB_GATEWAY_OFFLINE)
 		kgb_info(
 			"offline: %s, so the model is kgb-agent's built-in script, not a language model",
-			plan->endpoint ? "gateway.mode says so" : "no API key is set");
+			plan->endpoint ? "gateway.mode is set to it" : "no API key is set");
 	const struct kgb_maker maker = kgb_run_plan_maker(plan);
 	if (plan->cli->flags.kernels && plan->from.name)
 		kgb_info("the kernels are those of run %s%s", plan->from.name,

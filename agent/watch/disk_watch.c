@@ -69,7 +69,7 @@ void kgb_disk_watch_check(const struct kgb_disk_watch *disk, struct kgb_broken_l
 	} else if (used->is_partial) {
 		kgb_broken_limit_set(
 			broken, KGB_AGENT_DISK, "nesting", 0, 0,
-			"the agent nested directories so deep and wide that their size cannot be told");
+			"the agent nested directories so deep and wide that their size cannot be measured");
 	} else if (disk->had_room && room.bytes >= 0 && room.bytes < DISK_RESERVE &&
 		   (used->bytes > DISK_RESERVE / 4 || room.bytes < DISK_RESERVE / 2)) {
 		kgb_broken_limit_set(

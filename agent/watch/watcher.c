@@ -368,7 +368,7 @@ static void take_launcher_limit(struct kgb_watcher *watcher,
 	else if (kgb_str_eq(status->limit, "files"))
 		kgb_broken_limit_set(
 			broken, KGB_AGENT_DISK, "files", status->limit_value, status->limit_seen,
-			"the agent holds more than %lld files that it has deleted, or so many open ones that the size of these cannot be told",
+			"the agent holds more than %lld files that it has deleted, or so many open ones that the size of these cannot be measured",
 			(long long)status->limit_value);
 	else if (status->n_oom_kills > 0 && result->term_signal == SIGKILL &&
 		 !result->stop_requested)

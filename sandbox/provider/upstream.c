@@ -383,7 +383,7 @@ static size_t on_curl_data(char *bytes, size_t size, size_t n, void *payload)
 		call->held = true;
 		return CURL_WRITEFUNC_PAUSE;
 	case KGB_UPSTREAM_ENOUGH:
-		call->given_up = "the answer is longer than anybody reads";
+		call->given_up = "the answer is longer than the limit";
 		return 0;
 	}
 	KGB_UNREACHABLE();

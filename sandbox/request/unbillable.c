@@ -113,8 +113,8 @@ static int refuse_content(const struct kgb_body *body, enum kgb_endpoint endpoin
 				"taken: send it in the request");
 	if (is_packed(body, endpoint, member))
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"files such as PDF are not taken: nobody can see how much "
-				"is in them");
+				"files such as PDF are not taken: their tokens cannot be "
+				"counted");
 	if (messages && lives_long(body, member))
 		return kgb_fail(err, KGB_ERR_INVALID,
 				"cache_control: only caches of five minutes are taken: "

@@ -146,7 +146,7 @@ The prompt states these rules, and replay cannot check them: it shows only the s
 other compilers leave no trace in the work. Each has attacks in `tests/redteam` that would pass without it, or that carry out what
 it forbids.
 
-| code | what is refused | what an agent is told to do | attacks |
+| code | what is refused | instruction to the agent | attacks |
 |---|---|---|---|
 """
 NOTED = """

@@ -153,7 +153,7 @@ test_expect_success 'patience ends it; bytes that were judged are not judged aga
 	silu ".stopped_by == \"patience\" and (.rounds | map(.summary) == [\"changed 1\", \"changed 2\", \"changed 3\"]) and
 		(.rounds | all(.kept == false and .status != \"passed\" and .check == 1)) and .kernel_source == \"file\""
 	test ! -e "$(folder patience)/verdicts/002.py"
-	test_grep "No version has passed yet; .kernel.py. holds the last one. The judge said of it:" "$(folder patience)/rounds/002/prompt.md"
+	test_grep "No version has passed yet; .kernel.py. holds the last one. The judge.s report on it:" "$(folder patience)/rounds/002/prompt.md"
 	test_no_grep aten::silu "$(folder patience)/rounds/002/stderr.log"
 '
 test_expect_success 'the kernel to begin with is no result when no agent has worked on it' '
@@ -172,7 +172,7 @@ test_expect_success 'a kernel to begin with that does not pass is kept for repai
 	END
 	test_expect_code 0 with_cli -m patient -i 1 --from-run "$(echo patience/*)" --skip-verify --json --runs-dir mended >out.json 2>log || { cat log; false; }
 	silu ".kernel_source == \"verified\" and (.rounds | map([.status, .kept]) == [[\"refused\", false], [\"passed\", true]])"
-	test_grep "No version has passed yet; .kernel.py. holds the last one. The judge said of it:" "$(folder mended)/rounds/001/prompt.md"
+	test_grep "No version has passed yet; .kernel.py. holds the last one. The judge.s report on it:" "$(folder mended)/rounds/001/prompt.md"
 	test_grep "^REFUSED" "$(folder mended)/rounds/001/prompt.md"
 	cmp "$honest" mended/*/kernels/aten__silu.py
 '

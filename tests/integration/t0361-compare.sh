@@ -309,9 +309,9 @@ for row in rows:
 
 test_expect_success 'what so few operators cannot show is said' '
 	mixture few naive_cc=1*2 normal_cc=-1 --operators 4 && mixture few loop_cc=0.8*1.1 --operators 4 &&
-	kgb-agent compare few/naive_cc_1 few/normal_cc_1 >out && test_grep "^B, operators passed: cannot tell (p = 0.12; 4 operators show none)$" out &&
+	kgb-agent compare few/naive_cc_1 few/normal_cc_1 >out && test_grep "^B, operators passed: undecided (p = 0.12; 4 operators show none)$" out &&
 	test_grep "correct, %.*  0.12  *none$" out && test_grep "tokens, k.*  1 *none$" out &&
-	kgb-agent compare few/naive_cc_1 few/loop_cc_1 >out && test_grep "common speedup: cannot tell (p = .*; 4 operators show none)$" out &&
+	kgb-agent compare few/naive_cc_1 few/loop_cc_1 >out && test_grep "common speedup: undecided (p = .*; 4 operators show none)$" out &&
 	kgb-agent compare few/naive_cc_1 few/loop_cc_1 --json >few.json && valid compare few.json &&
 	kgb-agent leaderboard few/naive_cc_1 few/normal_cc_1 >out && test_grep "0.12 *none  tied$" out &&
 	mixture two naive_cc=0 --operators 5 --samples 4 && kgb-agent power two --effect 90% >out && test_grep "90.0 points  *6  *6  *6  *6  *never  *0 %$" out &&

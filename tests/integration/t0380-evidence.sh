@@ -108,7 +108,7 @@ test_expect_success 'a file is whole or as before; what cannot be exported is na
 	echo old >kept && mkdir broken && cp -r runs/plain broken/run && echo "{" >broken/run/attempts/aten__add/001/verdicts/002.json &&
 	test_expect_code 2 kgb-agent export pairs plain broken/run -o kept 2>err && test_grep "verdicts/002.json" err &&
 	test_equal old "$(cat kept)" kept && test_equal "" "$(find . -name "kept*.part")" left &&
-	test_expect_code 2 kgb-agent export pairs plain 2>err && test_grep "say where to: -o FILE" err &&
+	test_expect_code 2 kgb-agent export pairs plain 2>err && test_grep "name the destination: -o FILE" err &&
 	test_expect_code 2 kgb-agent export pair -o x 2>err && test_grep "pairs, atif or junit; did you mean .pairs" err &&
 	test_expect_code 4 kgb-agent export junit plain -o /dev/full 2>err && test_grep "not a regular file" err &&
 	test_expect_code 0 sh -c "kgb-agent export atif plain -o - | head -c 1 >/dev/null"

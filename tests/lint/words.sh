@@ -11,6 +11,9 @@ files=$(lint_files '*.c' '*.h' '*.py' '*.sh' '*.cmake' '*.txt' '*.md' '*.yaml' '
 	# The home of a user, and work folders, as a beginning of an absolute path.
 	# shellcheck disable=SC2086
 	grep -nE '(^|[^A-Za-z0-9_.~/}$-])/(work|tmp/inst|tmp/kgb|root/\.|home/[a-z]+/(src|git|work))(/|$)' $files /dev/null
+	# Documents that are not in the tree.
+	# shellcheck disable=SC2086
+	grep -nE '\b(DESIGN\b|STYLE\.md\b)' $files /dev/null
 	# shellcheck disable=SC2086
 	grep -nE '[[:blank:]]+$' $files /dev/null | sed 's/$/  <- trailing blanks/'
 } >"$lint_findings"

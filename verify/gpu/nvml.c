@@ -154,7 +154,7 @@ int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err)
 	bool found = pci[0] ? nvml->by_pci && nvml->by_pci(pci, &device) == SUCCESS
 			    : n_devices(nvml) == 1 && nvml->by_index(0, &device) == SUCCESS;
 	if (!found)
-		return kgb_fail(err, KGB_ERR_NOT_FOUND, "libnvidia-ml.so.1 knows no GPU '%s'", pci);
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "libnvidia-ml.so.1 has no GPU '%s'", pci);
 	nvml->device = device;
 	return 0;
 }

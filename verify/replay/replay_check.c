@@ -14,7 +14,7 @@
 enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
 enum { ABLATION_RUNS = 8 }; /* a result of a few bits may lie in random memory once */
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
-enum { UPLOADS_PART = 4 }; /* of the bytes of results, that a host may send at most */
+enum { UPLOADS_DIVISOR = 4 }; /* a host may send at most 1/4 of the bytes of results */
 
 /* Separate inputs and their right results. */
 static int fill_fresh(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_case_data *out,
@@ -289,7 +289,7 @@ static int check_in_sandbox(struct kgb_lane *lane, const struct kgb_replay_case 
 	for (size_t i = 0; i < fresh.n_results; i++)
 		bytes += (uint64_t)kgb_tensor_view_numel(&fresh.results[i].view) *
 			 kgb_dtype_size(fresh.results[i].view.dtype);
-	if (rc == 0 && rcase->upload_bytes * UPLOADS_PART > bytes)
+	if (rc == 0 && rcase->upload_bytes * UPLOADS_DIVISOR > bytes)
 		rc = kgb_refuse(
 			failure, KGB_CODE_VERIFY_HOST_DEPENDENT,
 			kgb_lane_text(

@@ -19,12 +19,12 @@
 #define ORDER_PART 0.005
 #define ORDER_SIGMAS 5.0
 #define LOW 0.1 /* the share of activities that counts as the shortest */
-#define ACTIVITY_NS 4000.0 /* by which what events add to activity may differ between the sides */
+#define ACTIVITY_NS 4000.0 /* ns; allowed difference of events - activity between sides */
 #define ACTIVITY_OP_NS 2000.0 /* for each operation that one side has more */
-#define ACTIVITY_PART 0.005
-#define HOST_NS 10000.0 /* the same for what the host adds to events */
-#define HOST_OP_NS 5000.0
-#define HOST_PART 0.01
+#define ACTIVITY_PART 0.005 /* plus this share of the time */
+#define HOST_NS 10000.0 /* ns; the same of host - events */
+#define HOST_OP_NS 5000.0 /* for each operation that one side has more */
+#define HOST_PART 0.01 /* plus this share of the time */
 #define EFFECT 0.03 /* smallest relevant change between groups of calls, as a share of the time */
 #define TREND 0.02
 #define CHANCE 1e-3
@@ -670,7 +670,7 @@ static bool doubt_neighbour(const struct kgb_timer *timer, struct kgb_timer_resu
 	return kgb_timer__say(
 		out, KGB_WHY_NEIGHBOUR,
 		"both sides have two speeds, of the baseline %.1f %% apart, that come in "
-		"turns: somebody else uses the device",
+		"turns: another process uses the device",
 		100 * expm1(apart));
 }
 

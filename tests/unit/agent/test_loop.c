@@ -245,7 +245,7 @@ static void test_a_round_reads_what_kernel_py_holds(void **state)
 		 true,
 		 false,
 		 "FAILED verify.mismatch: x\n",
-		 "No version has passed yet; `kernel.py` holds the last one. The judge said of it:\n\n"
+		 "No version has passed yet; `kernel.py` holds the last one. The judge's report on it:\n\n"
 		 "```\nFAILED verify.mismatch: x\n```"},
 		{{3, 0, 0},
 		 0,
@@ -265,7 +265,7 @@ static void test_a_round_reads_what_kernel_py_holds(void **state)
 		 false,
 		 "FAILED y",
 		 "`kernel.py` holds the best version so far: that of round 1. It passed. The version of round 4 was "
-		 "not better and was put back. The judge said of it:\n\n```\nFAILED y\n```"},
+		 "not better and was replaced by the best. The judge's report on it:\n\n```\nFAILED y\n```"},
 	};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(cases); i++) {
 		const struct kgb_rounds_kernel kernel = {.best = &cases[i].best,

@@ -74,7 +74,7 @@ static void test_the_gpu_is_found_by_its_place_or_alone(KGB_UNUSED void **state)
 
 	assert_ok(kgb_nvml_choose(nvml, "", &err), err);
 	assert_fails(kgb_nvml_choose(nvml, "0000:99:00.0", &err), err,
-		     "libnvidia-ml.so.1 knows no GPU '0000:99:00.0'");
+		     "libnvidia-ml.so.1 has no GPU '0000:99:00.0'");
 	kgb_nvml_close(nvml);
 	kgb_nvml_close(NULL);
 }

@@ -7,10 +7,10 @@
 #include "verify/protocol/record.h"
 
 /* Each spacer, a block that is held while memory is replaced, is smaller than SPACER_BYTES_MAX; all
- * spacers together are smaller than 1 / SPACERS_PART of the free memory. */
+ * spacers together are smaller than 1 / SPACERS_DIVISOR of the free memory. */
 #define SPACER_BYTES_MAX (UINT64_C(64) << 20)
 
-enum { SPACERS_PART = 4 };
+enum { SPACERS_DIVISOR = 4 };
 
 /* The driver clears released memory in the background: 450 GB/s on an H200, where a kernel bound by
  * memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not report the end.
@@ -190,7 +190,7 @@ int kgb_mappings_replace(struct kgb_mappings *const *sets, size_t n_sets, uint64
 			"another %llu bytes of GPU memory to replace as many, %llu are free",
 			(unsigned long long)wanted, (unsigned long long)free_bytes);
 	int status =
-		make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_PART, err);
+		make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_DIVISOR, err);
 	for (size_t i = 0; !status && i < n; i++)
 		status = exchange(gpu, &made[i], err);
 	release_replacements(gpu, made, n);
