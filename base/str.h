@@ -47,7 +47,7 @@ size_t kgb_utf8_char(const char *s, size_t *columns);
  * LRI..PDI). */
 bool kgb_utf8_drives_terminal(const char *s, size_t n);
 /** Append s, which is valid UTF-8, with spaces replaced by line breaks so that words stay whole and
- * lines have at most `columns` columns; a longer word has a line of its own. Lines after the first
+ * lines have at most `columns` columns; a longer word has a separate line. Lines after the first
  * are indented by `indent` spaces. */
 void kgb_utf8_wrap(struct kgb_buf *out, const char *s, size_t len, size_t columns, size_t indent);
 /** Append s with control characters, direction marks and invalid UTF-8 as \xNN (newline, tab and

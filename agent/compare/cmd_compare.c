@@ -29,7 +29,7 @@ static const struct kgb_table_column measure_columns[] = {
 	{"high", NULL, NULL},
 	{"p", NULL, NULL},
 	{"p_holm", "p", NULL},
-	{"detectable", "can see", NULL},
+	{"detectable", "detects", NULL},
 };
 static const struct kgb_table_column flip_columns[] = {
 	{"side", "side", "Operators that differ by half of the attempts or more"},
@@ -55,7 +55,7 @@ static const struct kgb_table_column group_columns[] = {
 	{"high", NULL, NULL},
 	{"p", NULL, NULL},
 	{"p_holm", "p", NULL},
-	{"detectable", "can see", NULL},
+	{"detectable", "detects", NULL},
 };
 /* Keys for groups of operators. Outcomes of a side are no keys, because such groups would keep its
  * chance. */

@@ -41,7 +41,7 @@ static const struct kgb_table_column pair_columns[] = {
 	{"better", "better", NULL},     {"other", "other", NULL},
 	{"difference", "points", NULL}, {"low", NULL, NULL},
 	{"high", NULL, NULL},           {"p", NULL, NULL},
-	{"p_holm", "p", NULL},          {"detectable", "can see", NULL},
+	{"p_holm", "p", NULL},          {"detectable", "detects", NULL},
 	{"verdict", "verdict", NULL},
 };
 

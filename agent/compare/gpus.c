@@ -190,7 +190,7 @@ static const struct kgb_table_column gpu_columns[] = {
 	{"high", NULL, NULL},
 	{"common", "of", NULL},
 	{"p_holm", "p", NULL},
-	{"detectable", "can see", NULL},
+	{"detectable", "detects", NULL},
 };
 
 /** One column for each GPU follows; its key is the GPU's name. */

@@ -179,7 +179,7 @@ static const struct kgb_field prompt_table[] = {
 	SETTING(prompt, examples, STR, .def = "\"\"",
 		.doc = "File with examples that follow the system text; empty: the method's, which has none, because each task has a complete example."),
 	SETTING(prompt, reflection, STR, .def = "\"\"",
-		.doc = "File with what a later round says about the last answer; {{verdict}}, {{kernel}}, {{round}}, {{rounds}} and {{operator}} are filled in; empty: the method's."),
+		.doc = "File with the text of a later round about the last answer; {{verdict}}, {{kernel}}, {{round}}, {{rounds}} and {{operator}} are filled in; empty: the method's."),
 	KGB_FIELD_END,
 };
 

@@ -21,7 +21,7 @@ struct kgb_estimate {
  * input. */
 struct kgb_estimate kgb_bootstrap_mean(const double *values, size_t n);
 
-/** The same, an operator being replaced by operators of its own stratum only (its source, such as
+/** The same, but an operator is replaced only by operators of its stratum (its source, such as
  * vLLM): the numbers of operators of each source are part of the data set, not of chance. The value
  * of an operator with several attempts is their mean, so that its attempts stay together (cluster
  * bootstrap). \param strata of each value; NULL: all are of one. */

@@ -220,7 +220,7 @@ struct kgb_run_state {
 	int64_t updated_ms; /* time of the last record */
 	struct kgb_op_state *ops; /* the plan, in plan order */
 	size_t n_ops;
-	int64_t n_unknown_events; /* records of a type that this version does not know: skipped */
+	int64_t n_unknown_events; /* skipped records of unknown type */
 };
 #define KGB_RUN_STATE_INIT     \
 	{                      \

@@ -14,7 +14,8 @@
 
 #include "base/buf.h"
 
-/** Deepest nesting: room for a parsed tree (KGB_LIMIT_JSON_DEPTH) inside of our own levels. */
+/** Deepest nesting: room for a parsed tree (KGB_LIMIT_JSON_DEPTH) inside of this project's
+ * levels. */
 #define KGB_JSONW_DEPTH 128
 
 struct kgb_jsonw {

@@ -51,7 +51,7 @@ void kgb_exchange_record_init(struct kgb_exchange_record *record,
 /** Append to the response file. Little is kept in memory until the end. */
 void kgb_exchange_record_response(struct kgb_exchange_record *record, bool sse, const char *bytes,
 				  size_t len);
-/** Meta file, last: its presence says that the record is whole. */
+/** Meta file, written last: its presence marks a whole record. */
 struct kgb_exchange_record_end {
 	const struct kgb_exchange_summary *summary;
 	const char *source;

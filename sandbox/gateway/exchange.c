@@ -253,7 +253,7 @@ void kgb_exchange__abort(struct kgb_exchange *ex)
 	kgb_exchange__step(ex, KGB_EXCHANGE_ON_CLOSE);
 }
 
-/* Bytes until the next cut, so that each event of the script travels in a chunk of its own. */
+/* Bytes until the next cut, so that each event of the script travels in a separate chunk. */
 static size_t piece(struct kgb_exchange *ex)
 {
 	while (ex->next_cut < ex->n_cuts && ex->cuts[ex->next_cut] <= ex->out_pos)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * kgb-confine: the first program inside a sandbox. It lays Landlock rules and the system-call
- * filter over itself and what it starts, runs the command as its child, reaps orphans
- * (it is the first process of the sandbox's PID namespace) and ends with the command's status,
- * 128+N for signal N.
+ * filter over itself and its descendants, runs the command as its child, reaps orphans (it is the
+ * first process of the sandbox's PID namespace) and ends with the command's status, 128+N for
+ * signal N.
  *
  *     kgb-confine [--landlock ABI] [--ro PATH]... [--rw PATH]... [--dev PATH]... [--list PATH]...
  *                 [--filter-fd FD] [--calls-fd FD] -- COMMAND [ARG]...

@@ -10,7 +10,7 @@ enum {
 	CASES_PER_INTERFACE =
 		2, /* cases of an interface in which kernels are left out one at a time */
 	WATCHED_PER_INTERFACE = 3,
-	TRIES_PER_INTERFACE = 24, /* cases without a telling result that are passed over */
+	TRIES_PER_INTERFACE = 24, /* cases without a sensitive result that are passed over */
 	LEAST_ELEMENTS = 8,
 };
 

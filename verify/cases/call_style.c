@@ -11,7 +11,7 @@ static bool is_end(char c)
 	return c == ',' || c == ')';
 }
 
-/* Does text of a default begin with this value? "1." is 1.0, but no integer. */
+/* Whether the text of a default begins with this value. "1." is 1.0, but no integer. */
 static bool is_value(const char *text, const struct kgb_case_value *value)
 {
 	KGB_AUTO(buf) struct kgb_buf python = KGB_BUF_INIT(0);

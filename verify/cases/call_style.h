@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Drawn cases are called as users call: some arguments are left out, lists may be tuples, and torch
- * may be told that no gradients will be computed.
- */
+ * Drawn cases are called in users' styles: some arguments are left out, lists may be tuples, and
+ * gradients may be off. */
 #ifndef KGB_VERIFY_CASES_CALL_STYLE_H
 #define KGB_VERIFY_CASES_CALL_STYLE_H
 

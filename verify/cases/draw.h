@@ -4,9 +4,9 @@
  * case line in which forms stand for values ({size: [1, 300]}, {pick: [a, b]}, "$(m * k)"):
  * docs/operator-spec.md.
  *
- * Choices among few are dealt, not thrown: n lines in a row that choose among n values get each
- * of them once, in an order drawn by the seed. So a verdict of few cases misses none of them.
- */
+ * Choices among few values are dealt like cards: n lines in a row that choose among n values get
+ * each of them once, in an order drawn by the seed. So a verdict of few cases misses none of
+ * them. */
 #ifndef KGB_VERIFY_CASES_DRAW_H
 #define KGB_VERIFY_CASES_DRAW_H
 
@@ -16,7 +16,7 @@
 /** So many lines of a template in a row have every mode and share of classes once. */
 enum { KGB_DRAW_MODES = 5 };
 
-/** Who draws: the label of the random stream, and the types to choose from. */
+/** The context of a draw: the label of the random stream, and the types to choose from. */
 struct kgb_draw {
 	const struct kgb_spec *spec;
 	const struct kgb_interface *interface;

@@ -8,7 +8,7 @@
 #include "verify/cases/case.h"
 #include "verify/tensor/rng.h"
 
-/** Does it read two tensors, so that one could be both? */
+/** Whether it reads two tensors, so that one could be both. */
 bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface);
 
 /** A tensor that the call only reads, of the type, sizes and fill of an earlier such argument,

@@ -10,7 +10,7 @@
 enum kgb_lint_wrong {
 	KGB_WRONG_ZEROS,
 	KGB_WRONG_ONES,
-	KGB_WRONG_CONSTANT, /* one of its own elements */
+	KGB_WRONG_CONSTANT, /* one of its elements */
 	KGB_WRONG_INPUT, /* the first input of the same number of elements */
 	KGB_WRONG_UNCHANGED, /* the parameter's elements before the call */
 	KGB_WRONG_PREVIOUS, /* the result for other inputs */

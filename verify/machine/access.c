@@ -5,7 +5,7 @@
 #include "verify/program/hints.h"
 
 enum {
-	STORE_TRIES = 64, /* until another program has stored what it noted */
+	STORE_TRIES = 64, /* until another program has stored its mark */
 };
 
 /* ---- checks ---- */
@@ -25,7 +25,7 @@ static bool check_mask(struct kgb_builder *b, const struct kgb_operation *op, ui
 	return true;
 }
 
-/* What the pointers of operand 0 point to. */
+/* Element type behind the pointers of operand 0. */
 static bool pointee(struct kgb_builder *b, const struct kgb_operation *op,
 		    struct kgb_ttir_type *out)
 {
@@ -129,7 +129,7 @@ static uint8_t *find(struct kgb_execution *x, uint64_t address, size_t bytes, si
 	return view->data + (address - view->address);
 }
 
-/* Why an access is not possible. */
+/* The fault of an impossible access. */
 static int fault(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		 size_t bytes, size_t size, enum kgb_access access)
 {
@@ -270,7 +270,7 @@ static enum coverage covered(const uint8_t *mask, size_t n)
 	return all ? COVERS_ALL : any ? COVERS_SOME : COVERS_NONE;
 }
 
-/* Which lanes a mask allows; where it allows the first ones only, *n becomes their number. */
+/* The lanes that a mask permits; if it permits only the first ones, *n becomes their number. */
 static enum coverage cut(const struct lanes *lanes, size_t *n)
 {
 	if (!lanes->mask)
@@ -349,7 +349,7 @@ static int move_chunk(struct kgb_execution *x, const struct kgb_operation *op,
 
 /* ---- loads ---- */
 
-/* What lanes read that the mask excludes. */
+/* Values of lanes that the mask excludes. */
 static void fill_masked(struct kgb_execution *x, const struct kgb_operation *op,
 			const struct lanes *lanes, const uint8_t *other, bool other_moves)
 {

@@ -74,7 +74,7 @@ KGB_BUILD(kgb_atomic_build)
 	program->may_wait |= b->n_loops > 0;
 	op->element = type.element;
 	op->cost += (uint32_t)(kgb_ttir_lanes(&type) / 8);
-	if (type.rank == 0) /* all lanes wait for what it returns */
+	if (type.rank == 0) /* all lanes wait for its result */
 		kgb_builder__barrier(b);
 	kgb_builder__dense_in(b, op, 0);
 	(void)kgb_builder__result(b, op, &type, 0);
@@ -149,7 +149,7 @@ static uint64_t combined(enum kgb_atomic atomic, enum kgb_ttir_element element, 
 	KGB_UNREACHABLE();
 }
 
-/* Until no other thread came between. */
+/* Repeat until no other thread interferes. */
 #define APPLY(type)                                                                           \
 	case sizeof(type): {                                                                  \
 		type expected = __atomic_load_n((type *)memory, __ATOMIC_SEQ_CST), wanted;    \
@@ -181,7 +181,7 @@ int kgb_atomic__apply(struct kgb_execution *x, const struct kgb_operation *op,
 	}
 }
 
-/* Whoever leaves a value as it is tells nobody of anything. */
+/* An atomic that does not change the value releases nothing. */
 static void note_order(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		       uint64_t old, uint64_t operand, uint64_t other)
 {

@@ -126,7 +126,7 @@ static void build_region(struct kgb_builder *b, struct kgb_operation *op,
 	if (b->failed)
 		return;
 	const uint32_t *arguments = add_arguments(b, op, &s->regions[0], times, width);
-	/* What it yields has the types of the arguments; of a map, those of the results. */
+	/* It yields values of the arguments' types, or for a map of the results' types. */
 	if (arguments)
 		(void)kgb_builder__region_with_end(b, op, &s->regions[0], arguments, width, end,
 						   end == KGB_END_MAP ? op->out : arguments,
@@ -202,7 +202,7 @@ static size_t size_of(const struct kgb_execution *x, uint32_t value)
 		(enum kgb_ttir_element)kgb_execution__value(x, value)->type.element);
 }
 
-/* What the region yielded, for n combinations. */
+/* The region's results for n combinations. */
 static void take(struct kgb_execution *x, uint32_t from, size_t n, uint8_t *to)
 {
 	const size_t size = size_of(x, from);

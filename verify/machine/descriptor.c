@@ -194,7 +194,7 @@ struct span {
 	int64_t from, to;
 };
 
-/* Where the elements of row `row` are; those outside of the tensor belong to no span. */
+/* Place of the elements of row `row`; those outside of the tensor belong to no span. */
 static struct span find_span(struct kgb_execution *x, const struct kgb_operation *op, int64_t row)
 {
 	const struct kgb_ttir_type *type = &kgb_execution__value(x, op->in[0])->type;

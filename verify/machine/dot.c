@@ -4,7 +4,7 @@
 #include "verify/lanes/narrow.h"
 #include "verify/machine/families.h"
 
-/* How float32 operands are rounded before they are multiplied. */
+/* Rounding of float32 operands before the multiplication. */
 enum {
 	IEEE,
 	TF32,
@@ -58,7 +58,7 @@ KGB_BUILD(kgb_dot_build)
 		kgb_builder__unsupported(b, "products of float32 in parts of bfloat16");
 		return;
 	}
-	if (a.element == KGB_TTIR_F32) /* other types name a precision, too, which means nothing */
+	if (a.element == KGB_TTIR_F32) /* other types name a precision, too, which is ignored */
 		op->what = kgb_ttir_has_word(s, "tf32x3") ? TF32X3
 			   : kgb_ttir_has_word(s, "tf32") ? TF32
 							  : IEEE;

@@ -119,7 +119,7 @@ KGB_BUILD(kgb_compare_build)
 
 KGB_BUILD(kgb_select_build)
 {
-	/* Bits are copied, whatever they mean. */
+	/* Bits are copied, independent of their type. */
 	static const uint8_t as[KGB_N_TTIR_ELEMENTS] = {
 		[KGB_TTIR_I1] = KGB_TTIR_I8,     [KGB_TTIR_I8] = KGB_TTIR_I8,
 		[KGB_TTIR_I16] = KGB_TTIR_I16,   [KGB_TTIR_I32] = KGB_TTIR_I32,

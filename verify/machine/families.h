@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the table of operations refers to: checks and executions, by family.
- */
+ * The entries of the table of operations: checks and executions, by family. */
 #ifndef KGB_VERIFY_MACHINE_FAMILIES_H
 #define KGB_VERIFY_MACHINE_FAMILIES_H
 
 #include "verify/program/control.h"
 
-/** The row of an operation in the table; NULL: it is not known. */
+/** The row of an operation in the table; NULL: unknown. */
 const struct kgb_build_rule *kgb_build_rule_find(struct kgb_slice name);
 
 /* elementwise.c: the same for each lane */
@@ -30,7 +29,7 @@ struct kgb_named_function {
 	enum kgb_lanes_id id;
 	uint8_t n_operands;
 };
-/** A function of libdevice ("__nv_expf") for float32 or float64; NULL: it is not known. */
+/** A function of libdevice ("__nv_expf") for float32 or float64; NULL: unknown. */
 const struct kgb_named_function *kgb_libdevice_find(struct kgb_slice symbol, bool is_double);
 /** An instruction on float32 ("ex2.approx.f32 $0, $1;"). */
 const struct kgb_named_function *kgb_instruction_find(struct kgb_slice text);
@@ -108,7 +107,7 @@ KGB_BUILD(kgb_atomic_build);
 KGB_RUN(kgb_atomic_run);
 /** The variant that a statement's words name; KGB_N_ATOMICS: none. */
 enum kgb_atomic kgb_atomic__find(const struct kgb_ttir_statement *s);
-/** One element; *old gets what was there. -1: a fault. */
+/** One element; *old gets its old value. -1: a fault. */
 int kgb_atomic__apply(struct kgb_execution *x, const struct kgb_operation *op,
 		      enum kgb_atomic atomic, enum kgb_access access, uint64_t address,
 		      uint64_t operand, uint64_t other, uint64_t *old);

@@ -158,7 +158,7 @@ const char *kgb_machine_fault_name(enum kgb_machine_fault_kind kind)
 	return names[kind];
 }
 
-/* What threads share while a launch runs. */
+/* Shared by threads during a launch. */
 struct launch {
 	const struct kgb_machine_program *program;
 	const struct kgb_machine_launch *spec;
@@ -231,7 +231,7 @@ static int set_arguments(struct launch *launch, struct kgb_err *err)
 	return 0;
 }
 
-/* What the program claims of its arguments, because the compiler was told so. */
+/* The program's claims about its arguments, on which the compiler relies. */
 static int check_claims(const struct launch *launch, struct kgb_err *err)
 {
 	const struct kgb_machine_program *program = launch->program;

@@ -33,8 +33,8 @@ uint32_t kgb_machine_program_n_operations(const struct kgb_machine_program *prog
 size_t kgb_machine_program_arena_bytes(const struct kgb_machine_program *program);
 
 /** Runs all programs of the grid and returns when they are done; a grid with a size of 0 has none.
- * FAILED: the first fault that was seen is in *fault (kind is NO_FAULT in all other cases); buffers
- * then hold whatever was written. INVALID: arguments, buffers or grid do not fit the program. */
+ * FAILED: the first fault is in *fault (kind is NO_FAULT in all other cases); buffers then hold
+ * partial results. INVALID: arguments, buffers or grid do not fit the program. */
 KGB_MUST_CHECK int kgb_machine_run(const struct kgb_machine_program *program,
 				   const struct kgb_machine_launch *launch,
 				   struct kgb_machine_fault *fault, struct kgb_err *err);

@@ -118,7 +118,7 @@ KGB_BUILD(kgb_bitcast_build)
 
 /* ---- transposition ---- */
 
-/* order: which axis of the operand each of the result is. false: not a permutation. */
+/* order: the operand's axis of each axis of the result. false: not a permutation. */
 static bool read_order(const struct kgb_ttir_statement *s, const struct kgb_ttir_type *from,
 		       const struct kgb_ttir_type *to, int64_t *order)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Arguments of a launch as a record holds them (docs/record-format.md): one slot of 8 bytes for
- * each argument of the kernel, little endian. A pointer is its address; an integer is extended to
- * the slot, a float has its own bits and zeros above. A tensor descriptor is the address of its
- * base; its shape and strides are the arguments behind it.
- */
+ * Arguments of a launch in a record (docs/record-format.md): one slot of 8 bytes for each argument
+ * of the kernel, little endian. A pointer is its address; an integer is extended to the slot, a
+ * float has its own bits and zeros above. A tensor descriptor is the address of its base; its shape
+ * and strides are the arguments behind it. */
 #ifndef KGB_VERIFY_MACHINE_SLOTS_H
 #define KGB_VERIFY_MACHINE_SLOTS_H
 

@@ -170,12 +170,11 @@ static bool same_as_results(struct kgb_builder *b, const struct kgb_ttir_stateme
 	return same;
 }
 
-/* ---- loads ahead of their round ----
- * With tl.range(num_stages=n) a GPU does a load of an innermost loop n - 1 rounds ahead, behind the
- * stores of that round: it misses those of the n - 2 rounds in front of its own. Seen in the code
- * of Triton 3.9 for compute capability 9.0: so it is for loads of at least 4 bytes that stand in
- * the body itself, where an operation of the body uses them, unless the body has a barrier. Where
- * products are in the body, other rules hold. */
+/* ---- loads ahead of their round ---- With tl.range(num_stages=n) a GPU does a load of an
+ * innermost loop n - 1 rounds ahead, behind the stores of that round: it misses those of the n - 2
+ * rounds before its round. Seen in the code of Triton 3.9 for compute capability 9.0: so it is for
+ * loads of at least 4 bytes that stand in the body itself, where an operation of the body uses
+ * them, unless the body has a barrier. Where products are in the body, other rules hold. */
 
 static bool is_named(const struct kgb_operation *op, const char *name)
 {

@@ -378,7 +378,7 @@ void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	kgb_candidate_call_take_held(lane, data, call);
 }
 
-/* Only what lies in a part is memory; but a prologue was recorded at places of its own. */
+/* Only the parts are memory, but a prologue was recorded at other places. */
 static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
 					const struct kgb_candidate_call *call, struct kgb_err *err)
@@ -402,7 +402,7 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 	return kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
 }
 
-/* Run *request on lane->image. The output lies in the replayer's memory as *layout says. */
+/* Run *request on lane->image. *layout gives the places of the output in the replayer's memory. */
 static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	       const struct kgb_candidate_call *call, struct kgb_exec_request *request,
 	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
@@ -512,7 +512,7 @@ static void see_arguments(const struct kgb_candidate_call *call, const char *are
 	}
 }
 
-/* The plan of the part runs once for every few blocks, as often as it takes to see them all. */
+/* The plan of the part runs once for every few blocks, until all are examined. */
 static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   enum kgb_origin_writer by, struct kgb_result_origin *origin,
 		   struct kgb_failure *failure, struct kgb_err *err)

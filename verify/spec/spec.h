@@ -70,7 +70,7 @@ struct kgb_param {
 			     which has that name; NULL: passed on its own */
 	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter; the
 			     callee gets the addresses of those rows */
-	bool unused; /* what is passed changes no result; lints see to it */
+	bool unused; /* its value changes no result, which lints check */
 	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
 			   itself, but to references */
 	const cJSON *node; /* the parameter's own mapping, for messages */

@@ -50,10 +50,10 @@ KGB_TRACE_API int kgb_trace_arena_map(uint64_t bytes, int device);
 KGB_TRACE_API int kgb_trace_arena_write(uint64_t offset, const void *from, uint64_t bytes);
 KGB_TRACE_API int kgb_trace_arena_read(uint64_t offset, void *to, uint64_t bytes);
 
-/** The two functions of torch.cuda.memory.CUDAPluggableAllocator. Every block has whole GPU pages
- * of its own at an address from KGB_POOL_ADDRESS on, with an unmapped page behind it. NULL: no
- * bytes wanted, or no memory (then the window is marked too). Freed pages are kept and given out
- * again in the order of the stream. */
+/** The two functions of torch.cuda.memory.CUDAPluggableAllocator. Every block has separate GPU
+ * pages at an address from KGB_POOL_ADDRESS on, with an unmapped page behind it. NULL: no bytes
+ * wanted, or no memory (then the window is marked too). Freed pages are kept and given out again in
+ * the order of the stream. */
 KGB_TRACE_API void *kgb_trace_malloc(ssize_t bytes, int device, struct CUstream_st *stream);
 KGB_TRACE_API void kgb_trace_free(void *address, ssize_t bytes, int device,
 				  struct CUstream_st *stream);

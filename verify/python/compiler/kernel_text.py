@@ -21,7 +21,7 @@ class KernelText:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Refused("kernel.py does not parse: %s" % error) from None
         self.functions = {}  # line of the def statement: (node, qualified name)
-        self.trees = {}  # of that line, as the front end visits it; it changes nothing there that another visit could see
+        self.trees = {}  # of that line, as the front end visits it; its changes there do not affect another visit
         self.collect(self.tree, "")
 
     def collect(self, root, prefix):

@@ -188,7 +188,7 @@ class Emitter:
             self.emit("name", path, node, use)
 
     def describe(self, values, attr=None):
-        """The `on` of a fact: what the object surely is. An object of the candidate's own class counts as such only for
+        """The `on` of a fact: what the object surely is. An object of a class of the candidate counts as such only for
         attributes that the class has, and self only where no method can be called with a tensor for it. A function has none of
         its own: functools.wraps gives it those of anything."""
         kinds = {value[0] for value in values}

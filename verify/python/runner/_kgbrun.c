@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the Python workers need of the kernel and of malloc and Python does not offer: namespaces
+ * Functions of the kernel and of malloc that the Python workers need and Python lacks: namespaces
  * and mounts of the runner's own jail, giving up every privilege, poisoned memory, raw copies of
- * strided memory. Limited API of Python 3.10, so that one build serves every later interpreter.
- */
+ * strided memory. Limited API of Python 3.10, so that one build serves every later interpreter. */
 #define Py_LIMITED_API 0x030A0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -247,7 +246,7 @@ static void refuse_namespaces(struct sock_filter *code, unsigned short *n)
 		code[(*n)++] = check[i];
 }
 
-/* CUDA needs a socket of its own, and gets no other family than AF_UNIX. */
+/* CUDA needs a private socket, and may use only the family AF_UNIX. */
 static void allow_unix_only(struct sock_filter *code, unsigned short *n, unsigned int number)
 {
 	const struct sock_filter check[SOCKET] = {

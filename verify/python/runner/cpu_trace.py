@@ -31,7 +31,7 @@ class Fault(Exception):
 
 
 class NotExecutable(Exception):
-    """The machine does not know an operation of a kernel."""
+    """The machine lacks an operation of a kernel."""
 
 
 def open_library():

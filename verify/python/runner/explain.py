@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What an exception of the candidate's code says: its type, its text, the line of kernel.py, and what the installed Triton has in
-place of a name that it does not have.
+"""The text of an exception of the candidate's code: its type, its message, the line of kernel.py,
+and the installed Triton's replacement of a missing name.
 """
 
 import difflib

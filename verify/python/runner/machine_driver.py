@@ -30,7 +30,7 @@ PROPERTIES = {"max_shared_mem": shared_memory.LIMIT, "max_num_regs": 65536, "mul
               "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
 MEMORY_BYTES = 80 << 30
 L2_BYTES = 50 << 20
-# Of a compiled kernel: what no machine code tells.
+# Attributes of a compiled kernel that only machine code would give.
 REGISTERS, SHARED_BYTES, THREADS = 32, 1024, 1024
 DESCRIPTOR_BYTES = DESCRIPTOR_ALIGN = 128  # of one that a kernel makes: it lies in memory that the candidate's allocator gives
 MASK = (1 << 64) - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What torch does outside of kernels, in a runner that records on the CPU: its memory comes from the pool, its fills and copies
+"""Torch's work outside of kernels, in a runner that records on the CPU: its memory comes from the pool, its fills and copies
 become operations of the record. Other operators run, too, so that the candidate's code goes on; in the record they are operations
 that no replay can repeat. What a candidate makes without a device is memory of the host, as beside a GPU: it stays outside of the
 pool, where no kernel can reach it, until it is sent to a device.
@@ -143,7 +143,8 @@ def read(function, args, kwargs):
 
 
 def view(function, args, kwargs):
-    """An operator that a candidate may run. What it makes is in memory that exists, or else nobody knows how it came there."""
+    """An operator that a candidate may run. Its results must be in recorded memory: else their
+    origin would be unknown."""
     result = function(*args, **kwargs)
     if not is_tensor(result):
         return result

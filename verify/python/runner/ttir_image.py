@@ -3,8 +3,8 @@
 GPU what machine code is requested for.
 
 The judge makes the IR of the text of kernel.py and the values that Triton's front end looks up outside of it, and takes no other.
-Mostly these can be told by the text: then, on the CPU, only the judge makes the IR. Else, and where the judge refuses to, the front end makes it
-here, while this module notes what it looks up. So a mistake here can only refuse a kernel.
+Mostly the text shows these values: then, on the CPU, only the judge makes the IR. Else, and where the judge refuses to, the front
+end makes it here, while this module notes what it looks up. So a mistake here can only refuse a kernel.
 """
 
 import ast
@@ -168,7 +168,8 @@ def chains_of(fn):
 
 
 class Foreseen(Notes):
-    """Told by the text: all that the front end can look up, and more. What it does not look up changes nothing in the IR."""
+    """Found in the text: all that the front end can look up, and more. What it does not look up
+    changes nothing in the IR."""
 
     def names_of(self, fn):
         scope, found = fn.get_capture_scope(), {}

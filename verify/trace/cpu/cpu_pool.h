@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The memory that torch hands out in a runner on the CPU. As on a GPU every block has whole GPU
- * pages of addresses of its own, from KGB_POOL_ADDRESS on, with an unmapped page behind it; of
- * these only what is needed is mapped. Not thread-safe.
- */
+ * The memory that torch hands out in a runner on the CPU. As on a GPU every block has separate GPU
+ * pages, from KGB_POOL_ADDRESS on, with an unmapped page behind it; of these only what is needed is
+ * mapped. Not thread-safe. */
 #ifndef KGB_VERIFY_TRACE_CPU_CPU_POOL_H
 #define KGB_VERIFY_TRACE_CPU_CPU_POOL_H
 
