@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_STYLE_STREAM = 4001 }; /* random stream of a case beside that of repeated tensors */
+#include "base/str.h"
 
 static bool is_end(char c)
 {
@@ -34,27 +34,71 @@ static bool is_default(const struct kgb_case *c, const struct kgb_arg *arg)
 	       is_value(end + 1, &arg->value);
 }
 
-static void leave_out_defaults(struct kgb_case *c)
+static bool has_default(const struct kgb_case *c)
 {
-	bool is_last = true; /* no argument behind is passed by position */
+	for (size_t i = 0; i < c->n_args; i++)
+		if (is_default(c, &c->args[i]))
+			return true;
+	return false;
+}
+
+/* By position those behind which none is passed. */
+static void mark_left_out(struct kgb_case *c)
+{
+	bool is_last = true;
 
 	for (size_t i = c->n_args; i-- > 0;) {
 		struct kgb_arg *arg = &c->args[i];
-		arg->is_left_out = (is_last || arg->param->keyword) && is_default(c, arg);
-		is_last &= arg->is_left_out || arg->param->keyword;
+		const bool is_named = kgb_case_names_arg(c, i);
+		arg->is_left_out =
+			c->leaves_out_defaults && (is_last || is_named) && is_default(c, arg);
+		is_last &= arg->is_left_out || is_named;
 	}
 }
 
-void kgb_case_draw_call_style(struct kgb_case *c, const struct kgb_seed *seed)
+/* Of float tensors torch's default type does not change the results. */
+static bool has_float_tensor(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent &&
+		    kgb_dtype_is_float(c->args[i].view.dtype))
+			return true;
+	return false;
+}
+
+static size_t deal(const struct kgb_call_deck *deck, const char *what, uint32_t turn, size_t n)
+{
+	KGB_AUTO(free) char *label = kgb_xasprintf("call %s %s", deck->interface->entry, what);
+
+	return kgb_rng_deal(deck->seed, label, turn, n);
+}
+
+void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 {
 	static const enum kgb_grad_mode modes[] = {KGB_GRAD_ENABLED, KGB_GRAD_ENABLED,
 						   KGB_GRAD_DISABLED, KGB_GRAD_INFERENCE};
-	struct kgb_rng rng;
+	const uint32_t turn = deck->n_cases++;
 
-	kgb_rng_init(&rng, seed, c->name, CALL_STYLE_STREAM);
-	if (kgb_rng_int(&rng, 0, 1) == 1)
-		leave_out_defaults(c);
-	c->passes_tuples = kgb_rng_int(&rng, 0, 1) == 1;
-	c->passes_parameters = kgb_rng_int(&rng, 0, 3) == 0;
-	c->grad_mode = modes[kgb_rng_int(&rng, 0, KGB_ARRAY_LEN(modes) - 1)];
+	c->leaves_out_defaults =
+		has_default(c) && deal(deck, "defaults", deck->n_with_default++, 2) == 1;
+	c->passes_names = deal(deck, "names", turn, 4) == 0;
+	c->passes_tuples = deal(deck, "tuples", turn, 2) == 0;
+	c->passes_parameters = deal(deck, "parameters", turn, 4) == 0;
+	c->grad_mode = modes[deal(deck, "gradients", turn, KGB_ARRAY_LEN(modes))];
+	if (has_float_tensor(c) && deal(deck, "type", deck->n_with_float, 4) == 0)
+		c->default_type =
+			1 + deal(deck, "types", deck->n_with_float / 4, KGB_N_DEFAULT_TYPES - 1);
+	deck->n_with_float += has_float_tensor(c);
+	mark_left_out(c);
+}
+
+void kgb_case_copy_call_style(struct kgb_case *c, const struct kgb_case *from)
+{
+	c->leaves_out_defaults = from->leaves_out_defaults;
+	c->passes_names = from->passes_names;
+	c->passes_tuples = from->passes_tuples;
+	c->passes_parameters = from->passes_parameters;
+	c->grad_mode = from->grad_mode;
+	c->default_type = from->default_type;
+	mark_left_out(c);
 }

@@ -94,9 +94,10 @@ static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, st
 {
 	if (arg->is_left_out)
 		kgb_buf_adds(out, "<not passed> ");
-	if (arg->is_repeated)
+	if (arg->is_repeated) {
 		describe_place(c, arg->same_as, out);
-	else if (arg->param->kind == KGB_PARAM_TENSOR)
+		kgb_buf_adds(out, arg->is_transposed ? ".mT" : "");
+	} else if (arg->param->kind == KGB_PARAM_TENSOR)
 		describe_tensor(c, arg, out);
 	else if (arg->param->kind == KGB_PARAM_OUT)
 		kgb_buf_addf(out, "<%s output buffer>", arg->layout);
@@ -174,10 +175,19 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 		[KGB_GRAD_INFERENCE] = "; under torch.inference_mode()",
 	};
 
+	static const char *const types[] = {
+		[KGB_DEFAULT_FLOAT32] = "",
+		[KGB_DEFAULT_FLOAT16] = "; under torch.set_default_dtype(torch.float16)",
+		[KGB_DEFAULT_BFLOAT16] = "; under torch.set_default_dtype(torch.bfloat16)",
+		[KGB_DEFAULT_FLOAT64] = "; under torch.set_default_dtype(torch.float64)",
+	};
+
 	kgb_case_describe_unlike(c, NULL, out);
+	kgb_buf_adds(out, c->passes_names ? "; arguments by name" : "");
 	kgb_buf_adds(out, c->passes_tuples && has_list(c) ? "; lists are tuples" : "");
 	kgb_buf_adds(out, c->passes_parameters ? "; floating tensors are torch.nn.Parameter" : "");
 	kgb_buf_adds(out, modes[c->grad_mode]);
+	kgb_buf_adds(out, types[c->default_type]);
 }
 
 /* ---- for the hash of benchmarks ---- */
@@ -233,6 +243,15 @@ int kgb_split_args(const char *text, struct kgb_strv *out)
 	KGB_AUTO(free) char *inside = kgb_xstrndup(text + 1, len - 2);
 	kgb_strv_split(out, inside, ',');
 	return 0;
+}
+
+bool kgb_case_names_arg(const struct kgb_case *c, size_t i)
+{
+	size_t n_leading = 0;
+
+	while (n_leading < c->n_args && c->args[n_leading].param->kind == KGB_PARAM_TENSOR)
+		n_leading++;
+	return c->args[i].param->keyword || (c->passes_names && i >= n_leading);
 }
 
 int64_t kgb_case_elements(const struct kgb_case *c)

@@ -106,6 +106,10 @@ struct kgb_arg {
 	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
 	bool is_repeated; /* TENSOR: it is the very tensor of an earlier argument: */
 	size_t same_as; /* that argument, which is not repeated itself */
+	bool is_transposed; /* of a repeated one: its last two dimensions are swapped, x @ x.T */
+	bool may_be_other; /* TENSOR: the semantics define what happens where it is an earlier
+			      argument: */
+	size_t other; /* that one, though one of both is changed */
 	bool is_left_out; /* candidates are called without it: it is the default */
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
@@ -122,6 +126,15 @@ enum kgb_grad_mode {
 	KGB_GRAD_INFERENCE, /* under torch.inference_mode */
 };
 
+/** Which type torch gives to a new floating tensor whose type is not named. */
+enum kgb_default_type {
+	KGB_DEFAULT_FLOAT32, /* as torch starts */
+	KGB_DEFAULT_FLOAT16,
+	KGB_DEFAULT_BFLOAT16,
+	KGB_DEFAULT_FLOAT64,
+	KGB_N_DEFAULT_TYPES
+};
+
 struct kgb_case {
 	const char *name; /* "add_Tensor/float32/tail_1000/standard" */
 	const struct kgb_interface *interface;
@@ -130,11 +143,15 @@ struct kgb_case {
 	enum kgb_mode mode;
 	enum kgb_tier tier; /* CORE or EDGE */
 	bool is_drawn; /* from a template, by the seed */
-	bool passes_tuples; /* candidates get lists as tuples */
-	bool passes_parameters; /* and floating tensors as torch.nn.Parameter, without gradient */
+	/* how candidates are called: */
+	bool leaves_out_defaults; /* without arguments that are the schema's default */
+	bool passes_names; /* arguments by name, but for tensors before all others */
+	bool passes_tuples; /* lists as tuples */
+	bool passes_parameters; /* floating tensors as torch.nn.Parameter, without gradient */
 	enum kgb_grad_mode grad_mode;
-	const struct kgb_case_vars *model; /* of a twin: line of the previous case of the same
-					      template, with the same type and sizes; NULL: none */
+	enum kgb_default_type default_type;
+	const struct kgb_case_vars *model; /* of a twin: the line of the drawn case from which it
+					      differs in an argument; NULL: none */
 	struct kgb_arg args[KGB_MAX_ARGS];
 	size_t n_args;
 };
@@ -151,6 +168,8 @@ int kgb_split_args(const char *text, struct kgb_strv *out);
 /** Append the properties that determine a benchmark's time: its sizes, strides, fills and values.
  * Two cases with the same text take the same time. */
 void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out);
+/** Do candidates get argument number i by name? */
+bool kgb_case_names_arg(const struct kgb_case *c, size_t i);
 /** Elements of all input tensors: a rough measure of the case's cost. */
 int64_t kgb_case_elements(const struct kgb_case *c);
 /** Whether an argument has parts that a call must not read. */

@@ -502,6 +502,22 @@ static int check_into(struct kgb_case_expander *x, struct kgb_case *c, size_t i)
 	return 0;
 }
 
+static int expand_may_be(struct kgb_case_expander *x, struct kgb_case *c, size_t i)
+{
+	struct kgb_arg *arg = &c->args[i];
+	const char *name = NULL;
+
+	x->param = arg->param;
+	if (resolve_text(x, x->param->may_be, "none", &name) < 0)
+		return -1;
+	while (arg->other < i && !kgb_str_eq(c->args[arg->other].param->name, name))
+		arg->other++;
+	arg->may_be_other = arg->other < i && c->args[arg->other].param->kind == KGB_PARAM_TENSOR;
+	return arg->may_be_other || kgb_str_eq(name, "none")
+		       ? 0
+		       : fail_case(x, "may_be: '%.80s' is no earlier tensor", name);
+}
+
 static int expand_read(struct kgb_case_expander *x, struct kgb_case *c, size_t i)
 {
 	const char *text = NULL;
@@ -525,6 +541,8 @@ int kgb_case_args_expand(struct kgb_case_expander *x, struct kgb_case *c)
 	}
 	for (size_t i = 0; i < c->n_args; i++) {
 		if (c->args[i].param->into && check_into(x, c, i) < 0)
+			return -1;
+		if (c->args[i].param->may_be && expand_may_be(x, c, i) < 0)
 			return -1;
 		if (c->args[i].param->read && !c->args[i].is_absent && expand_read(x, c, i) < 0)
 			return -1;

@@ -7,18 +7,9 @@
 #include "base/formats/json.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "verify/cases/call_style.h"
 #include "verify/cases/case_args.h"
-#include "verify/cases/draw.h"
-#include "verify/cases/fill.h"
-#include "verify/cases/repeat.h"
+#include "verify/cases/cases_drawn.h"
 #include "verify/cases/tier.h"
-
-enum {
-	DRAWN_SHARE = 40, /* % of the cases of an interface */
-	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
-	REPEATED_TRIES = 32, /* lines of templates, for these */
-};
 
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
@@ -42,7 +33,7 @@ static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 	return 0;
 }
 
-static int expand_line(struct kgb_case_expander *x, struct kgb_cases *cases)
+int kgb_cases__expand_line(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	const struct kgb_strs *dtypes = x->line->dtypes.n ? &x->line->dtypes : &x->spec->dtypes;
 
@@ -60,136 +51,11 @@ static int expand_interface(struct kgb_case_expander *x, struct kgb_cases *cases
 		x->set = x->interface->sets[s];
 		for (size_t i = 0; i < x->set->n_cases; i++) {
 			x->line = &x->set->cases[i];
-			if (expand_line(x, cases) < 0)
+			if (kgb_cases__expand_line(x, cases) < 0)
 				return -1;
 		}
 	}
 	return 0;
-}
-
-/* ---- drawn cases ---- */
-
-/* Use the standard mode if the mode changes no tensor of the case. */
-static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
-{
-	struct kgb_case *c = &cases->items[cases->n - 1];
-
-	if (kgb_fill_follows_mode(c))
-		return;
-	c->mode = KGB_MODE_STANDARD;
-	c->tier = kgb_case_tier(x->spec, c);
-}
-
-/* A line of a template, and the case of the line before it where this one is a twin, or NULL. */
-struct drawn {
-	const struct kgb_case_vars *from;
-	uint32_t number;
-	const struct kgb_case_vars *model;
-};
-
-static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
-		     const struct drawn *drawn, struct kgb_cases *cases)
-{
-	const struct kgb_draw draw = {.spec = x->spec,
-				      .interface = x->interface,
-				      .set = x->set,
-				      .seed = seed,
-				      .arena = &cases->arena,
-				      .err = x->err};
-	struct kgb_case_vars *line = kgb_arena_alloc(&cases->arena, sizeof(*line));
-
-	if (kgb_draw_line(&draw, drawn->from, drawn->number,
-			  drawn->model ? drawn->number - 1 : drawn->number, line) < 0)
-		return -1;
-	x->line = line;
-	if (expand_line(x, cases) < 0)
-		return -1;
-	cases->items[cases->n - 1].is_drawn = true;
-	cases->items[cases->n - 1].model = drawn->model;
-	drop_idle_mode(x, cases);
-	kgb_case_draw_call_style(&cases->items[cases->n - 1], seed);
-	return 0;
-}
-
-static size_t count_templates(const struct kgb_interface *interface)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < interface->n_sets; i++)
-		n += interface->sets[i]->n_drawn;
-	return n;
-}
-
-/* Template number k of the interface, which exists; its set becomes that of the expansion. */
-static const struct kgb_case_vars *take_template(struct kgb_case_expander *x, size_t k)
-{
-	size_t s = 0;
-
-	for (; k >= x->interface->sets[s]->n_drawn; s++)
-		k -= x->interface->sets[s]->n_drawn;
-	x->set = x->interface->sets[s];
-	return &x->set->drawn[k];
-}
-
-/* DRAWN_SHARE of the interface's cases, but each template in every mode, and two of each mode. */
-static size_t count_drawn(size_t n_listed, size_t n_templates)
-{
-	const size_t share = (n_listed * DRAWN_SHARE + 99 - DRAWN_SHARE) / (100 - DRAWN_SHARE);
-	const size_t decks = KGB_DRAW_MODES * (n_templates > 2 ? n_templates : 2);
-
-	return share > decks ? share : decks;
-}
-
-/* Some cases more in which one tensor is two arguments: the first such lines behind the others,
- * with special values as long as half of the tries last: x - x is zero for all others. */
-static int draw_repeated(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_drawn,
-			 struct kgb_cases *cases)
-{
-	const size_t n_templates = count_templates(x->interface);
-	size_t n = 0;
-
-	if (n_templates == 0 || !kgb_interface_can_repeat_tensors(x->interface))
-		return 0;
-	/* All templates are tried equally often. */
-	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
-		const uint32_t number = (uint32_t)((n_drawn + tried) / n_templates + 1);
-		const struct drawn line = {.from = take_template(x, tried % n_templates),
-					   .number = number};
-		if (draw_case(x, seed, &line, cases) < 0)
-			return -1;
-		struct kgb_case *c = &cases->items[cases->n - 1];
-		if ((c->mode == KGB_MODE_SPECIAL || tried >= REPEATED_TRIES / 2) &&
-		    kgb_case_repeat_tensors(c, seed, false))
-			n++;
-		else
-			cases->n--;
-		if (n == REPEATED_CASES)
-			break;
-	}
-	return 0;
-}
-
-/* Draw from the interface's templates in turns. The last case of each template is the twin of the
- * one before: it gives other numbers to a kernel that caches results by shape. */
-static int draw_interface(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
-			  struct kgb_cases *cases)
-{
-	const size_t n_templates = count_templates(x->interface);
-	const size_t n = count_drawn(n_listed, n_templates), first = cases->n;
-
-	for (size_t drawn = 0; n_templates && drawn < n; drawn++) {
-		const uint32_t number = (uint32_t)(drawn / n_templates);
-		const bool is_twin = number > 0 && drawn + n_templates >= n;
-		const struct drawn line = {
-			.from = take_template(x, drawn % n_templates),
-			.number = number,
-			.model = is_twin ? cases->items[first + drawn - n_templates].line : NULL,
-		};
-		if (draw_case(x, seed, &line, cases) < 0)
-			return -1;
-		(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed, true);
-	}
-	return draw_repeated(x, seed, n, cases);
 }
 
 /* ---- all cases ---- */
@@ -260,7 +126,7 @@ static int expand_all(struct kgb_case_expander *x, const struct kgb_seed *seed,
 			return -1;
 		for (size_t k = first; k < cases->n; k++)
 			n_listed += cases->items[k].mode != KGB_MODE_BENCHMARK;
-		if (seed && draw_interface(x, seed, n_listed, cases) < 0)
+		if (seed && kgb_cases__draw(x, seed, n_listed, cases) < 0)
 			return -1;
 		give_core_cases(x->interface, cases);
 	}

@@ -11,7 +11,6 @@
 #include "verify/tensor/tensor_view.h"
 
 enum {
-	DECK_MAX = 64, /* values that a form chooses among */
 	SHARED = 1 << 24, /* streams of draws that are no deals begin here */
 	NARROW = 1 << 16, /* ranges up to this width are drawn evenly */
 };
@@ -21,7 +20,7 @@ struct drawer {
 	const struct kgb_draw *draw;
 	const struct kgb_case_vars *from;
 	uint32_t number;
-	uint32_t model; /* the line whose type, sizes and layouts this one has */
+	double step; /* of a change, while its variable is drawn */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
 };
@@ -39,29 +38,19 @@ static int fail_form(const struct drawer *d, const cJSON *node, const char *fmt,
 
 /* ---- chance ---- */
 
-static void open_stream(const struct drawer *d, uint32_t index, struct kgb_rng *rng)
+/* Of the random stream that the choice at hand has. */
+static void add_label(const struct drawer *d, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "draw %s %s %s %s", d->draw->interface->entry, d->draw->set->name,
+		     d->from->id, d->path.ptr);
+}
+
+static size_t deal_turn(const struct drawer *d, uint32_t turn, size_t n)
 {
 	KGB_AUTO(buf) struct kgb_buf label = KGB_BUF_INIT(0);
 
-	kgb_buf_addf(&label, "draw %s %s %s %s", d->draw->interface->entry, d->draw->set->name,
-		     d->from->id, d->path.ptr);
-	kgb_rng_init(rng, d->draw->seed, label.ptr, index);
-}
-
-/* The card that this turn gets of a deck of n, which is shuffled anew when all were dealt. */
-static size_t deal_turn(const struct drawer *d, uint32_t turn, size_t n)
-{
-	unsigned char deck[DECK_MAX] = {0};
-	struct kgb_rng rng;
-
-	KGB_ASSERT(n >= 1 && n <= DECK_MAX);
-	open_stream(d, turn / (uint32_t)n, &rng);
-	for (size_t i = 0; i < n; i++) {
-		size_t k = (size_t)kgb_rng_int(&rng, 0, (int64_t)i);
-		deck[i] = deck[k];
-		deck[k] = (unsigned char)i;
-	}
-	return deck[turn % n];
+	add_label(d, &label);
+	return kgb_rng_deal(d->draw->seed, label.ptr, turn, n);
 }
 
 /* Each line is a turn. */
@@ -72,7 +61,10 @@ static size_t deal(const struct drawer *d, size_t n)
 
 static void open_throw(const struct drawer *d, struct kgb_rng *rng)
 {
-	open_stream(d, SHARED + d->number, rng);
+	KGB_AUTO(buf) struct kgb_buf label = KGB_BUF_INIT(0);
+
+	add_label(d, &label);
+	kgb_rng_init(rng, d->draw->seed, label.ptr, SHARED + d->number);
 }
 
 /* A positive number whose logarithm is even in lo .. hi. */
@@ -268,7 +260,10 @@ static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 	if (!is_narrow)
 		value >>= kgb_rng_int(&rng, 0, 62);
 	value = card == 0 ? lo : card == 1 ? hi : value;
-	*out = new_whole(value < lo ? lo : value > hi ? hi : value);
+	value = value < lo ? lo : value > hi ? hi : value;
+	if (d->step > 0)
+		value += value < hi ? 1 : value > lo ? -1 : 0;
+	*out = new_whole(value);
 	return 0;
 }
 
@@ -287,7 +282,11 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 		low->valuedouble + kgb_rng_uniform(&rng) * (high->valuedouble - low->valuedouble);
 	if (deal(d, 4) == 0 && ceil(low->valuedouble) <= floor(high->valuedouble))
 		value = fmin(fmax(round(value), ceil(low->valuedouble)), floor(high->valuedouble));
-	KGB_AUTO(free) char *text = kgb_xasprintf("%#.17g", value);
+	const double step = d->step * (value != 0 ? value : high->valuedouble - low->valuedouble);
+	const bool is_inside =
+		value + step >= low->valuedouble && value + step <= high->valuedouble;
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf("%#.17g", is_inside ? value + step : value - step);
 	*out = new_number(text);
 	return 0;
 }
@@ -297,8 +296,8 @@ static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const int n = cJSON_GetArraySize(form);
 
-	if (!cJSON_IsArray(form) || n < 1 || n > DECK_MAX)
-		return fail_form(d, form, "expected a list of 1 to %d values", DECK_MAX);
+	if (!cJSON_IsArray(form) || n < 1 || n > KGB_DECK_MAX)
+		return fail_form(d, form, "expected a list of 1 to %d values", KGB_DECK_MAX);
 	int card = (int)deal(d, (size_t)n);
 	return draw_part(d, cJSON_GetArrayItem(form, card), "pick", card, out);
 }
@@ -409,7 +408,7 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	if (form_shape(d, form, sizes, &ndim) < 0)
 		return -1;
 	open_throw(d, &rng);
-	const size_t card = deal(d, 4);
+	const size_t card = d->draw->whole ? 0 : deal(d, 4);
 	for (int64_t k = 0; k < ndim && card >= 2; k++)
 		sizes[k] = kgb_rng_int(&rng, 0, 1) ? sizes[k] : 1;
 	const int64_t dropped = card == 1 || card == 3 ? kgb_rng_int(&rng, 0, ndim) : 0;
@@ -531,26 +530,15 @@ static int draw_written(struct drawer *d, const cJSON *form, cJSON **out)
 static const struct form {
 	const char *name;
 	int (*draw)(struct drawer *d, const cJSON *form, cJSON **out);
-	bool is_shape; /* a twin has those of its model */
 } forms[] = {
-	{"size", draw_size, true},       {"int", draw_int, false},
-	{"float", draw_float, false},    {"pick", draw_pick, false},
-	{"at", draw_at, false},          {"if", draw_if, false},
-	{"shape", draw_shape, true},     {"broadcast", draw_broadcast, true},
-	{"layout", draw_a_layout, true}, {"written", draw_written, true},
-	{"dim", draw_dim, false},        {"dims", draw_dims, false},
-	{"resized", draw_resized, true},
+	{"size", draw_size},       {"int", draw_int},
+	{"float", draw_float},     {"pick", draw_pick},
+	{"at", draw_at},           {"if", draw_if},
+	{"shape", draw_shape},     {"broadcast", draw_broadcast},
+	{"layout", draw_a_layout}, {"written", draw_written},
+	{"dim", draw_dim},         {"dims", draw_dims},
+	{"resized", draw_resized},
 };
-
-static int draw_by(struct drawer *d, const struct form *form, const cJSON *node, cJSON **out)
-{
-	const uint32_t number = d->number;
-
-	d->number = form->is_shape ? d->model : number;
-	int rc = form->draw(d, node, out);
-	d->number = number;
-	return rc;
-}
 
 static int draw_form(struct drawer *d, const cJSON *node, cJSON **out)
 {
@@ -563,7 +551,7 @@ static int draw_form(struct drawer *d, const cJSON *node, cJSON **out)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(forms); i++) {
 		names[i] = forms[i].name;
 		if (kgb_str_eq(name, names[i]))
-			return draw_by(d, &forms[i], node->child, out);
+			return forms[i].draw(d, node->child, out);
 	}
 	kgb_suggest(&hint, name, names, KGB_ARRAY_LEN(forms));
 	return fail_form(d, node, "no form is called '%.40s'%s", name, hint.ptr);
@@ -679,8 +667,7 @@ static void draw_dtype(struct drawer *d, struct kgb_strs *out)
 		d->from->dtypes.n ? &d->from->dtypes : &d->draw->spec->dtypes;
 
 	kgb_buf_adds(&d->path, "dtypes");
-	*out = (struct kgb_strs){.items = &dtypes->items[deal_turn(d, d->model, dtypes->n)],
-				 .n = 1};
+	*out = (struct kgb_strs){.items = &dtypes->items[deal(d, dtypes->n)], .n = 1};
 	kgb_buf_clear(&d->path);
 }
 
@@ -717,7 +704,24 @@ static bool is_setting(const char *key)
 	return false;
 }
 
-static int draw_variables(struct drawer *d)
+static int draw_variable(struct drawer *d, const cJSON *node, const struct kgb_draw_change *change,
+			 cJSON **out)
+{
+	const uint32_t number = d->number;
+
+	if (change && kgb_str_eq(change->variable, node->string)) {
+		d->number = change->number;
+		d->step = change->step;
+	}
+	kgb_buf_clear(&d->path);
+	kgb_buf_adds(&d->path, node->string);
+	int rc = draw_value(d, node, out);
+	d->number = number;
+	d->step = 0;
+	return rc;
+}
+
+static int draw_variables(struct drawer *d, const struct kgb_draw_change *change)
 {
 	const cJSON *node = NULL;
 	cJSON *value = NULL;
@@ -725,9 +729,7 @@ static int draw_variables(struct drawer *d)
 	cJSON_ArrayForEach(node, d->from->node) {
 		if (is_setting(node->string))
 			continue;
-		kgb_buf_clear(&d->path);
-		kgb_buf_adds(&d->path, node->string);
-		if (draw_value(d, node, &value) < 0)
+		if (draw_variable(d, node, change, &value) < 0)
 			return -1;
 		(void)cJSON_AddItemToObject(d->line, node->string, value);
 	}
@@ -736,23 +738,24 @@ static int draw_variables(struct drawer *d)
 }
 
 int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from, uint32_t number,
-		  uint32_t model, struct kgb_case_vars *out)
+		  const struct kgb_draw_change *change, struct kgb_case_vars *out)
 {
 	KGB_AUTO(json) cJSON *line = cJSON_CreateObject();
 	struct drawer d = {.draw = draw,
 			   .from = from,
 			   .number = number,
-			   .model = model,
 			   .line = line,
 			   .path = KGB_BUF_INIT(0)};
 	struct mode_card mode = {0};
 
 	*out = (struct kgb_case_vars){
-		.id = kgb_arena_printf(draw->arena, "%s.%u", from->id, number),
+		.id = change ? kgb_arena_printf(draw->arena, "%s.%u.%u", from->id, number,
+						change->twin)
+			     : kgb_arena_printf(draw->arena, "%s.%u", from->id, number),
 		.tier = from->tier,
 		.node = from->node,
 	};
-	int rc = draw_variables(&d) < 0 || draw_mode(&d, &mode) < 0 ? -1 : 0;
+	int rc = draw_variables(&d, change) < 0 || draw_mode(&d, &mode) < 0 ? -1 : 0;
 	if (rc == 0) {
 		draw_dtype(&d, &out->dtypes);
 		out->mode = mode.mode;

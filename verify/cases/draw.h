@@ -22,14 +22,25 @@ struct kgb_draw {
 	const struct kgb_interface *interface;
 	const struct kgb_case_set *set;
 	const struct kgb_seed *seed;
+	bool whole; /* {broadcast: a} gives the shape `a` itself */
 	struct kgb_arena *arena; /* owns what is drawn */
 	struct kgb_err *err;
 };
 
-/** Line `number` (from 0) of a template, whose id it gets with the number; its type, and what forms
- * of sizes and layouts give, is that of line `model`, for a twin an earlier line. Fails at the
- * template's place in its file. */
+/** How one variable of a line is drawn otherwise, for a twin of the line. */
+struct kgb_draw_change {
+	unsigned twin; /* ends the line's id */
+	const char *variable;
+	uint32_t number; /* as in this line */
+	double step; /* numbers of {int: ...} and {float: ...} are then moved: a float by so much of
+			itself, a whole number by 1; 0: they are not */
+};
+
+/** Line `number` (from 0) of a template, whose id it gets with the number; with `change`, which may
+ * be NULL, but for one variable and those that follow from it. Fails at the template's place in its
+ * file. */
 KGB_MUST_CHECK int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
-				 uint32_t number, uint32_t model, struct kgb_case_vars *out);
+				 uint32_t number, const struct kgb_draw_change *change,
+				 struct kgb_case_vars *out);
 
 #endif

@@ -14,19 +14,34 @@ static bool is_read_only(const struct kgb_param *param)
 }
 
 /* A structured fill gives a tensor a meaning beside others. */
-static bool is_plain_input(const struct kgb_arg *arg)
+static bool is_plain(const struct kgb_arg *arg)
 {
-	return is_read_only(arg->param) && !arg->is_absent && arg->view.storage_elements > 0 &&
-	       !kgb_fill_is_structured(arg->fill);
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+	       arg->view.storage_elements > 0 && !kgb_fill_is_structured(arg->fill);
 }
 
 bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface)
 {
 	size_t n = 0;
+	bool has_may_be = false;
 
-	for (size_t i = 0; i < interface->n_params; i++)
+	for (size_t i = 0; i < interface->n_params; i++) {
 		n += is_read_only(&interface->params[i]);
-	return n > 1;
+		has_may_be |= interface->params[i].may_be != NULL;
+	}
+	return n > 1 || has_may_be;
+}
+
+static struct kgb_tensor_view transposed(const struct kgb_tensor_view *view)
+{
+	struct kgb_tensor_view out = *view;
+	const int last = view->ndim - 1;
+
+	out.sizes[last - 1] = view->sizes[last];
+	out.sizes[last] = view->sizes[last - 1];
+	out.strides[last - 1] = view->strides[last];
+	out.strides[last] = view->strides[last - 1];
+	return out;
 }
 
 /* An argument whose layout is a variable may have any. */
@@ -50,22 +65,51 @@ static bool is_same_read(const struct kgb_read *a, const struct kgb_read *b)
 	       a->lens == b->lens && a->dim == b->dim && a->block == b->block;
 }
 
-static bool can_be(const struct kgb_arg *arg, const struct kgb_arg *first)
+static bool has_same_fill(const struct kgb_arg *arg, const struct kgb_arg *first)
 {
-	return is_plain_input(first) && !first->is_repeated && can_have_view(arg, &first->view) &&
-	       is_same_read(&arg->read, &first->read) && arg->fill == first->fill &&
-	       arg->lo == first->lo && arg->hi == first->hi && arg->specials == first->specials &&
-	       arg->bounded == first->bounded;
+	return arg->fill == first->fill && arg->lo == first->lo && arg->hi == first->hi &&
+	       arg->specials == first->specials && arg->bounded == first->bounded;
 }
 
-/* The number of the first argument that this one can be; its own: none. */
-static size_t first_like(const struct kgb_case *c, size_t i)
+/* Two that are only read, or those of which the spec says so: what is changed may have any fill,
+ * and no two elements of it share a place. */
+static bool can_be(const struct kgb_case *c, size_t i, size_t k)
 {
-	size_t k = 0;
+	const struct kgb_arg *arg = &c->args[i], *first = &c->args[k];
+	const bool is_allowed = arg->may_be_other && arg->other == k;
 
-	while (k < i && !(is_plain_input(&c->args[i]) && can_be(&c->args[i], &c->args[k])))
-		k++;
-	return k;
+	if (!is_plain(arg) || !is_plain(first) || first->is_repeated ||
+	    !is_same_read(&arg->read, &first->read))
+		return false;
+	if (!is_allowed)
+		return is_read_only(arg->param) && is_read_only(first->param) &&
+		       has_same_fill(arg, first);
+	return (arg->param->result >= 0 || has_same_fill(arg, first)) &&
+	       !kgb_tensor_view_may_overlap(&first->view);
+}
+
+/* Make it an earlier argument, or the transpose of one. */
+static bool repeat_earlier(struct kgb_case *c, size_t i)
+{
+	struct kgb_arg *arg = &c->args[i];
+
+	for (size_t k = 0; k < i; k++) {
+		const struct kgb_tensor_view *view = &c->args[k].view;
+		const bool is_matrix = view->ndim >= 2 && is_read_only(c->args[k].param);
+		const struct kgb_tensor_view other = is_matrix ? transposed(view) : *view;
+		if (!can_be(c, i, k))
+			continue;
+		if (!can_have_view(arg, view) &&
+		    !(is_read_only(arg->param) && is_matrix && can_have_view(arg, &other)))
+			continue;
+		arg->is_transposed = !can_have_view(arg, view);
+		arg->view = arg->is_transposed ? other : *view;
+		arg->layout = c->args[k].layout;
+		arg->is_repeated = true;
+		arg->same_as = k;
+		return true;
+	}
+	return false;
 }
 
 bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bool by_chance)
@@ -77,15 +121,9 @@ bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bo
 	if (kgb_rng_int(&rng, 0, 1) == 0 && by_chance)
 		return false;
 	for (size_t i = 1; i < c->n_args; i++) {
-		const size_t first = first_like(c, i);
 		/* Of a list's tensors not all need be the same. */
-		if (first == i || (n > 0 && kgb_rng_int(&rng, 0, 1) == 0))
-			continue;
-		c->args[i].view = c->args[first].view;
-		c->args[i].layout = c->args[first].layout;
-		c->args[i].is_repeated = true;
-		c->args[i].same_as = first;
-		n++;
+		if (n == 0 || kgb_rng_int(&rng, 0, 1) == 1)
+			n += repeat_earlier(c, i);
 	}
 	return n > 0;
 }

@@ -115,6 +115,16 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 	call->n_parts = 1;
 }
 
+/* Does a call change what lies there? */
+static bool is_changed(const struct kgb_case *c, size_t i)
+{
+	for (size_t k = 0; k < c->n_args; k++)
+		if ((k == i || (c->args[k].is_repeated && c->args[k].same_as == i)) &&
+		    c->args[k].param->result >= 0)
+			return true;
+	return false;
+}
+
 /* Storages in random order, each at the end of its own pages, with empty pages between. The
  * guard before one ends where its pages begin; behind it there is next to none. */
 static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
@@ -133,10 +143,9 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 		guard = guard < GUARD_BYTES ? guard : GUARD_BYTES;
 		used += round_up(bytes, KGB_GPU_PAGE);
 		call->at[i] = used - bytes;
-		call->parts[call->n_parts++] =
-			(struct kgb_part){.at = call->at[i] - guard,
-					  .bytes = bytes + guard,
-					  .is_input = c->args[i].param->result < 0};
+		call->parts[call->n_parts++] = (struct kgb_part){.at = call->at[i] - guard,
+								 .bytes = bytes + guard,
+								 .is_input = !is_changed(c, i)};
 	}
 	call->arena_bytes = used + KGB_GPU_PAGE;
 	if (call->n_parts == 0)
@@ -267,9 +276,10 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 		kgb_jsonw_ki64(&w, "window", spec->window);
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
 	kgb_jsonw_put(&w,
-		      "tune: %hhd, keep: %hhd, tuples: %hhd, parameters: %hhd, grad: %ld, parts: [",
+		      "tune: %hhd, keep: %hhd, tuples: %hhd, parameters: %hhd, "
+		      "grad: %ld, default_type: %ld, parts: [",
 		      tune, spec->keep, data->kase->passes_tuples, data->kase->passes_parameters,
-		      (int64_t)data->kase->grad_mode);
+		      (int64_t)data->kase->grad_mode, (int64_t)data->kase->default_type);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
 			      (int64_t)call->parts[i].bytes);

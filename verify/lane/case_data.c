@@ -141,6 +141,14 @@ static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i
 	write_numbers(w, "behind", place, KGB_ARRAY_LEN(place));
 }
 
+static void write_name(struct kgb_jsonw *w, const struct kgb_case *c, size_t i, bool with_out)
+{
+	const struct kgb_param *param = c->args[i].param;
+
+	if (with_out ? kgb_case_names_arg(c, i) : param->keyword)
+		kgb_jsonw_kstr(w, "name", param->list ? param->list : param->name);
+}
+
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_tensor_view *views, bool with_out)
 {
@@ -156,12 +164,11 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 		places[i] = n++;
 		kgb_jsonw_object(w);
 		/* The reference need not be given the same object twice, only the same values. */
-		if (arg->is_repeated && with_out)
+		if (arg->is_repeated && !arg->is_transposed && with_out)
 			kgb_jsonw_ki64(w, "same", places[arg->same_as]);
 		if (list)
 			kgb_jsonw_kstr(w, "list", list);
-		if (arg->param->keyword)
-			kgb_jsonw_kstr(w, "name", list ? list : arg->param->name);
+		write_name(w, c, i, with_out);
 		if (arg->param->kind == KGB_PARAM_VALUE || arg->is_absent)
 			write_value(w, &arg->value);
 		else

@@ -162,7 +162,7 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 	kgb_jsonw_put(&w, "], allow: [");
 	for (size_t i = 0; i < lane->judge->allowed_ops.n; i++)
 		kgb_jsonw_str(&w, lane->judge->allowed_ops.items[i]);
-	kgb_jsonw_put(&w, "]}");
+	kgb_jsonw_put(&w, "], optimized: %hhd}", lane->is_optimized);
 }
 
 /* No code of the candidate has run so far: a failure here (no GPU, a driver too old for torch, no

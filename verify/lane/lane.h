@@ -29,6 +29,7 @@ struct kgb_lane {
 	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
+	bool is_optimized; /* it compiles kernel.py as "python -O" does, without asserts */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
 	struct kgb_reference own_reference;
 	struct kgb_reference *reference; /* own_reference, or on a GPU that of lane 0 */

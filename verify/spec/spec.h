@@ -70,6 +70,8 @@ struct kgb_param {
 			     which has that name; NULL: passed on its own */
 	const char *into; /* TENSOR: its elements are numbers of rows of this other parameter; the
 			     callee gets the addresses of those rows */
+	const char *may_be; /* TENSOR: name of an earlier one that may be this very tensor though
+			       one of both is changed; "$variable" or a name, "none" or NULL: no */
 	bool unused; /* its value changes no result, which lints check */
 	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
 			   itself, but to references */

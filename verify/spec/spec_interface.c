@@ -57,6 +57,7 @@ static const struct kgb_field param_table[] = {
 	ROW(STR, read, "which elements are read: all"),
 	ROW(STR, list, "name of the Python list that the tensor is passed in"),
 	ROW(STR, into, "name of the tensor whose rows this one has the addresses of"),
+	ROW(STR, may_be, "name of an earlier tensor that may be this one, though one is changed"),
 	ROW(ENUM, as, "how a value is passed", .names = as_names),
 	ROW(BOOL, keyword, "passed by name"),
 	ROW(BOOL, unused, "what is passed changes no result"),
@@ -260,10 +261,11 @@ static int load_tensor_param(struct kgb_spec_loader *l, struct kgb_param *out)
 /* The decoder has filled *out but for its kind. A key that is absent or null has its default. */
 static int load_param(struct kgb_spec_loader *l, struct kgb_param *out)
 {
-	static const char *const foreign_to_out[] = {"value", "as",   "dtype", "fill",   "result",
-						     "read",  "list", "into",  "unused", NULL};
-	static const char *const foreign_to_value[] = {"layout", "dtype", "fill", "result",
-						       "read",   "list",  "into", NULL};
+	static const char *const foreign_to_out[] = {"value",  "as",     "dtype", "fill",
+						     "result", "read",   "list",  "into",
+						     "unused", "may_be", NULL};
+	static const char *const foreign_to_value[] = {
+		"layout", "dtype", "fill", "result", "read", "list", "into", "may_be", NULL};
 
 	out->layout = out->layout ? out->layout : "contiguous";
 	out->dtype = out->dtype ? out->dtype : "$dtype";

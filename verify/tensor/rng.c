@@ -349,3 +349,18 @@ int64_t kgb_rng_int(struct kgb_rng *rng, int64_t lo, int64_t hi)
 		draw = next_u64(rng);
 	return (int64_t)((uint64_t)lo + draw % span);
 }
+
+size_t kgb_rng_deal(const struct kgb_seed *seed, const char *label, uint32_t turn, size_t n)
+{
+	unsigned char deck[KGB_DECK_MAX] = {0};
+	struct kgb_rng rng;
+
+	KGB_ASSERT(n >= 1 && n <= KGB_DECK_MAX);
+	kgb_rng_init(&rng, seed, label, turn / (uint32_t)n);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (size_t)kgb_rng_int(&rng, 0, (int64_t)i);
+		deck[i] = deck[k];
+		deck[k] = (unsigned char)i;
+	}
+	return deck[turn % n];
+}

@@ -38,6 +38,11 @@ double kgb_rng_normal(struct kgb_rng *rng); /* four words make two of them */
 int64_t kgb_rng_int(struct kgb_rng *rng, int64_t lo, int64_t hi);
 void kgb_rng_bytes(struct kgb_rng *rng, void *out, size_t len);
 
+enum { KGB_DECK_MAX = 64 };
+/** The card, below n, that turn `turn` gets of a deck of n <= KGB_DECK_MAX, which is shuffled anew
+ * when all were dealt: n turns in a row get each card once. */
+size_t kgb_rng_deal(const struct kgb_seed *seed, const char *label, uint32_t turn, size_t n);
+
 /** Go on as if `n` words had been drawn. */
 void kgb_rng_skip(struct kgb_rng *rng, uint64_t n);
 /** `n` times kgb_rng_u32, kgb_rng_uniform and kgb_rng_normal: the same numbers, faster. */

@@ -62,7 +62,7 @@ def allowed():
 class Candidate:
     """A kernel file in this process. Arguments of calls are tensors, which are copied to the arena."""
 
-    def __init__(self, text, more_operators=()):
+    def __init__(self, text, more_operators=(), optimized=False):
         runner.KERNEL_PATH = os.path.join(TMP.name, "kernel.py")
         self.runner = runner.Runner(text.encode())
         self.arena, out, self.record = (os.memfd_create(name) for name in ("arena", "out", "record"))
@@ -70,7 +70,7 @@ class Candidate:
         os.truncate(self.arena, ARENA_BYTES)
         os.truncate(out, OUT_BYTES)
         self.ask("map", [os.dup(self.arena), out], arena_bytes=ARENA_BYTES, out_bytes=OUT_BYTES)
-        self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators])
+        self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators], optimized=optimized)
 
     def ask(self, op, fds=(), **request):
         reply = self.runner.handle({"op": op, **request}, list(fds))
@@ -92,7 +92,8 @@ class Candidate:
         self.before = os.pread(self.arena, ARENA_BYTES, 0)
         reply = self.runner.handle(
             {"op": "call", "entry": entry, "args": described, "poison": 90, "fill": 0xa5, "seed": 1, "keep": True,
-             "window": 1, "parts": [], "tune": False, "tuples": False, "parameters": False, "grad": 0, **style}, [])
+             "window": 1, "parts": [], "tune": False, "tuples": False, "parameters": False, "grad": 0, "default_type": 0,
+             **style}, [])
         windows, self.images = read_record(os.pread(self.record, 16 << 20, 0))
         self.window = windows[1]
         return reply
@@ -286,6 +287,19 @@ def call(x):
         for sequence in (list, tuple):
             self.assertEqual(wire.call_arguments(described, lambda arg: arg["value"], sequence),
                              ([sequence([1, 2]), sequence([3, 4])], {"dim": sequence()}))
+
+    def test_a_caller_chooses_the_default_type(self):
+        candidate = Candidate(HEAD + "SEEN = []\ndef call(x):\n    SEEN.append(torch.get_default_dtype())\n    return x\n")
+        dtypes = [torch.float32, torch.float16, torch.bfloat16, torch.float64]
+        for number in range(len(dtypes)):
+            candidate.call(X, default_type=number)
+            self.assertEqual(torch.get_default_dtype(), torch.float32)
+        self.assertEqual(candidate.runner.module.SEEN, dtypes)
+
+    def test_a_kernel_may_be_compiled_without_asserts(self):
+        text = HEAD + "def call(x):\n    assert x is None\n    return x\n"
+        self.assertEqual(Candidate(text, optimized=True).call(X).text, "")
+        self.assertIn("AssertionError", Candidate(text).call(X).text)
 
     def test_a_result_in_an_argument_is_told_from_a_new_one(self):
         candidate = Candidate(HEAD + "def call(x):\n    return x[1:], torch.empty(2, device=x.device)\n")

@@ -30,7 +30,7 @@ static int draw_number(const struct kgb_spec *spec, const struct kgb_seed *from,
 				      .arena = arena,
 				      .err = err};
 
-	return kgb_draw_line(&draw, &spec->case_sets->drawn[0], number, number, out);
+	return kgb_draw_line(&draw, &spec->case_sets->drawn[0], number, NULL, out);
 }
 
 /* What is drawn for `x`, as JSON, in line `number`. */
@@ -329,61 +329,127 @@ static void test_types_modes_and_classes_are_dealt(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
-static void test_a_twin_has_the_shapes_of_its_model(KGB_UNUSED void **state)
+/* ---- twins ---- */
+
+static void draw_changed(const struct kgb_spec *spec, struct kgb_draw_change change,
+			 struct kgb_arena *arena, struct kgb_case_vars *out)
 {
-	static const char *const shapes[] = {"n", "a", "b", "c", "la", "lb"};
+	struct kgb_err err = KGB_ERR_INIT;
+	const struct kgb_draw draw = {.spec = spec,
+				      .interface = &spec->interfaces[0],
+				      .set = spec->case_sets,
+				      .seed = &seed,
+				      .arena = arena,
+				      .err = &err};
+
+	assert_ok(kgb_draw_line(&draw, &spec->case_sets->drawn[0], 3, &change, out), err);
+}
+
+static double number_of(const struct kgb_case_vars *line, const char *name)
+{
+	return kgb_json_get(line->vars, name)->valuedouble;
+}
+
+static void test_a_change_is_of_one_variable_and_what_follows_from_it(KGB_UNUSED void **state)
+{
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_case_vars line, changed;
 	struct kgb_spec spec;
-	size_t n_others = 0, n_dims = 0;
 
-	load_template("n: {size: [1, 100]}, a: {shape: [2, 4, 90]}, b: {broadcast: a}, "
-		      "c: {resized: [a, 0, {size: [1, 9]}]}, la: {layout: a}, lb: {written: a}, "
-		      "x: {float: [0, 9]}, d: {dim: a}",
+	load_template("a: {shape: [2, 4, 9000]}, x: {float: [1, 9]}, i: {int: [0, 999]}, "
+		      "y: {float: [0, 9]}, j: '$(i + 1)', top: {float: [5, 5]}",
 		      &spec);
-	const struct kgb_draw draw = {.spec = &spec,
-				      .interface = &spec.interfaces[0],
-				      .set = spec.case_sets,
-				      .seed = &seed,
-				      .arena = &arena,
-				      .err = &err};
-	for (uint32_t n = 1; n < LINES; n++) {
-		struct kgb_case_vars twin, model;
-		assert_ok(kgb_draw_line(&draw, &spec.case_sets->drawn[0], n, n - 1, &twin), err);
-		assert_ok(draw_number(&spec, &seed, n - 1, &arena, &model, &err), err);
-		assert_string_equal(twin.dtypes.items[0], model.dtypes.items[0]);
-		assert_string_not_equal(twin.id, model.id);
-		for (size_t i = 0; i < KGB_ARRAY_LEN(shapes); i++)
-			assert_true(cJSON_Compare(kgb_json_get(twin.vars, shapes[i]),
-						  kgb_json_get(model.vars, shapes[i]), true));
-		n_others += !cJSON_Compare(kgb_json_get(twin.vars, "x"),
-					   kgb_json_get(model.vars, "x"), true);
-		n_dims += !cJSON_Compare(kgb_json_get(twin.vars, "d"),
-					 kgb_json_get(model.vars, "d"), true);
-	}
-	assert_int_equal(n_others, LINES - 1);
-	assert_true(n_dims > LINES / 2);
+	assert_ok(draw_number(&spec, &seed, 3, &arena, &line, &err), err);
+	draw_changed(&spec, (struct kgb_draw_change){.variable = "i", .number = 4, .twin = 2},
+		     &arena, &changed);
+	assert_string_equal(changed.id, "t.3.2");
+	assert_true(number_of(&changed, "i") != number_of(&line, "i"));
+	assert_true(number_of(&changed, "j") == number_of(&changed, "i") + 1);
+	assert_true(number_of(&changed, "x") == number_of(&line, "x"));
+	assert_true(number_of(&changed, "y") == number_of(&line, "y"));
+	assert_true(
+		cJSON_Compare(kgb_json_get(changed.vars, "a"), kgb_json_get(line.vars, "a"), true));
+	draw_changed(&spec, (struct kgb_draw_change){.variable = "x", .number = 3, .step = 0.125},
+		     &arena, &changed);
+	const double ratio = number_of(&changed, "x") / number_of(&line, "x");
+	assert_true(fabs(ratio - 1.125) < 1e-9 || fabs(ratio - 0.875) < 1e-9);
+	assert_in_range(number_of(&changed, "x"), 1, 9);
+	draw_changed(&spec, (struct kgb_draw_change){.variable = "i", .number = 3, .step = 0.125},
+		     &arena, &changed);
+	assert_true(fabs(number_of(&changed, "i") - number_of(&line, "i")) == 1);
 	kgb_spec_release(&spec);
 }
 
-static void test_the_last_case_of_a_template_is_a_twin(KGB_UNUSED void **state)
-{
-	struct kgb_err err = KGB_ERR_INIT;
-	struct kgb_spec spec;
-	struct kgb_cases cases;
-	size_t n_twins = 0;
+/* Kinds of twins, as bits. */
+enum { OTHER = 1, NEAR = 2, KIND = 4, SIGN = 8 };
 
-	load_template("a: {shape: [0, 3, 50]}, b: {broadcast: a}", &spec);
-	assert_ok(kgb_cases_expand(&spec, &seed, &cases, &err), err);
-	for (size_t i = 0; i < cases.n; i++) {
-		if (!cases.items[i].model)
+static unsigned kind_of_twin(const struct kgb_case_value *a, const struct kgb_case_value *b)
+{
+	const bool is_float = a->kind == KGB_CASE_VALUE_FLOAT && b->kind == KGB_CASE_VALUE_FLOAT;
+	const double x = a->kind == KGB_CASE_VALUE_FLOAT ? a->number : (double)a->integer;
+	const double y = b->kind == KGB_CASE_VALUE_FLOAT ? b->number : (double)b->integer;
+
+	if (x == y)
+		return is_float ? SIGN : KIND;
+	return is_float && fabs(x - y) < fabs(x) / 16 ? NEAR : OTHER;
+}
+
+/* The kinds of twins that the first interface has; each differs from its model in alpha alone. */
+static unsigned check_twins(const struct kgb_spec *spec, const struct kgb_cases *cases)
+{
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i], *model = cases->items;
+		if (!c->model || c->interface != &spec->interfaces[0])
 			continue;
-		assert_ptr_equal(cases.items[i].model, cases.items[i - 1].line);
-		n_twins++;
+		while (model->line != c->model)
+			model++;
+		assert_memory_equal(&c->args[0].view, &model->args[0].view,
+				    sizeof(c->args[0].view));
+		assert_memory_equal(&c->args[1].view, &model->args[1].view,
+				    sizeof(c->args[1].view));
+		assert_int_equal(c->dtype, model->dtype);
+		assert_int_equal(c->grad_mode, model->grad_mode);
+		assert_int_equal(c->passes_tuples, model->passes_tuples);
+		assert_string_not_equal(c->name, model->name);
+		kinds |= kind_of_twin(&c->args[2].value, &model->args[2].value);
 	}
-	assert_int_equal(n_twins, spec.n_interfaces);
-	kgb_cases_release(&cases);
-	kgb_spec_release(&spec);
+	return kinds;
+}
+
+static void test_each_number_has_twins(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *alpha;
+		unsigned kinds;
+	} rows[] = {
+		{"1", 0},
+		{"{pick: [1, 2]}", OTHER},
+		{"{pick: [{float: [1, 2]}, 1]}", OTHER | NEAR | KIND},
+		{"{float: [1, 2]}", OTHER | NEAR},
+		{"{pick: [0.0, 1.5]}", OTHER | SIGN},
+		{"{pick: [{float: [-3, -1]}, 2, 0.0]}", OTHER | NEAR | KIND | SIGN},
+	};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		KGB_AUTO(free)
+		char *variables =
+			kgb_xasprintf("a: {shape: [1, 3, 50]}, b: $a, alpha: %s", rows[r].alpha);
+		struct kgb_spec spec;
+		load_template(variables, &spec);
+		for (int s = 0; s < LINES; s++) {
+			struct kgb_cases cases;
+			assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases,
+						   &err),
+				  err);
+			assert_int_equal(check_twins(&spec, &cases), rows[r].kinds);
+			kgb_cases_release(&cases);
+		}
+		kgb_spec_release(&spec);
+	}
 }
 
 /* ---- one tensor for two arguments ---- */
@@ -459,8 +525,43 @@ test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases(KGB_UNUSED voi
 			 0);
 }
 
-/* Those cases of an interface behind the twin of its template, each with one tensor for two
- * arguments, that have the mode; KGB_N_JUDGED_MODES: all. */
+static void test_a_tensor_may_come_again_transposed_or_where_it_is_changed(KGB_UNUSED void **state)
+{
+	static const struct kgb_param read = {
+		.kind = KGB_PARAM_TENSOR, .result = -1, .layout = "$b_layout"};
+	static const struct kgb_param held = {
+		.kind = KGB_PARAM_TENSOR, .result = 0, .layout = "contiguous"};
+	static const struct kgb_param value = {.kind = KGB_PARAM_VALUE};
+	const struct kgb_arg self = {.param = &read,
+				     .view = {.dtype = KGB_DTYPE_FLOAT32,
+					      .ndim = 2,
+					      .sizes = {3, 4},
+					      .strides = {4, 1},
+					      .storage_elements = 12}};
+	const struct kgb_arg none = {.param = &value};
+	struct kgb_arg turned = self, changed = self;
+	struct kgb_case c = {.name = "twice", .n_args = 3};
+	size_t n_third;
+
+	turned.view.sizes[0] = 4;
+	turned.view.sizes[1] = 3;
+	changed.param = &held;
+	assert_int_equal(count_repeated((struct kgb_arg[]){changed, self, none}, &n_third), 0);
+	assert_int_equal(count_repeated((struct kgb_arg[]){self, changed, none}, &n_third), 0);
+	assert_int_equal(count_repeated((struct kgb_arg[]){changed, turned, none}, &n_third), 0);
+	struct kgb_arg other = self;
+	other.may_be_other = changed.may_be_other = true;
+	assert_true(count_repeated((struct kgb_arg[]){changed, other, none}, &n_third) > LINES / 4);
+	assert_true(count_repeated((struct kgb_arg[]){self, changed, none}, &n_third) > LINES / 4);
+	memcpy(c.args, (struct kgb_arg[]){self, turned, none}, 3 * sizeof(self));
+	assert_true(kgb_case_repeat_tensors(&c, &seed, false));
+	assert_true(c.args[1].is_transposed && c.args[1].is_repeated);
+	assert_int_equal(c.args[1].view.strides[0], 1);
+	assert_int_equal(c.args[1].view.strides[1], 4);
+}
+
+/* Those cases of an interface behind its twins, each with one tensor for two arguments, that have
+ * the mode; KGB_N_JUDGED_MODES: all. */
 static size_t count_behind_twins(const struct kgb_cases *cases,
 				 const struct kgb_interface *interface, enum kgb_mode mode)
 {
@@ -471,11 +572,11 @@ static size_t count_behind_twins(const struct kgb_cases *cases,
 		const struct kgb_case *c = &cases->items[i];
 		if (c->interface != interface)
 			continue;
-		if (is_behind)
-			assert_true(c->is_drawn && c->args[1].is_repeated);
-		if (is_behind && (mode == KGB_N_JUDGED_MODES || c->mode == mode))
-			n++;
 		is_behind |= c->model != NULL;
+		if (c->model || !is_behind)
+			continue;
+		assert_true(c->is_drawn && c->args[1].is_repeated);
+		n += mode == KGB_N_JUDGED_MODES || c->mode == mode;
 	}
 	return n;
 }
@@ -521,9 +622,10 @@ static void test_each_draw_has_a_case_with_one_tensor_for_two(KGB_UNUSED void **
 		const char *variables;
 		bool repeats, is_special;
 	} rows[] = {
-		{"a: {shape: [2, 3, 50]}, b: {broadcast: a}", true, true},
-		{"a: {shape: [2, 3, 50]}, b: {broadcast: a}, mode: outlier", true, false},
-		{"a: [2, 3], b: [3]", false, false},
+		{"a: {shape: [2, 3, 50]}, b: {broadcast: a}, alpha: {pick: [1, 2]}", true, true},
+		{"a: {shape: [2, 3, 50]}, b: {broadcast: a}, alpha: {pick: [1, 2]}, mode: outlier",
+		 true, false},
+		{"a: [2, 3], b: [3], alpha: {pick: [1, 2]}", false, false},
 	};
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -600,12 +702,13 @@ static void test_defaults_are_left_out_in_half_of_the_cases(KGB_UNUSED void **st
 	}
 }
 
+/* Without twins. */
 static size_t count_of(const struct kgb_cases *cases, const struct kgb_interface *interface)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < cases->n; i++)
-		n += cases->items[i].interface == interface;
+		n += cases->items[i].interface == interface && !cases->items[i].model;
 	return n;
 }
 
@@ -618,7 +721,8 @@ static void check_share(int n)
 	struct kgb_cases listed, all;
 
 	kgb_buf_adds(&text,
-		     "drawn:\n  - {id: t, a: {shape: [0, 3, 50]}, b: {broadcast: a}}\ncases:\n");
+		     "drawn:\n  - {id: t, a: {shape: [0, 3, 50]}, b: {broadcast: a}, alpha: {pick: "
+		     "[1, 2]}}\ncases:\n");
 	for (int i = 0; i < n; i++)
 		kgb_buf_addf(&text, "  - {id: s%d, a: [2, 3], b: [3], dtypes: [int64]}\n", i);
 	load_toy((struct spec_change){SET_PATH, "cases:\n", text.ptr}, &spec);
@@ -645,35 +749,64 @@ static void test_two_fifths_are_drawn_but_each_mode_twice(KGB_UNUSED void **stat
 	check_share(30);
 }
 
-/* Of all drawn cases half pass tuples, a quarter parameters, a quarter each runs without gradients
- * and in inference mode; listed cases are called as torch starts. */
+/* Each function has ten drawn cases here. */
 static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 {
 	struct kgb_spec spec;
 	struct kgb_err err = KGB_ERR_INIT;
-	size_t n = 0, tuples = 0, parameters = 0, modes[3] = {0};
+	size_t types[KGB_N_DEFAULT_TYPES] = {0};
 
 	load_changed("a: [3], b: [3], alpha: 1",
 		     (struct spec_change){SPEC_PATH, "alpha=1)", "alpha=1)"}, &spec);
 	for (int s = 0; s < LINES; s++) {
 		struct kgb_cases cases;
+		size_t names = 0, tuples = 0, parameters = 0, left_out = 0, other_types = 0,
+		       modes[3] = {0};
 		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
 			  err);
 		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
-			assert_true(c->is_drawn || (!c->passes_tuples && !c->passes_parameters &&
-						    c->grad_mode == KGB_GRAD_ENABLED));
-			n += c->is_drawn;
+			assert_true(c->is_drawn ||
+				    (!c->passes_names && !c->passes_tuples &&
+				     !c->passes_parameters && !c->default_type && !c->grad_mode));
+			if (c->interface != &spec.interfaces[0] || !c->is_drawn)
+				continue;
+			names += c->passes_names;
 			tuples += c->passes_tuples;
 			parameters += c->passes_parameters;
-			modes[c->grad_mode] += c->is_drawn;
+			left_out += c->args[2].is_left_out;
+			other_types += c->default_type > 0;
+			types[c->default_type]++;
+			modes[c->grad_mode]++;
 		}
+		assert_in_range(names, 2, 3);
+		assert_int_equal(tuples, 5);
+		assert_in_range(parameters, 2, 3);
+		assert_int_equal(left_out, 5);
+		assert_in_range(other_types, 2, 3);
+		assert_in_range(modes[KGB_GRAD_ENABLED], 4, 6);
+		assert_in_range(modes[KGB_GRAD_DISABLED], 2, 3);
+		assert_in_range(modes[KGB_GRAD_INFERENCE], 2, 3);
 		kgb_cases_release(&cases);
 	}
+	for (size_t i = 0; i < KGB_N_DEFAULT_TYPES; i++)
+		assert_true(types[i] > LINES / 2);
 	kgb_spec_release(&spec);
-	const size_t found[] = {tuples, 2 * parameters, modes[0], 2 * modes[1], 2 * modes[2]};
-	for (size_t i = 0; i < KGB_ARRAY_LEN(found); i++)
-		if (n < 400 || found[i] < n * 3 / 8 || found[i] > n * 5 / 8)
-			fail_msg("%zu: %zu of %zu", i, found[i], n);
+}
+
+/* "full(2.5)" without a tensor, or of integers, would get another type. */
+static void test_the_default_type_changes_only_where_results_have_their_own(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_cases cases;
+
+	load_changed("a: [3], b: [3], dtypes: [int64]",
+		     (struct spec_change){SPEC_PATH, "alpha=1)", "alpha=1)"}, &spec);
+	assert_ok(kgb_cases_expand(&spec, &seed, &cases, &err), err);
+	for (size_t i = 0; i < cases.n; i++)
+		assert_int_equal(cases.items[i].default_type, KGB_DEFAULT_FLOAT32);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
 }
 
 int main(void)
@@ -687,13 +820,15 @@ int main(void)
 		cmocka_unit_test(test_shapes_keep_their_limits),
 		cmocka_unit_test(test_layouts_suit_the_shape),
 		cmocka_unit_test(test_types_modes_and_classes_are_dealt),
-		cmocka_unit_test(test_a_twin_has_the_shapes_of_its_model),
-		cmocka_unit_test(test_the_last_case_of_a_template_is_a_twin),
+		cmocka_unit_test(test_a_change_is_of_one_variable_and_what_follows_from_it),
+		cmocka_unit_test(test_each_number_has_twins),
 		cmocka_unit_test(test_tensors_that_are_alike_are_passed_twice_in_half_of_the_cases),
+		cmocka_unit_test(test_a_tensor_may_come_again_transposed_or_where_it_is_changed),
 		cmocka_unit_test(test_numbers_that_differ_lie_in_different_places),
 		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
 		cmocka_unit_test(test_defaults_are_left_out_in_half_of_the_cases),
 		cmocka_unit_test(test_calls_have_the_styles_of_users),
+		cmocka_unit_test(test_the_default_type_changes_only_where_results_have_their_own),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,13 +6,14 @@ data that the judge checks, and the verdict is made elsewhere. Code that depends
 
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
-    load    "entries", "allow": torch operators that may run outside a kernel
-    call    "entry", "args", "tuples", "parameters", "grad", "poison", "fill", "seed", "keep", "window",
-            "parts": which bytes of the arena count (offset, length, ...)
+    load    "entries", "allow": torch operators that may run outside a kernel; "optimized": without asserts, as `python -O`
+    call    "entry", "args", "tuples", "parameters", "grad", "default_type", "poison", "fill", "seed",
+            "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
     repeat  like call, but again and again for "repeat_us" of the processor, without results; on the CPU nothing is launched
     record  descriptor [record], "max_bytes": where calls with a "window" are written down
 """
 
+import contextlib
 import importlib.util
 import json
 import mmap
@@ -39,6 +40,7 @@ import ast_facts  # noqa: E402
 KERNEL_PATH = "/kgb/tmp/kernel.py"
 CALLS_MAX, BUSY_FACTOR = 100000, 10  # of repeats; how much longer they may last on a busy machine
 GRAD_MODES = torch.enable_grad, torch.no_grad, torch.inference_mode  # enum kgb_grad_mode
+DEFAULT_TYPES = torch.float32, torch.float16, torch.bfloat16, torch.float64  # enum kgb_default_type
 
 
 def prepare():
@@ -121,11 +123,21 @@ class Runner:
         self.module = importlib.util.module_from_spec(spec)
         sys.modules["kernel"] = self.module
         with self.platform.loading(request):
-            spec.loader.exec_module(self.module)
+            exec(compile(self.source, KERNEL_PATH, "exec", dont_inherit=True, optimize=int(request["optimized"])),
+                 self.module.__dict__)
         for name in request["entries"]:
             if not callable(getattr(self.module, name, None)):
                 return wire.Reply(wire.EXCEPTION, "AttributeError: kernel.py defines no function %s" % name)
         return self.with_log(wire.Reply())
+
+    @contextlib.contextmanager
+    def settings(self, request):
+        torch.set_default_dtype(DEFAULT_TYPES[request["default_type"]])
+        try:
+            with GRAD_MODES[request["grad"]]():
+                yield
+        finally:
+            torch.set_default_dtype(torch.float32)
 
     def with_log(self, reply):
         self.platform.log_to(reply)
@@ -133,9 +145,9 @@ class Runner:
 
     def do_call(self, request, fds):
         args, kwargs = self.arguments(request)
-        entry = self.entry(request["entry"])
         try:
-            with self.platform.calling(request), GRAD_MODES[request["grad"]]():
+            entry = self.entry(request["entry"])
+            with self.platform.calling(request), self.settings(request):
                 result = entry(*args, **kwargs)
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.text_of_source()))
@@ -151,7 +163,7 @@ class Runner:
         limit_ns = 1000 * request["repeat_us"]
         end, latest = thread_time_ns() + limit_ns, monotonic_ns() + BUSY_FACTOR * limit_ns
         try:
-            with self.platform.repeating(request), GRAD_MODES[request["grad"]]():
+            with self.platform.repeating(request), self.settings(request):
                 while reply.value < CALLS_MAX and thread_time_ns() < end and monotonic_ns() < latest:
                     entry(*args, **kwargs)
                     reply.value += 1

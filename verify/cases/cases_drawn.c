@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/cases_drawn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "verify/cases/call_style.h"
+#include "verify/cases/draw.h"
+#include "verify/cases/fill.h"
+#include "verify/cases/repeat.h"
+#include "verify/cases/tier.h"
+
+enum {
+	DRAWN_SHARE = 40, /* % of the cases of an interface */
+	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
+	REPEATED_TRIES = 32, /* lines of templates, for these */
+	MODELS_TRIED =
+		6, /* for a twin with any other value: where that follows from sizes, all fail */
+};
+
+/* Use the standard mode if the mode changes no tensor of the case. */
+static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
+{
+	struct kgb_case *c = &cases->items[cases->n - 1];
+
+	if (kgb_fill_follows_mode(c))
+		return;
+	c->mode = KGB_MODE_STANDARD;
+	c->tier = kgb_case_tier(x->spec, c);
+}
+
+/* A line of a template, and how it differs from its model where it is a twin's. */
+struct drawn {
+	const struct kgb_case_vars *from;
+	uint32_t number;
+	const struct kgb_draw_change *change; /* or NULL */
+	bool whole; /* shapes that broadcast are the same */
+};
+
+static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
+		     const struct drawn *drawn, struct kgb_cases *cases)
+{
+	const struct kgb_draw draw = {.spec = x->spec,
+				      .interface = x->interface,
+				      .set = x->set,
+				      .seed = seed,
+				      .whole = drawn->whole,
+				      .arena = &cases->arena,
+				      .err = x->err};
+	struct kgb_case_vars *line = kgb_arena_alloc(&cases->arena, sizeof(*line));
+
+	if (kgb_draw_line(&draw, drawn->from, drawn->number, drawn->change, line) < 0)
+		return -1;
+	x->line = line;
+	if (kgb_cases__expand_line(x, cases) < 0)
+		return -1;
+	cases->items[cases->n - 1].is_drawn = true;
+	drop_idle_mode(x, cases);
+	return 0;
+}
+
+static size_t count_templates(const struct kgb_interface *interface)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < interface->n_sets; i++)
+		n += interface->sets[i]->n_drawn;
+	return n;
+}
+
+/* Template number k of the interface, which exists; its set becomes that of the expansion. */
+static const struct kgb_case_vars *take_template(struct kgb_case_expander *x, size_t k)
+{
+	size_t s = 0;
+
+	for (; k >= x->interface->sets[s]->n_drawn; s++)
+		k -= x->interface->sets[s]->n_drawn;
+	x->set = x->interface->sets[s];
+	return &x->set->drawn[k];
+}
+
+/* DRAWN_SHARE of the interface's cases, but each template in every mode, and two of each mode. */
+static size_t count_drawn(size_t n_listed, size_t n_templates)
+{
+	const size_t share = (n_listed * DRAWN_SHARE + 99 - DRAWN_SHARE) / (100 - DRAWN_SHARE);
+	const size_t decks = KGB_DRAW_MODES * (n_templates > 2 ? n_templates : 2);
+
+	return share > decks ? share : decks;
+}
+
+/* Some cases more in which one tensor is two arguments: the first such lines behind the others,
+ * with special values as long as half of the tries last: x - x is zero for all others. */
+static int draw_repeated(struct kgb_case_expander *x, struct kgb_call_deck *deck, size_t n_drawn,
+			 struct kgb_cases *cases)
+{
+	const size_t n_templates = count_templates(x->interface);
+	size_t n = 0;
+
+	if (n_templates == 0 || !kgb_interface_can_repeat_tensors(x->interface))
+		return 0;
+	/* All templates are tried equally often. */
+	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
+		const uint32_t number = (uint32_t)((n_drawn + tried) / n_templates + 1);
+		const struct drawn line = {.from = take_template(x, tried % n_templates),
+					   .number = number,
+					   .whole = true};
+		if (draw_case(x, deck->seed, &line, cases) < 0)
+			return -1;
+		struct kgb_case *c = &cases->items[cases->n - 1];
+		if ((c->mode == KGB_MODE_SPECIAL || tried >= REPEATED_TRIES / 2) &&
+		    kgb_case_repeat_tensors(c, deck->seed, false)) {
+			kgb_case_deal_call_style(deck, c);
+			n++;
+		} else {
+			cases->n--;
+		}
+		if (n == REPEATED_CASES)
+			break;
+	}
+	return 0;
+}
+
+/* ---- twins ---- */
+
+/* How the argument of a twin differs from that of its model. */
+enum twin {
+	OTHER,
+	OTHER_AGAIN,
+	NEAR,
+	NEARER,
+	/* equal as keys of a dict: */
+	OTHER_KIND, /* 1 and 1.0 and True */
+	OTHER_SIGN, /* 0.0 and -0.0 */
+	N_TWINS
+};
+
+struct twin_search {
+	struct kgb_case_expander *x;
+	const struct kgb_seed *seed;
+	struct kgb_cases *cases;
+	size_t first, n; /* the models */
+	size_t arg;
+	enum twin twin;
+	size_t from; /* of the model; SIZE_MAX: any */
+	enum level {
+		ORDINARY, /* only this argument differs, the type shows it, no special values */
+		ALONE, /* the same with special values */
+		WITH_OTHERS,
+		N_LEVELS
+	} level; /* what is tried, one after the other */
+	unsigned n_found;
+	uint32_t changed; /* arguments that differ between a model and its twin, as bits */
+};
+
+static bool is_same_tensor(const struct kgb_arg *a, const struct kgb_arg *b)
+{
+	const size_t bytes = (size_t)a->view.ndim * sizeof(a->view.sizes[0]);
+
+	if (a->param->kind != KGB_PARAM_TENSOR)
+		return kgb_str_eq(a->layout, b->layout);
+	return a->is_absent == b->is_absent && a->view.dtype == b->view.dtype &&
+	       a->view.ndim == b->view.ndim && a->view.offset == b->view.offset &&
+	       memcmp(a->view.sizes, b->view.sizes, bytes) == 0 &&
+	       memcmp(a->view.strides, b->view.strides, bytes) == 0;
+}
+
+static bool is_same_value(const struct kgb_case_value *a, const struct kgb_case_value *b)
+{
+	KGB_AUTO(buf) struct kgb_buf text_a = KGB_BUF_INIT(0);
+	KGB_AUTO(buf) struct kgb_buf text_b = KGB_BUF_INIT(0);
+
+	kgb_case_value_describe(a, &text_a);
+	kgb_case_value_describe(b, &text_b);
+	return kgb_str_eq(text_a.ptr, text_b.ptr);
+}
+
+static bool read_number(const struct kgb_case_value *value, double *out)
+{
+	*out = value->kind == KGB_CASE_VALUE_BOOL  ? (double)value->boolean
+	       : value->kind == KGB_CASE_VALUE_INT ? (double)value->integer
+						   : value->number;
+	return value->kind == KGB_CASE_VALUE_BOOL || value->kind == KGB_CASE_VALUE_INT ||
+	       value->kind == KGB_CASE_VALUE_FLOAT;
+}
+
+static bool is_equal_in_python(const struct kgb_case_value *a, const struct kgb_case_value *b)
+{
+	double number_a = 0, number_b = 0;
+
+	return read_number(a, &number_a) && read_number(b, &number_b) && number_a == number_b;
+}
+
+/* The same number as one of another kind, if that kind has it. */
+static void give_number(const struct kgb_case_value *from, struct kgb_case_value *to)
+{
+	double number = 0;
+
+	if (!read_number(from, &number) || fabs(number) > 0x1p53 || number != floor(number))
+		return;
+	if (to->kind == KGB_CASE_VALUE_BOOL && (number == 0 || number == 1))
+		to->boolean = number > 0;
+	else if (to->kind == KGB_CASE_VALUE_INT)
+		to->integer = (int64_t)number;
+	else if (to->kind == KGB_CASE_VALUE_FLOAT)
+		to->number = number;
+}
+
+/* The arguments that differ, as bits; 0: c is no twin. */
+static uint32_t compare_values(const struct kgb_case *model, const struct kgb_case *c)
+{
+	uint32_t changed = 0;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *a = &model->args[i], *b = &c->args[i];
+		if (a->param->kind != KGB_PARAM_VALUE && !is_same_tensor(a, b))
+			return 0;
+		if (a->param->kind == KGB_PARAM_VALUE && !is_same_value(&a->value, &b->value))
+			changed |= 1U << i;
+	}
+	return changed;
+}
+
+static bool is_twin(const struct twin_search *search, const struct kgb_case *model,
+		    const struct kgb_case *c)
+{
+	const uint32_t changed = compare_values(model, c), wanted = 1U << search->arg;
+
+	return (search->level < WITH_OTHERS ? changed == wanted : (changed & wanted) != 0) &&
+	       (search->twin >= OTHER_KIND) == is_equal_in_python(&model->args[search->arg].value,
+								  &c->args[search->arg].value);
+}
+
+/* Do its results show a step of 2^-10? */
+static bool is_wide(const struct kgb_case *c)
+{
+	return kgb_dtype_is_float(c->dtype) && kgb_dtype_size(c->dtype) >= 4;
+}
+
+/* Is each tensor there in its own right, with elements that a result can depend on? */
+static bool has_plain_tensors(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->is_repeated || (arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+					 kgb_tensor_view_numel(&arg->view) == 0))
+			return false;
+	}
+	return true;
+}
+
+/* Can a value have a twin of this kind? */
+static bool is_tried(enum twin twin, const struct kgb_case_value *value)
+{
+	double number = 0;
+
+	if (twin == OTHER_KIND)
+		return read_number(value, &number) && number == floor(number);
+	if (twin == OTHER_SIGN)
+		return value->kind == KGB_CASE_VALUE_FLOAT && value->number == 0;
+	return twin == OTHER || value->kind == KGB_CASE_VALUE_FLOAT ||
+	       value->kind == KGB_CASE_VALUE_COMPLEX;
+}
+
+static bool is_model(const struct twin_search *search, const struct kgb_case *c)
+{
+	if (!has_plain_tensors(c) || !is_tried(search->twin, &c->args[search->arg].value))
+		return false;
+	if (search->level == WITH_OTHERS)
+		return true;
+	return (search->level == ALONE) == (c->mode == KGB_MODE_SPECIAL) &&
+	       ((search->twin != NEAR && search->twin != NEARER) || is_wide(c)) &&
+	       (search->twin != OTHER_SIGN || kgb_dtype_is_float(c->dtype));
+}
+
+static bool is_part_of_name(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+static bool mentions(const char *text, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+		if ((at == text || !is_part_of_name(at[-1])) && !is_part_of_name(at[len]))
+			return true;
+	return false;
+}
+
+/* Does the value of this variable, or of one that is made of it, become the argument? */
+static bool feeds(const struct kgb_case_vars *from, const char *variable, const char *value)
+{
+	const cJSON *node = NULL;
+
+	if (mentions(value, variable))
+		return true;
+	cJSON_ArrayForEach(node, from->node) {
+		KGB_AUTO(free)
+		char *text = mentions(value, node->string) ? cJSON_PrintUnformatted(node) : NULL;
+		if (text && mentions(text, variable))
+			return true;
+	}
+	return false;
+}
+
+/* Draw the model's line again with another value of the variable. 1: its twin was added. */
+static int try_twin(struct twin_search *search, size_t k, const struct drawn *line)
+{
+	struct kgb_cases *cases = search->cases;
+
+	if (draw_case(search->x, search->seed, line, cases) < 0)
+		return -1;
+	const struct kgb_case *model = &cases->items[search->first + k];
+	struct kgb_case *c = &cases->items[cases->n - 1];
+	const struct kgb_case_value *from = &model->args[search->arg].value;
+	struct kgb_case_value *value = &c->args[search->arg].value;
+	if (search->twin == OTHER_KIND && value->kind != from->kind)
+		give_number(from, value);
+	else if (search->twin == OTHER_SIGN)
+		value->number = -value->number;
+	if (!is_twin(search, model, c)) {
+		cases->n--;
+		return 0;
+	}
+	search->changed |= compare_values(model, c);
+	c->model = model->line;
+	kgb_case_copy_call_style(c, model);
+	search->n_found++;
+	return 1;
+}
+
+/* Of model number k. 1: one was added. */
+static int draw_twin_of(struct twin_search *search, size_t k)
+{
+	/* The lines whose numbers the variable gets, counted from the model's. */
+	static const struct {
+		uint32_t first, n;
+	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1}, {0, 1}, {1, 8}, {0, 1}};
+	static const double steps[N_TWINS][2] = {
+		[NEAR] = {0x1p-5, 0x1p-10}, [NEARER] = {0x1p-6, 0x1p-16}};
+	const struct kgb_param *param = &search->x->interface->params[search->arg];
+	const size_t n_templates = count_templates(search->x->interface);
+	const struct kgb_case_vars *from = take_template(search->x, k % n_templates);
+	const uint32_t number = (uint32_t)(k / n_templates);
+	struct kgb_draw_change change = {.twin = search->n_found};
+	const struct drawn line = {.from = from, .number = number, .change = &change};
+	const cJSON *node = NULL;
+	int rc = 0;
+
+	change.step = steps[search->twin][is_wide(&search->cases->items[search->first + k])];
+	cJSON_ArrayForEach(node, from->node) {
+		change.variable = node->string;
+		const bool has_form = cJSON_IsObject(node) || cJSON_IsArray(node);
+		if (!has_form || !feeds(from, node->string, param->value->valuestring))
+			continue;
+		for (uint32_t i = 0; i < lines[search->twin].n && rc == 0; i++) {
+			change.number = number + lines[search->twin].first + i;
+			rc = try_twin(search, k, &line);
+		}
+	}
+	return rc;
+}
+
+/* Of the models that suit, the first from a random one on. 1: one was added. */
+static int draw_twin(struct twin_search *search)
+{
+	const size_t n_templates = count_templates(search->x->interface);
+	struct kgb_rng rng;
+	size_t n_tried = 0;
+	int rc = 0;
+
+	kgb_rng_init(&rng, search->seed, search->x->interface->entry,
+		     (uint32_t)(search->arg * N_TWINS + search->twin));
+	const size_t start = (size_t)kgb_rng_int(&rng, 0, (int64_t)search->n - 1);
+	for (size_t i = 0; i < search->n && rc == 0 && n_tried < MODELS_TRIED; i++) {
+		const size_t k = (start + i) % search->n;
+		if ((search->from != SIZE_MAX && search->from != k % n_templates) ||
+		    !is_model(search, &search->cases->items[search->first + k]))
+			continue;
+		n_tried += search->twin == OTHER;
+		rc = draw_twin_of(search, k);
+	}
+	return rc;
+}
+
+/* The first level that has a twin decides. */
+static int draw_twin_of_any_level(struct twin_search *search, enum level n_levels)
+{
+	int rc = 0;
+
+	for (search->level = ORDINARY; search->level < n_levels && rc == 0; search->level++)
+		rc = draw_twin(search);
+	return rc < 0 ? -1 : 0;
+}
+
+static bool can_have_twin(const struct kgb_param *param)
+{
+	return param->kind == KGB_PARAM_VALUE && !param->unused && cJSON_IsString(param->value);
+}
+
+static int draw_twins_of_arg(struct twin_search *search)
+{
+	const size_t n_templates = count_templates(search->x->interface);
+
+	search->from = SIZE_MAX;
+	for (search->twin = 0; search->twin < OTHER_KIND; search->twin++) {
+		const bool is_needed =
+			search->twin >= NEAR || !(search->changed >> search->arg & 1);
+		if (draw_twin_of_any_level(search, is_needed ? N_LEVELS : WITH_OTHERS) < 0)
+			return -1;
+	}
+	/* Some templates do not show them. */
+	for (; search->twin < N_TWINS; search->twin++)
+		for (search->from = 0; search->from < n_templates; search->from++)
+			if (draw_twin_of_any_level(search, WITH_OTHERS) < 0)
+				return -1;
+	return 0;
+}
+
+/* Behind the drawn cases of an interface those that differ from one of them in one argument, for
+ * each that is no tensor: a kernel that remembers what it did for the other arguments is wrong. */
+static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t first,
+		      struct kgb_cases *cases)
+{
+	struct twin_search search = {
+		.x = x, .seed = seed, .cases = cases, .first = first, .n = cases->n - first};
+
+	for (search.arg = 0; search.arg < x->interface->n_params; search.arg++)
+		if (can_have_twin(&x->interface->params[search.arg]) &&
+		    draw_twins_of_arg(&search) < 0)
+			return -1;
+	return 0;
+}
+
+/* From the interface's templates by turns. */
+int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
+		    struct kgb_cases *cases)
+{
+	const size_t n_templates = count_templates(x->interface);
+	const size_t n = count_drawn(n_listed, n_templates), first = cases->n;
+	struct kgb_call_deck deck = {.seed = seed, .interface = x->interface};
+
+	if (n_templates == 0)
+		return 0;
+	for (size_t drawn = 0; drawn < n; drawn++) {
+		const struct drawn line = {.from = take_template(x, drawn % n_templates),
+					   .number = (uint32_t)(drawn / n_templates)};
+		if (draw_case(x, seed, &line, cases) < 0)
+			return -1;
+		(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed, true);
+		kgb_case_deal_call_style(&deck, &cases->items[cases->n - 1]);
+	}
+	if (draw_twins(x, seed, first, cases) < 0)
+		return -1;
+	return draw_repeated(x, &deck, n, cases);
+}
