@@ -22,9 +22,10 @@ def draw(r_ptr, o_ptr, seed_ptr, n, BLOCK: tl.constexpr):
         while tl.max(more.to(tl.int32), 0) > 0:
             k += more.to(tl.float32)
             term = term * here / tl.maximum(k, 1.0)
-            below += term
-            # beyond 80 nothing is left of a rate of 16
-            more = more & (u >= below) & (k < 80)
+            reached = below + term
+            # a term that adds nothing is the end: rounded sums may stay below the largest u
+            more = more & (u >= reached) & (reached > below)
+            below = reached
         count += k
         rate -= here
         part += 1
