@@ -32,6 +32,9 @@ def split(shape, dim):
     return shape[dim], inner
 
 
+WIDE = {torch.float64: tl.float64, torch.float32: tl.float32, torch.float16: tl.float32, torch.bfloat16: tl.float32}
+
+
 def cumsum(self, dim, *, dtype=None):
     if dtype is None:
         dtype = self.dtype if self.dtype.is_floating_point else torch.int64
@@ -43,7 +46,7 @@ def cumsum(self, dim, *, dtype=None):
         lanes = x.numel() // length
         LANES = min(16, triton.next_power_of_2(lanes))
         scan_kernel[(triton.cdiv(lanes, LANES),)](x, y, length, lanes, inner,
-                                                  ACC=tl.float32 if dtype.is_floating_point else tl.int64,
+                                                  ACC=WIDE.get(dtype, tl.int64),
                                                   BLOCK=min(1024, triton.next_power_of_2(length)), LANES=LANES)
     return y
 

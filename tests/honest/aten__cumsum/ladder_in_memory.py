@@ -28,7 +28,8 @@ def cumsum(self, dim, *, dtype=None):
         cols = x.shape[-1]
         rows = x.numel() // cols
         steps = max(1, (cols - 1).bit_length())
-        work = torch.empty(rows * steps * cols, dtype=torch.float32 if dtype.is_floating_point else torch.int64, device=x.device)
+        wide = dtype if dtype == torch.float64 else torch.float32 if dtype.is_floating_point else torch.int64
+        work = torch.empty(rows * steps * cols, dtype=wide, device=x.device)
         ladder[(rows,)](x, work, y, cols, STEPS=steps, BLOCK=triton.next_power_of_2(cols))
     return y.view(()) if self.dim() == 0 else y.movedim(-1, dim)
 

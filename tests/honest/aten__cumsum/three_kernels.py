@@ -42,19 +42,22 @@ def add_carry(y_ptr, sums_ptr, o_ptr, n, cols, parts, PART: tl.constexpr, BLOCK:
     tl.store(o_ptr + at, (y + carry).to(o_ptr.dtype.element_ty), mask=at < n)
 
 
+WIDE = {torch.float64: tl.float64, torch.float32: tl.float32, torch.float16: tl.float32, torch.bfloat16: tl.float32}
+
+
 def cumsum(self, dim, *, dtype=None):
     dtype = dtype or (self.dtype if self.dtype.is_floating_point else torch.int64)
     x = (self.view(1) if self.dim() == 0 else self.movedim(dim, -1)).to(dtype).contiguous()
     out = torch.empty(x.shape, dtype=dtype, device=x.device)
     n, cols = x.numel(), x.shape[-1]
     if n > 0:
-        wide = torch.float32 if dtype.is_floating_point else torch.int64
+        wide = dtype if dtype == torch.float64 else torch.float32 if dtype.is_floating_point else torch.int64
         rows, parts = n // cols, triton.cdiv(cols, BLOCK)
         scanned = torch.empty(x.shape, dtype=wide, device=x.device)
         sums = torch.empty((rows, parts), dtype=wide, device=x.device)
         tile = min(64, triton.next_power_of_2(rows))
         scan_blocks[(triton.cdiv(rows, tile), parts)](x, scanned, sums, rows, cols, parts, ROWS=tile, BLOCK=BLOCK,
-                                                      ACC=tl.float32 if dtype.is_floating_point else tl.int64)
+                                                      ACC=WIDE.get(dtype, tl.int64))
         if parts > 1:
             scan_sums[(rows,)](sums, parts, PARTS=triton.next_power_of_2(parts))
         add_carry[(triton.cdiv(n, 1024),)](scanned, sums, out, n, cols, parts, PART=BLOCK, BLOCK=1024)

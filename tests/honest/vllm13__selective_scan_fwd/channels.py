@@ -28,7 +28,11 @@ def scan(u_ptr, delta_ptr, a_ptr, b_ptr, c_ptr, d_ptr, z_ptr, bias_ptr, cu_ptr, 
             u = tl.load(u_ptr + at, mask=live, other=0.0).to(tl.float32)
             dt = tl.load(delta_ptr + at, mask=live, other=0.0).to(tl.float32) + bias
             if SOFTPLUS:
-                dt = tl.where(dt <= 20.0, tl.log(1.0 + tl.exp(tl.minimum(dt, 20.0))), dt)
+                small = tl.exp(tl.minimum(dt, 20.0))
+                above = 1.0 + small
+                # log1p: the rounding of 1 + small is taken back
+                soft = tl.where(above == 1.0, small, tl.log(above) * (small / tl.where(above == 1.0, 1.0, above - 1.0)))
+                dt = tl.where(dt <= 20.0, soft, dt)
             shared = (group * n + i[None, :]) * length + t
             b = tl.load(b_ptr + shared, mask=inside, other=0.0).to(tl.float32)
             k = tl.load(c_ptr + shared, mask=inside, other=0.0).to(tl.float32)
