@@ -15,8 +15,7 @@ enum {
 	DRAWN_SHARE = 40, /* % of the cases of an interface */
 	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
 	REPEATED_TRIES = 32, /* lines of templates, for these */
-	MODELS_TRIED =
-		6, /* for a twin with any other value: where that follows from sizes, all fail */
+	MODELS_TRIED = 6, /* for any other value of a twin: it may follow from sizes */
 };
 
 /* Use the standard mode if the mode changes no tensor of the case. */

@@ -13,6 +13,11 @@
 enum {
 	SHARED = 1 << 24, /* streams of draws that are no deals begin here */
 	NARROW = 1 << 16, /* ranges up to this width are drawn evenly */
+	LONG_TURNS = 10, /* one line in so many is long */
+	LONG_FACTOR = 32, /* a long shape has up to so many times the usual elements, */
+	LONG_ELEMENTS = 1 << 18, /* but not more than this */
+	LONG_LEAST = 1000, /* elements at most of a shape that is never long */
+	SHORT_MOST = 3, /* the other sizes of a long shape */
 };
 
 /* One line being drawn. */
@@ -21,6 +26,7 @@ struct drawer {
 	const struct kgb_case_vars *from;
 	uint32_t number;
 	double step; /* of a change, while its variable is drawn */
+	const cJSON *longer; /* the form that is drawn beyond its usual range; NULL: none */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
 };
@@ -227,16 +233,21 @@ static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 	return value < lo ? lo : value > hi ? hi : value;
 }
 
-/* {size: [low, high]} */
+/* {size: [low, high]}, or [low, high, highest of a long line] */
 static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	int64_t bounds[2] = {0};
+	const int n = cJSON_GetArraySize(form) == 3 ? 3 : 2;
+	int64_t bounds[3] = {0};
+	struct kgb_rng rng;
 
-	if (form_wholes(d, form, 2, bounds) < 0)
+	if (form_wholes(d, form, n, bounds) < 0)
 		return -1;
-	if (bounds[0] < 0 || bounds[0] > bounds[1])
-		return fail_form(d, form, "expected 0 <= low <= high");
-	*out = new_whole(size_between(d, bounds[0], bounds[1]));
+	if (bounds[0] < 0 || bounds[0] > bounds[1] || (n == 3 && bounds[1] > bounds[2]))
+		return fail_form(d, form, "expected 0 <= low <= high (<= long)");
+	open_throw(d, &rng);
+	*out = new_whole(form == d->longer
+				 ? throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2])
+				 : size_between(d, bounds[0], bounds[1]));
 	return 0;
 }
 
@@ -363,21 +374,39 @@ static cJSON *new_list(const int64_t *items, int64_t n)
 	return list;
 }
 
-/* {shape: [fewest dims, most dims, elements at most]} */
+/* One long size, the others short. */
+static void lengthen(const struct drawer *d, int64_t elements, int64_t ndim, int64_t *sizes)
+{
+	struct kgb_rng rng;
+
+	open_throw(d, &rng);
+	const int64_t place = kgb_rng_int(&rng, 0, ndim - 1);
+	for (int64_t k = 0; k < ndim; k++) {
+		sizes[k] = k == place ? 1 : kgb_rng_int(&rng, 1, SHORT_MOST);
+		elements /= sizes[k];
+	}
+	sizes[place] = throw_log(&rng, elements / 8, elements);
+}
+
+/* {shape: [fewest dims, most dims, elements at most]}, or with those of a long line, too */
 static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	int64_t bounds[3] = {0}, sizes[KGB_MAX_DIMS];
+	const int n = cJSON_GetArraySize(form) == 4 ? 4 : 3;
+	int64_t bounds[4] = {0}, sizes[KGB_MAX_DIMS];
 
-	if (form_wholes(d, form, 3, bounds) < 0)
+	if (form_wholes(d, form, n, bounds) < 0)
 		return -1;
+	if (n == 3 && bounds[2] >= LONG_LEAST)
+		bounds[3] = bounds[2] < LONG_ELEMENTS / LONG_FACTOR ? bounds[2] * LONG_FACTOR
+								    : LONG_ELEMENTS;
 	if (bounds[0] < 0 || bounds[0] > bounds[1] || bounds[1] > KGB_MAX_DIMS || bounds[2] < 1)
-		return fail_form(d, form,
-				 "expected [fewest dims, most dims, elements], "
-				 "at most %d dims",
-				 KGB_MAX_DIMS);
+		return fail_form(d, form, "expected [fewest dims, most, elements]");
 	const int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
 	kgb_buf_adds(&d->path, ".elements");
-	split_elements(d, size_between(d, 1, bounds[2]), ndim, sizes);
+	if (form == d->longer && ndim > 0 && bounds[3] > bounds[2])
+		lengthen(d, bounds[3], ndim, sizes);
+	else
+		split_elements(d, size_between(d, 1, bounds[2]), ndim, sizes);
 	*out = new_list(sizes, ndim);
 	return 0;
 }
@@ -704,6 +733,45 @@ static bool is_setting(const char *key)
 	return false;
 }
 
+static bool has_form(const cJSON *node, const char *name)
+{
+	const cJSON *item = NULL;
+
+	cJSON_ArrayForEach(item, node) {
+		if ((item->string && kgb_str_eq(item->string, name)) || has_form(item, name))
+			return true;
+	}
+	return false;
+}
+
+/* Choose one of the forms that may be long. `resized` would multiply a shape with another size. */
+static void choose_longer(struct drawer *d, const cJSON *node, struct kgb_rng *rng, int64_t *n)
+{
+	const cJSON *item = NULL;
+	const int size = cJSON_GetArraySize(node);
+
+	cJSON_ArrayForEach(item, node)
+		choose_longer(d, item, rng, n);
+	if (!cJSON_IsArray(node) || !node->string)
+		return;
+	const bool is_shape = kgb_str_eq(node->string, "shape");
+	if ((is_shape && (size == 4 || !has_form(d->from->node, "resized"))) ||
+	    (size == 3 && kgb_str_eq(node->string, "size")))
+		d->longer = kgb_rng_int(rng, 0, (*n)++) == 0 ? node : d->longer;
+}
+
+static void make_some_long(struct drawer *d)
+{
+	struct kgb_rng rng;
+	int64_t n = 0;
+
+	kgb_buf_adds(&d->path, "long");
+	open_throw(d, &rng);
+	if (deal(d, LONG_TURNS) == 0)
+		choose_longer(d, d->from->node, &rng, &n);
+	kgb_buf_clear(&d->path);
+}
+
 static int draw_variable(struct drawer *d, const cJSON *node, const struct kgb_draw_change *change,
 			 cJSON **out)
 {
@@ -755,6 +823,7 @@ int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
 		.tier = from->tier,
 		.node = from->node,
 	};
+	make_some_long(&d);
 	int rc = draw_variables(&d, change) < 0 || draw_mode(&d, &mode) < 0 ? -1 : 0;
 	if (rc == 0) {
 		draw_dtype(&d, &out->dtypes);

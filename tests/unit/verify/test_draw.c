@@ -92,6 +92,7 @@ static void test_errors_name_the_place(KGB_UNUSED void **state)
 		{"x: {siez: [1, 2]}", "no form is called 'siez'"},
 		{"x: {size: [1, 2], int: [1, 2]}", "expected one form"},
 		{"x: {size: [2, 1]}", "expected 0 <= low <= high"},
+		{"x: {size: [1, 3, 2]}", "expected 0 <= low <= high (<= long)"},
 		{"x: {size: [1]}", "expected a list of 2 numbers"},
 		{"x: {size: [1, two]}", "expected a whole number"},
 		{"x: {int: [2, 1]}", "expected low <= high"},
@@ -100,7 +101,7 @@ static void test_errors_name_the_place(KGB_UNUSED void **state)
 		{"x: {at: [2, [1, 2]]}", "no value has the number 2"},
 		{"x: {at: [-1, [1, 2]]}", "no value has the number -1"},
 		{"x: {if: [1, 2]}", "expected [number, value if above 0, other value]"},
-		{"x: {shape: [0, 9, 5]}", "at most 8 dims"},
+		{"x: {shape: [0, 9, 5]}", "expected [fewest dims, most, elements]"},
 		{"x: {layout: a}", "expected the name of an earlier shape"},
 		{"a: [x], x: {dim: a}", "expected the name of an earlier shape"},
 		{"a: [1], x: {resized: [a, 1, 2]}", "the shape has no such dimension"},
@@ -252,6 +253,55 @@ static void test_shapes_keep_their_limits(KGB_UNUSED void **state)
 		assert_in_range(cJSON_GetArraySize(z), 1, n_x);
 	}
 	assert_true(has_dims[1] && has_dims[2] && has_dims[3] && has_dims[4] && has_long);
+	kgb_spec_release(&spec);
+}
+
+static double elements_of(const cJSON *shape)
+{
+	const cJSON *item = NULL;
+	double elements = 1;
+
+	cJSON_ArrayForEach(item, shape)
+		elements *= item->valuedouble;
+	return elements;
+}
+
+/* One form of such a line is beyond its usual range, and reaches most of the long one. */
+static void test_one_line_in_ten_is_long(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *name;
+		double usual, most;
+	} rows[] = {
+		{"x", 100, 3000}, {"a", 2000, 64000}, {"b", 90, 90}, {"c", 90, 500}, {"y", 9, 9}};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	double highest[KGB_ARRAY_LEN(rows)] = {0};
+	size_t n_long = 0;
+
+	load_template(
+		"x: {size: [1, 100, 3000]}, a: {shape: [2, 3, 2000]}, b: {shape: [2, 3, 90]}, "
+		"c: {shape: [1, 1, 90, 500]}, y: {size: [1, 9]}",
+		&spec);
+	for (uint32_t n = 0; n < 16 * LINES; n++) {
+		struct kgb_case_vars line;
+		size_t n_beyond = 0;
+		assert_ok(draw_number(&spec, &seed, n, &arena, &line, &err), err);
+		for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+			const cJSON *value = kgb_json_get(line.vars, rows[i].name);
+			const double size =
+				cJSON_IsArray(value) ? elements_of(value) : value->valuedouble;
+			highest[i] = size > highest[i] ? size : highest[i];
+			n_beyond += size > rows[i].usual;
+		}
+		assert_true(n_beyond <= 1);
+		n_long += n_beyond;
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		assert_true(highest[i] <= rows[i].most && highest[i] > 0.5 * rows[i].most);
+	/* Three of the four forms that may be chosen are longer then. */
+	assert_in_range(n_long, 16 * LINES / 10 / 2, 16 * LINES / 10 + 1);
 	kgb_spec_release(&spec);
 }
 
@@ -818,6 +868,7 @@ int main(void)
 		cmocka_unit_test(test_a_seed_decides),
 		cmocka_unit_test(test_ranges_are_kept_and_reached),
 		cmocka_unit_test(test_shapes_keep_their_limits),
+		cmocka_unit_test(test_one_line_in_ten_is_long),
 		cmocka_unit_test(test_layouts_suit_the_shape),
 		cmocka_unit_test(test_types_modes_and_classes_are_dealt),
 		cmocka_unit_test(test_a_change_is_of_one_variable_and_what_follows_from_it),
