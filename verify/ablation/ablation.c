@@ -16,11 +16,14 @@ enum {
 
 /* ---- cases that show whether kernels compute ---- */
 
+static const char *element_at(const struct kgb_truth *truth, int64_t i)
+{
+	return (const char *)truth->native + (size_t)i * kgb_dtype_size(truth->view.dtype);
+}
+
 static double value_at(const struct kgb_truth *truth, int64_t i)
 {
-	return kgb_dtype_load(truth->view.dtype,
-			      (const char *)truth->native +
-				      (size_t)i * kgb_dtype_size(truth->view.dtype));
+	return kgb_dtype_load(truth->view.dtype, element_at(truth, i));
 }
 
 static bool is_same(double a, double b)
@@ -58,9 +61,9 @@ static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_vi
 		return false;
 	kgb_tensor_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
-		double input = kgb_dtype_load(
-			view->dtype, storage + (size_t)walk.at * kgb_dtype_size(view->dtype));
-		if (!is_same(kgb_dtype_round(truth->view.dtype, input), value_at(truth, i)))
+		if (!kgb_dtype_is_copy(view->dtype,
+				       storage + (size_t)walk.at * kgb_dtype_size(view->dtype),
+				       truth->view.dtype, element_at(truth, i)))
 			return false;
 	}
 	return true;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/lane/case_judge.h"
 
-#include <math.h>
-
 #include "verify/lane/candidate_check.h"
 #include "verify/lane/random_results.h"
 
@@ -38,11 +36,9 @@ static bool is_converted(const struct kgb_tensor_view *view, const char *storage
 		return false;
 	kgb_tensor_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < kgb_tensor_view_numel(view); i++) {
-		const double input = kgb_dtype_round(
-			to, kgb_dtype_load(from, storage + (size_t)walk.at * kgb_dtype_size(from)));
-		const double result = kgb_dtype_load(to, (const char *)truth->native +
-								 (size_t)i * kgb_dtype_size(to));
-		if (input != result && !(isnan(input) && isnan(result)))
+		if (!kgb_dtype_is_copy(from, storage + (size_t)walk.at * kgb_dtype_size(from), to,
+				       (const char *)truth->native +
+					       (size_t)i * kgb_dtype_size(to)))
 			return false;
 		kgb_tensor_view_walk_next(&walk);
 	}

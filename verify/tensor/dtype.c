@@ -272,6 +272,18 @@ double kgb_dtype_round(enum kgb_dtype dtype, double value)
 	return kgb_dtype_load(dtype, bytes);
 }
 
+bool kgb_dtype_is_copy(enum kgb_dtype from, const void *a, enum kgb_dtype to, const void *b)
+{
+	if (kgb_dtype_is_float(from) || kgb_dtype_is_float(to)) {
+		const double rounded = kgb_dtype_round(to, kgb_dtype_load(from, a));
+		const double copy = kgb_dtype_load(to, b);
+		return rounded == copy || (isnan(rounded) && isnan(copy));
+	}
+	const int64_t whole = kgb_dtype_load_i64(from, a);
+	return to == KGB_DTYPE_BOOL ? kgb_dtype_load_i64(to, b) == (whole != 0)
+				    : memcmp(&whole, b, kgb_dtype_size(to)) == 0;
+}
+
 /* ---- arrays: the formats are constants, which makes vector instructions of the loops ---- */
 
 KGB_SIMD_BODY void load_halves(const char *p, size_t n, double *out, struct float_format format)

@@ -68,5 +68,8 @@ void kgb_dtype_load_floats(enum kgb_dtype dtype, const void *p, size_t n, float 
 void kgb_dtype_store_floats(enum kgb_dtype dtype, const float *values, size_t n, void *p);
 /** Round value to the dtype and back. */
 double kgb_dtype_round(enum kgb_dtype dtype, double value);
+/** Is `b` the number that a copy of `a` to another type gives in torch? Floats are rounded once,
+ * integers keep their lowest bits. All NaN are the same, and -0 is 0. */
+bool kgb_dtype_is_copy(enum kgb_dtype from, const void *a, enum kgb_dtype to, const void *b);
 
 #endif

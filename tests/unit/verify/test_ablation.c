@@ -52,10 +52,48 @@ static void test_results_that_a_copy_could_be_do_not_tell(KGB_UNUSED void **stat
 	}
 }
 
+/* A copy to another integer type keeps the lowest bits. */
+static void test_a_conversion_of_integers_is_a_copy(KGB_UNUSED void **state)
+{
+	static const struct {
+		int64_t x[3];
+		enum kgb_dtype dtype;
+		int32_t result[3]; /* of bool: a byte each */
+		bool tells;
+	} rows[] = {
+		{{1, (INT64_C(5) << 32) + 7, -9}, KGB_DTYPE_INT32, {1, 7, -9}, false},
+		{{1, (INT64_C(5) << 32) + 7, -9}, KGB_DTYPE_INT32, {1, INT32_MAX, -9}, true},
+		{{0, 256, -9}, KGB_DTYPE_BOOL, {0x010100}, false},
+		{{0, 256, -9}, KGB_DTYPE_BOOL, {0x010000}, true},
+	};
+	const struct kgb_judge judge = {.spec.triton = KGB_TRITON_REQUIRED};
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		const struct kgb_param param = {.name = "x", .kind = KGB_PARAM_TENSOR};
+		struct kgb_tensor_view view = {.dtype = KGB_DTYPE_INT64,
+					       .ndim = 1,
+					       .sizes = {3},
+					       .strides = {1},
+					       .storage_elements = 3};
+		struct kgb_case kase = {.n_args = 1, .args = {{.param = &param, .view = view}}};
+		struct kgb_case_data data = {.kase = &kase, .n_results = 1};
+		int64_t x[3];
+		int32_t result[3];
+		memcpy(x, rows[r].x, sizeof(x));
+		memcpy(result, rows[r].result, sizeof(result));
+		view.dtype = rows[r].dtype;
+		data.storages[0] = x;
+		data.results[0] = (struct kgb_truth){.view = view, .native = result};
+		if (kgb_ablation_result_is_sensitive(&judge, &data, 0) != rows[r].tells)
+			fail_msg("row %zu", r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_results_that_a_copy_could_be_do_not_tell),
+		cmocka_unit_test(test_a_conversion_of_integers_is_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
