@@ -63,7 +63,7 @@ def scattered(self, dim, index, src, reduce):
     tensor = isinstance(src, torch.Tensor)
     floats = self.is_floating_point()
     x = self.contiguous()
-    src_ptr, number, src_strides = (src, 0, src.stride()) if tensor else (None, src, x.stride())
+    src_ptr, number, src_strides = (src, 0, src.stride()) if tensor else (None, src if floats else int(src), x.stride())
     if reduce == "multiply":
         out = torch.empty_like(x)
         if x.numel() > 0:
