@@ -8,9 +8,9 @@ import triton.language as tl
 @triton.jit
 def mul_tile(a_ptr, b_ptr, o_ptr, rows, cols, a_plane, a_row, a_col, b_plane, b_row, b_col, ACC: tl.constexpr,
              ROWS: tl.constexpr, COLS: tl.constexpr):
-    plane = tl.program_id(2)
-    r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
-    c = tl.program_id(1) * COLS + tl.arange(0, COLS)[None, :]
+    plane = tl.program_id(0)
+    r = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
+    c = tl.program_id(2) * COLS + tl.arange(0, COLS)[None, :]
     inside = (r < rows) & (c < cols)
     a = tl.load(a_ptr + plane * a_plane + r * a_row + c * a_col, mask=inside, other=0)
     b = tl.load(b_ptr + plane * b_plane + r * b_row + c * b_col, mask=inside, other=0)
@@ -31,7 +31,8 @@ class Multiply:
         planes, rows, cols = a.shape
         COLS = min(1024, triton.next_power_of_2(cols))
         ROWS = min(4096 // COLS, triton.next_power_of_2(rows))
-        grid = (triton.cdiv(rows, ROWS), triton.cdiv(cols, COLS), planes)
+        # the first axis takes the most programs
+        grid = (planes, triton.cdiv(rows, ROWS), triton.cdiv(cols, COLS))
         mul_tile[grid](a, b, out, rows, cols, *a.stride(), *strides, ACC=acc, ROWS=ROWS, COLS=COLS)
         return out
 
