@@ -221,6 +221,9 @@ static int throw_die(uint64_t *state, int sides)
 	return (int)(kgb_splitmix64(state) % (uint64_t)sides);
 }
 
+#define BASE_ELEMENTS_MAX \
+	((int64_t)1 << 20) /* of what a view is cut from, if it is larger itself */
+
 /* How a view lies in a larger tensor, its base. */
 struct cut {
 	int order[KGB_MAX_DIMS]; /* of the dims in memory, outermost first */
@@ -236,36 +239,50 @@ static void swap_dims(struct cut *cut, int a, int b)
 	cut->order[b] = dim;
 }
 
+/* Make dim k of the base as long as `size`, unless the base becomes too large. */
+static bool extend(struct cut *cut, int ndim, int k, int64_t size)
+{
+	int64_t elements = size;
+
+	for (int i = 0; i < ndim; i++)
+		if (i != k && __builtin_mul_overflow(elements, cut->base[i], &elements))
+			return false;
+	if (elements > BASE_ELEMENTS_MAX)
+		return false;
+	cut->base[k] = size;
+	return true;
+}
+
 /* One step from the base to the view: base.permute(...), base[::2], base[:n:2], base[:-3] or
- * base[3:], in any dim. -1 on overflow. */
-static int cut_once(struct cut *cut, int ndim, uint64_t *state)
+ * base[3:], in any dim. */
+static void cut_once(struct cut *cut, int ndim, uint64_t *state)
 {
 	enum { GAP_MAX = 9 };
 	const int kind = throw_die(state, 5), k = throw_die(state, ndim);
-	const int gap = 1 + throw_die(state, GAP_MAX);
+	const int gap = 1 + throw_die(state, GAP_MAX), step = 2 + gap % 2;
 
 	switch (kind) {
 	case 0:
 		swap_dims(cut, k, throw_die(state, ndim));
-		return 0;
+		break;
 	case 1:
 		for (int i = ndim - 1; i > 0; i--)
 			swap_dims(cut, i, throw_die(state, i + 1));
-		return 0;
+		break;
 	case 2:
-		cut->steps[k] = 2 + gap % 2;
-		if (__builtin_mul_overflow(cut->base[k], cut->steps[k], &cut->base[k]))
-			return -1;
-		if (gap % 4 < 2)
-			return 0;
+		if (cut->base[k] <= BASE_ELEMENTS_MAX / step - gap &&
+		    extend(cut, ndim, k, cut->base[k] * step + (gap % 4 < 2 ? 0 : gap)))
+			cut->steps[k] = step;
 		break;
 	case 3:
-		cut->first[k] += gap;
+		if (cut->base[k] <= BASE_ELEMENTS_MAX && extend(cut, ndim, k, cut->base[k] + gap))
+			cut->first[k] += gap;
 		break;
 	default:
+		if (cut->base[k] <= BASE_ELEMENTS_MAX)
+			(void)extend(cut, ndim, k, cut->base[k] + gap);
 		break;
 	}
-	return __builtin_add_overflow(cut->base[k], gap, &cut->base[k]) ? -1 : 0;
 }
 
 /* One to three such steps. Where `shared` is a dim it has size 1 in the base: many elements of the
@@ -282,8 +299,7 @@ static int cut_view(struct kgb_tensor_view *view, uint64_t number, int shared)
 		cut.steps[k] = 1;
 	}
 	for (int i = 0; i < n; i++)
-		if (cut_once(&cut, view->ndim, &state) < 0)
-			return -1;
+		cut_once(&cut, view->ndim, &state);
 	if (permuted_strides(cut.base, cut.order, view->ndim, view->strides) < 0)
 		return -1;
 	for (int k = 0; k < view->ndim; k++) {
