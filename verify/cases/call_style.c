@@ -86,8 +86,8 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 	c->passes_parameters = deal(deck, "parameters", turn, 4) == 0;
 	c->grad_mode = modes[deal(deck, "gradients", turn, KGB_ARRAY_LEN(modes))];
 	if (has_float_tensor(c) && deal(deck, "type", deck->n_with_float, 4) == 0)
-		c->default_type =
-			1 + deal(deck, "types", deck->n_with_float / 4, KGB_N_DEFAULT_TYPES - 1);
+		c->default_type = (enum kgb_default_type)(
+			1 + deal(deck, "types", deck->n_with_float / 4, KGB_N_DEFAULT_TYPES - 1));
 	deck->n_with_float += has_float_tensor(c);
 	mark_left_out(c);
 }
