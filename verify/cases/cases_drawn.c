@@ -6,10 +6,10 @@
 
 #include "base/str.h"
 #include "verify/cases/call_style.h"
-#include "verify/cases/draw.h"
 #include "verify/cases/fill.h"
 #include "verify/cases/repeat.h"
 #include "verify/cases/tier.h"
+#include "verify/draw/draw.h"
 
 enum {
 	DRAWN_SHARE = 40, /* % of the cases of an interface */

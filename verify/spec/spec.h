@@ -200,7 +200,7 @@ struct kgb_case_set {
 	struct kgb_yaml doc; /* owned by the spec */
 	struct kgb_case_vars *cases;
 	size_t n_cases;
-	/* Templates from which the judge draws case lines (verify/cases/draw.h): `dtypes` and
+	/* Templates from which the judge draws case lines (verify/draw/draw.h): `dtypes` and
 	 * `specials` are what may come, `vars` has forms in the order in which they are drawn, the
 	 * mode among them. */
 	struct kgb_case_vars *drawn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/draw.h"
+#include "verify/draw/draw.h"
 
 #include <math.h>
 #include <stdlib.h>

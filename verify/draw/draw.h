@@ -7,8 +7,8 @@
  * Choices among few values are dealt like cards: n lines in a row that choose among n values get
  * each of them once, in an order drawn by the seed. So a verdict of few cases misses none of
  * them. */
-#ifndef KGB_VERIFY_CASES_DRAW_H
-#define KGB_VERIFY_CASES_DRAW_H
+#ifndef KGB_VERIFY_DRAW_DRAW_H
+#define KGB_VERIFY_DRAW_DRAW_H
 
 #include "verify/spec/spec.h"
 #include "verify/tensor/rng.h"
