@@ -18,6 +18,7 @@ enum {
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
 	LONG_LEAST = 1000, /* elements at most of a shape that is never long */
 	SHORT_MOST = 3, /* the other sizes of a long shape */
+	STORAGE_MOST = 1 << 20, /* elements between the first and the last one of a named layout */
 };
 
 /* One line being drawn. */
@@ -237,17 +238,20 @@ static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const int n = cJSON_GetArraySize(form) == 3 ? 3 : 2;
-	int64_t bounds[3] = {0};
+	int64_t bounds[3] = {0}, size;
 	struct kgb_rng rng;
 
 	if (form_wholes(d, form, n, bounds) < 0)
 		return -1;
 	if (bounds[0] < 0 || bounds[0] > bounds[1] || (n == 3 && bounds[1] > bounds[2]))
 		return fail_form(d, form, "expected 0 <= low <= high (<= long)");
-	open_throw(d, &rng);
-	*out = new_whole(form == d->longer
-				 ? throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2])
-				 : size_between(d, bounds[0], bounds[1]));
+	if (form == d->longer) {
+		open_throw(d, &rng);
+		size = throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2]);
+	} else {
+		size = size_between(d, bounds[0], bounds[1]);
+	}
+	*out = new_whole(size);
 	return 0;
 }
 
@@ -400,7 +404,9 @@ static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 		bounds[3] = bounds[2] < LONG_ELEMENTS / LONG_FACTOR ? bounds[2] * LONG_FACTOR
 								    : LONG_ELEMENTS;
 	if (bounds[0] < 0 || bounds[0] > bounds[1] || bounds[1] > KGB_MAX_DIMS || bounds[2] < 1)
-		return fail_form(d, form, "expected [fewest dims, most, elements]");
+		return fail_form(d, form,
+				 "expected [fewest dims, most dims, elements], at most %d dims",
+				 KGB_MAX_DIMS);
 	const int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
 	kgb_buf_adds(&d->path, ".elements");
 	if (form == d->longer && ndim > 0 && bounds[3] > bounds[2])
@@ -458,7 +464,8 @@ static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes
 		const char *name = kgb_layout_name(i);
 		if (kgb_layout_check(name, is_written, &ignored) == 0 &&
 		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, ndim, name, &ignored) ==
-			    0)
+			    0 &&
+		    view.storage_elements <= STORAGE_MOST)
 			fit[n++] = name;
 	}
 	return fit[n > 0 ? deal(d, n) : 0];
@@ -744,7 +751,8 @@ static bool has_form(const cJSON *node, const char *name)
 	return false;
 }
 
-/* Choose one of the forms that may be long. `resized` would multiply a shape with another size. */
+/* Choose one of the forms below a node that may be long, each as likely. A shape that others are
+ * made of by `resized` would multiply with their sizes. */
 static void choose_longer(struct drawer *d, const cJSON *node, struct kgb_rng *rng, int64_t *n)
 {
 	const cJSON *item = NULL;
@@ -760,15 +768,17 @@ static void choose_longer(struct drawer *d, const cJSON *node, struct kgb_rng *r
 		d->longer = kgb_rng_int(rng, 0, (*n)++) == 0 ? node : d->longer;
 }
 
+/* Choose the form of a long line that goes beyond its usual range. */
 static void make_some_long(struct drawer *d)
 {
 	struct kgb_rng rng;
 	int64_t n = 0;
 
 	kgb_buf_adds(&d->path, "long");
-	open_throw(d, &rng);
-	if (deal(d, LONG_TURNS) == 0)
+	if (deal(d, LONG_TURNS) == 0) {
+		open_throw(d, &rng);
 		choose_longer(d, d->from->node, &rng, &n);
+	}
 	kgb_buf_clear(&d->path);
 }
 

@@ -1,6 +1,7 @@
 # operator: cublas::cublasSaxpy_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
+# open: few verdicts have no case of these numbers
 # a factor of NaN counts as 0: y stays as it is; no case has such a factor
 import torch
 import triton

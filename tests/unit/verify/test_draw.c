@@ -101,7 +101,7 @@ static void test_errors_name_the_place(KGB_UNUSED void **state)
 		{"x: {at: [2, [1, 2]]}", "no value has the number 2"},
 		{"x: {at: [-1, [1, 2]]}", "no value has the number -1"},
 		{"x: {if: [1, 2]}", "expected [number, value if above 0, other value]"},
-		{"x: {shape: [0, 9, 5]}", "expected [fewest dims, most, elements]"},
+		{"x: {shape: [0, 9, 5]}", "at most 8 dims"},
 		{"x: {layout: a}", "expected the name of an earlier shape"},
 		{"a: [x], x: {dim: a}", "expected the name of an earlier shape"},
 		{"a: [1], x: {resized: [a, 1, 2]}", "the shape has no such dimension"},
