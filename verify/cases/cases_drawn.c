@@ -16,6 +16,7 @@ enum {
 	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
 	REPEATED_TRIES = 32, /* lines of templates, for these */
 	MODELS_TRIED = 6, /* for any other value of a twin: it may follow from sizes */
+	CHANGES_TRIED = 3, /* of a variable, that change a tensor: then it has no twin */
 };
 
 /* Use the standard mode if the mode changes no tensor of the case. */
@@ -134,6 +135,12 @@ enum twin {
 	N_TWINS
 };
 
+/* A variable of a template, and how often a change of it changed a tensor. */
+struct changed {
+	const cJSON *node;
+	unsigned n;
+};
+
 struct twin_search {
 	struct kgb_case_expander *x;
 	const struct kgb_seed *seed;
@@ -148,6 +155,7 @@ struct twin_search {
 		WITH_OTHERS,
 		N_LEVELS
 	} level; /* what is tried, one after the other */
+	KGB_VEC(struct changed) with_tensors; /* variables whose changes changed a tensor */
 	unsigned n_found;
 	uint32_t changed; /* arguments that differ between a model and its twin, as bits */
 };
@@ -205,25 +213,31 @@ static void give_number(const struct kgb_case_value *from, struct kgb_case_value
 		to->number = number;
 }
 
-/* The arguments that differ, as bits; 0: c is no twin. */
+static bool has_same_tensors(const struct kgb_case *model, const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind != KGB_PARAM_VALUE &&
+		    !is_same_tensor(&model->args[i], &c->args[i]))
+			return false;
+	return true;
+}
+
+/* The values that differ, as bits by argument. */
 static uint32_t compare_values(const struct kgb_case *model, const struct kgb_case *c)
 {
 	uint32_t changed = 0;
 
-	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_arg *a = &model->args[i], *b = &c->args[i];
-		if (a->param->kind != KGB_PARAM_VALUE && !is_same_tensor(a, b))
-			return 0;
-		if (a->param->kind == KGB_PARAM_VALUE && !is_same_value(&a->value, &b->value))
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_VALUE &&
+		    !is_same_value(&model->args[i].value, &c->args[i].value))
 			changed |= 1U << i;
-	}
 	return changed;
 }
 
 static bool is_twin(const struct twin_search *search, const struct kgb_case *model,
-		    const struct kgb_case *c)
+		    const struct kgb_case *c, uint32_t changed)
 {
-	const uint32_t changed = compare_values(model, c), wanted = 1U << search->arg;
+	const uint32_t wanted = 1U << search->arg;
 
 	return (search->level < WITH_OTHERS ? changed == wanted : (changed & wanted) != 0) &&
 	       (search->twin >= OTHER_KIND) == is_equal_in_python(&model->args[search->arg].value,
@@ -304,8 +318,18 @@ static bool feeds(const struct kgb_case_vars *from, const char *variable, const 
 	return false;
 }
 
+static unsigned *count_changes(struct twin_search *search, const cJSON *node)
+{
+	KGB_VEC_FOREACH(changed, &search->with_tensors)
+		if (changed->node == node)
+			return &changed->n;
+	KGB_VEC_ADD(&search->with_tensors, (struct changed){.node = node});
+	return &search->with_tensors.items[search->with_tensors.n - 1].n;
+}
+
 /* Draw the model's line again with another value of the variable. 1: its twin was added. */
-static int try_twin(struct twin_search *search, size_t k, const struct drawn *line)
+static int try_twin(struct twin_search *search, size_t k, const struct drawn *line,
+		    unsigned *n_changes)
 {
 	struct kgb_cases *cases = search->cases;
 
@@ -319,15 +343,45 @@ static int try_twin(struct twin_search *search, size_t k, const struct drawn *li
 		give_number(from, value);
 	else if (search->twin == OTHER_SIGN)
 		value->number = -value->number;
-	if (!is_twin(search, model, c)) {
+	const bool is_alike = has_same_tensors(model, c);
+	const uint32_t changed = is_alike ? compare_values(model, c) : 0;
+	*n_changes += !is_alike;
+	if (!is_alike || !is_twin(search, model, c, changed)) {
 		cases->n--;
 		return 0;
 	}
-	search->changed |= compare_values(model, c);
+	search->changed |= changed;
 	c->model = model->line;
 	kgb_case_copy_call_style(c, model);
 	search->n_found++;
 	return 1;
+}
+
+/* May the variables that the argument is made of give numbers of several kinds? */
+static bool has_kinds(const struct kgb_case_vars *from, const struct kgb_param *param)
+{
+	const cJSON *node = NULL;
+	unsigned kinds = 0;
+
+	cJSON_ArrayForEach(node, from->node)
+		if (mentions(param->value->valuestring, node->string))
+			kinds |= kgb_draw_kinds(node);
+	return param->as != KGB_AS_FLOAT && (kinds & (kinds - 1)) != 0;
+}
+
+/* Some cases more may have one tensor for two arguments. */
+static bool has_room(const struct twin_search *search, enum kgb_dtype dtype)
+{
+	const struct kgb_cases *cases = search->cases;
+	size_t n = REPEATED_CASES;
+
+	for (size_t i = cases->n; i > 0; i--) {
+		const struct kgb_case *c = &cases->items[i - 1];
+		if (c->interface != search->x->interface)
+			break;
+		n += c->dtype == dtype;
+	}
+	return n < KGB_CASES_PER_TYPE;
 }
 
 /* Of model number k. 1: one was added. */
@@ -348,16 +402,23 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	const cJSON *node = NULL;
 	int rc = 0;
 
-	change.step = steps[search->twin][is_wide(&search->cases->items[search->first + k])];
+	const struct kgb_case *model = &search->cases->items[search->first + k];
+	if (!has_room(search, model->dtype) ||
+	    (search->twin == OTHER_KIND && !has_kinds(from, param)))
+		return 0;
+	change.step = steps[search->twin][is_wide(model)];
 	cJSON_ArrayForEach(node, from->node) {
 		change.variable = node->string;
 		const bool has_form = cJSON_IsObject(node) || cJSON_IsArray(node);
 		if (!has_form || !feeds(from, node->string, param->value->valuestring))
 			continue;
-		for (uint32_t i = 0; i < lines[search->twin].n && rc == 0; i++) {
+		unsigned n_changes = *count_changes(search, node);
+		for (uint32_t i = 0;
+		     i < lines[search->twin].n && rc == 0 && n_changes < CHANGES_TRIED; i++) {
 			change.number = number + lines[search->twin].first + i;
-			rc = try_twin(search, k, &line);
+			rc = try_twin(search, k, &line, &n_changes);
 		}
+		*count_changes(search, node) = n_changes;
 	}
 	return rc;
 }
@@ -426,11 +487,13 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	struct twin_search search = {
 		.x = x, .seed = seed, .cases = cases, .first = first, .n = cases->n - first};
 
-	for (search.arg = 0; search.arg < x->interface->n_params; search.arg++)
-		if (can_have_twin(&x->interface->params[search.arg]) &&
-		    draw_twins_of_arg(&search) < 0)
-			return -1;
-	return 0;
+	int rc = 0;
+
+	for (; search.arg < x->interface->n_params && rc == 0; search.arg++)
+		if (can_have_twin(&x->interface->params[search.arg]))
+			rc = draw_twins_of_arg(&search);
+	KGB_VEC_RELEASE(&search.with_tensors);
+	return rc;
 }
 
 /* From the interface's templates by turns. */

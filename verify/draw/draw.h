@@ -36,6 +36,10 @@ struct kgb_draw_change {
 			itself, a whole number by 1; 0: they are not */
 };
 
+/** Kinds of numbers that a value of a template can give, as bits. */
+enum kgb_draw_kind { KGB_DRAW_BOOL = 1, KGB_DRAW_WHOLE = 2, KGB_DRAW_FLOAT = 4 };
+unsigned kgb_draw_kinds(const cJSON *node);
+
 /** Line `number` (from 0) of a template, whose id it gets with the number; with `change`, which may
  * be NULL, but for one variable and those that follow from it. Fails at the template's place in its
  * file. */

@@ -11,7 +11,6 @@
 
 enum {
 	CASES_MIN = 8, /* of an operator */
-	LINES_MAX = 40, /* of an interface, in one type */
 	LARGE_MIN = 3, /* benchmarks of an operator that are not bound by the launch */
 	LARGE_MAX = 8,
 	ANSWER_MS = 120 * 1000,
@@ -207,9 +206,10 @@ static void count_cases(struct kgb_lint *lint)
 		check_mode(lint, c);
 		if (i == 0 || c->interface != cases->items[i - 1].interface)
 			memset(lines, 0, sizeof(lines));
-		if (++lines[c->dtype] == LINES_MAX + 1)
+		if (++lines[c->dtype] == KGB_CASES_PER_TYPE + 1)
 			kgb_lint_note(lint->report, "cases", "%s has more than %d in %s",
-				      c->interface->entry, LINES_MAX, kgb_dtype_name(c->dtype));
+				      c->interface->entry, KGB_CASES_PER_TYPE,
+				      kgb_dtype_name(c->dtype));
 	}
 }
 
