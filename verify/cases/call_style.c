@@ -51,7 +51,7 @@ static void mark_left_out(struct kgb_case *c)
 		struct kgb_arg *arg = &c->args[i];
 		const bool is_named = kgb_case_names_arg(c, i);
 		arg->is_left_out =
-			c->leaves_out_defaults && (is_last || is_named) && is_default(c, arg);
+			c->style.leaves_out_defaults && (is_last || is_named) && is_default(c, arg);
 		is_last &= arg->is_left_out || is_named;
 	}
 }
@@ -79,14 +79,14 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 						   KGB_GRAD_DISABLED, KGB_GRAD_INFERENCE};
 	const uint32_t turn = deck->n_cases++;
 
-	c->leaves_out_defaults =
+	c->style.leaves_out_defaults =
 		has_default(c) && deal(deck, "defaults", deck->n_with_default++, 2) == 1;
-	c->passes_names = deal(deck, "names", turn, 4) == 0;
-	c->passes_tuples = deal(deck, "tuples", turn, 2) == 0;
-	c->passes_parameters = deal(deck, "parameters", turn, 4) == 0;
-	c->grad_mode = modes[deal(deck, "gradients", turn, KGB_ARRAY_LEN(modes))];
+	c->style.passes_names = deal(deck, "names", turn, 4) == 0;
+	c->style.passes_tuples = deal(deck, "tuples", turn, 2) == 0;
+	c->style.passes_parameters = deal(deck, "parameters", turn, 4) == 0;
+	c->style.grad_mode = modes[deal(deck, "gradients", turn, KGB_ARRAY_LEN(modes))];
 	if (has_float_tensor(c) && deal(deck, "type", deck->n_with_float, 4) == 0)
-		c->default_type = (enum kgb_default_type)(
+		c->style.default_type = (enum kgb_default_type)(
 			1 + deal(deck, "types", deck->n_with_float / 4, KGB_N_DEFAULT_TYPES - 1));
 	deck->n_with_float += has_float_tensor(c);
 	mark_left_out(c);
@@ -94,11 +94,6 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 
 void kgb_case_copy_call_style(struct kgb_case *c, const struct kgb_case *from)
 {
-	c->leaves_out_defaults = from->leaves_out_defaults;
-	c->passes_names = from->passes_names;
-	c->passes_tuples = from->passes_tuples;
-	c->passes_parameters = from->passes_parameters;
-	c->grad_mode = from->grad_mode;
-	c->default_type = from->default_type;
+	c->style = from->style;
 	mark_left_out(c);
 }

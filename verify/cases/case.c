@@ -183,11 +183,12 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 	};
 
 	kgb_case_describe_unlike(c, NULL, out);
-	kgb_buf_adds(out, c->passes_names ? "; arguments by name" : "");
-	kgb_buf_adds(out, c->passes_tuples && has_list(c) ? "; lists are tuples" : "");
-	kgb_buf_adds(out, c->passes_parameters ? "; floating tensors are torch.nn.Parameter" : "");
-	kgb_buf_adds(out, modes[c->grad_mode]);
-	kgb_buf_adds(out, types[c->default_type]);
+	kgb_buf_adds(out, c->style.passes_names ? "; arguments by name" : "");
+	kgb_buf_adds(out, c->style.passes_tuples && has_list(c) ? "; lists are tuples" : "");
+	kgb_buf_adds(out,
+		     c->style.passes_parameters ? "; floating tensors are torch.nn.Parameter" : "");
+	kgb_buf_adds(out, modes[c->style.grad_mode]);
+	kgb_buf_adds(out, types[c->style.default_type]);
 }
 
 /* ---- for the hash of benchmarks ---- */
@@ -251,7 +252,7 @@ bool kgb_case_names_arg(const struct kgb_case *c, size_t i)
 
 	while (n_leading < c->n_args && c->args[n_leading].param->kind == KGB_PARAM_TENSOR)
 		n_leading++;
-	return c->args[i].param->keyword || (c->passes_names && i >= n_leading);
+	return c->args[i].param->keyword || (c->style.passes_names && i >= n_leading);
 }
 
 int64_t kgb_case_elements(const struct kgb_case *c)

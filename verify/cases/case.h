@@ -135,6 +135,16 @@ enum kgb_default_type {
 	KGB_N_DEFAULT_TYPES
 };
 
+/** How candidates are called. */
+struct kgb_call_style {
+	bool leaves_out_defaults; /* without arguments that are the schema's default */
+	bool passes_names; /* arguments by name, but for tensors before all others */
+	bool passes_tuples; /* lists as tuples */
+	bool passes_parameters; /* floating tensors as torch.nn.Parameter, without gradient */
+	enum kgb_grad_mode grad_mode;
+	enum kgb_default_type default_type;
+};
+
 struct kgb_case {
 	const char *name; /* "add_Tensor/float32/tail_1000/standard" */
 	const struct kgb_interface *interface;
@@ -143,13 +153,7 @@ struct kgb_case {
 	enum kgb_mode mode;
 	enum kgb_tier tier; /* CORE or EDGE */
 	bool is_drawn; /* from a template, by the seed */
-	/* how candidates are called: */
-	bool leaves_out_defaults; /* without arguments that are the schema's default */
-	bool passes_names; /* arguments by name, but for tensors before all others */
-	bool passes_tuples; /* lists as tuples */
-	bool passes_parameters; /* floating tensors as torch.nn.Parameter, without gradient */
-	enum kgb_grad_mode grad_mode;
-	enum kgb_default_type default_type;
+	struct kgb_call_style style;
 	const struct kgb_case_vars *model; /* of a twin: the line of the drawn case from which it
 					      differs in an argument; NULL: none */
 	struct kgb_arg args[KGB_MAX_ARGS];

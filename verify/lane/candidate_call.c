@@ -274,12 +274,13 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	kgb_jsonw_ki64(&w, "seed", (int64_t)kgb_rng_u32(&call->rng));
 	if (spec->window)
 		kgb_jsonw_ki64(&w, "window", spec->window);
+	const struct kgb_call_style *style = &data->kase->style;
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
 	kgb_jsonw_put(&w,
 		      "tune: %hhd, keep: %hhd, tuples: %hhd, parameters: %hhd, "
 		      "grad: %ld, default_type: %ld, parts: [",
-		      tune, spec->keep, data->kase->passes_tuples, data->kase->passes_parameters,
-		      (int64_t)data->kase->grad_mode, (int64_t)data->kase->default_type);
+		      tune, spec->keep, style->passes_tuples, style->passes_parameters,
+		      (int64_t)style->grad_mode, (int64_t)style->default_type);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
 			      (int64_t)call->parts[i].bytes);

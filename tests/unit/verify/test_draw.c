@@ -461,8 +461,8 @@ static unsigned check_twins(const struct kgb_spec *spec, const struct kgb_cases 
 		assert_memory_equal(&c->args[1].view, &model->args[1].view,
 				    sizeof(c->args[1].view));
 		assert_int_equal(c->dtype, model->dtype);
-		assert_int_equal(c->grad_mode, model->grad_mode);
-		assert_int_equal(c->passes_tuples, model->passes_tuples);
+		assert_int_equal(c->style.grad_mode, model->style.grad_mode);
+		assert_int_equal(c->style.passes_tuples, model->style.passes_tuples);
 		assert_string_not_equal(c->name, model->name);
 		kinds |= kind_of_twin(&c->args[2].value, &model->args[2].value);
 	}
@@ -816,17 +816,18 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 			  err);
 		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
 			assert_true(c->is_drawn ||
-				    (!c->passes_names && !c->passes_tuples &&
-				     !c->passes_parameters && !c->default_type && !c->grad_mode));
+				    (!c->style.passes_names && !c->style.passes_tuples &&
+				     !c->style.passes_parameters && !c->style.default_type &&
+				     !c->style.grad_mode));
 			if (c->interface != &spec.interfaces[0] || !c->is_drawn)
 				continue;
-			names += c->passes_names;
-			tuples += c->passes_tuples;
-			parameters += c->passes_parameters;
+			names += c->style.passes_names;
+			tuples += c->style.passes_tuples;
+			parameters += c->style.passes_parameters;
 			left_out += c->args[2].is_left_out;
-			other_types += c->default_type > 0;
-			types[c->default_type]++;
-			modes[c->grad_mode]++;
+			other_types += c->style.default_type > 0;
+			types[c->style.default_type]++;
+			modes[c->style.grad_mode]++;
 		}
 		assert_in_range(names, 2, 3);
 		assert_int_equal(tuples, 5);
@@ -854,7 +855,7 @@ static void test_the_default_type_changes_only_where_results_have_their_own(KGB_
 		     (struct spec_change){SPEC_PATH, "alpha=1)", "alpha=1)"}, &spec);
 	assert_ok(kgb_cases_expand(&spec, &seed, &cases, &err), err);
 	for (size_t i = 0; i < cases.n; i++)
-		assert_int_equal(cases.items[i].default_type, KGB_DEFAULT_FLOAT32);
+		assert_int_equal(cases.items[i].style.default_type, KGB_DEFAULT_FLOAT32);
 	kgb_cases_release(&cases);
 	kgb_spec_release(&spec);
 }
