@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 
+#include "base/formats/json.h"
 #include "base/formats/yaml.h"
 #include "base/system/fs.h"
 #include "verify/spec/spec.h"
 
 /* A folder of datasets/ with operators.yaml: the name of the set, and its operators by source. */
 struct set {
-	const char *data_dir; /* borrowed */
 	char *folder; /* owned */
 	const char *name; /* in doc */
 	struct kgb_yaml doc;
@@ -26,7 +26,7 @@ static int set_read(struct set *set, struct kgb_err *err)
 
 	if (kgb_yaml_read(AT_FDCWD, path, &set->doc, err) < 0)
 		return -1;
-	set->name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(set->doc.root, "name"));
+	set->name = kgb_json_str(set->doc.root, "name", NULL);
 	if (!set->name)
 		return kgb_yaml_fail(&set->doc, set->doc.root, err,
 				     "add the set's name: `name: ...`");
@@ -62,8 +62,7 @@ static int each_set(const char *data_dir,
 		char *list = kgb_xasprintf("%s/%s/operators.yaml", root, folders.items[i]);
 		if (!kgb_fs_exists(AT_FDCWD, list))
 			continue;
-		struct set set = {.data_dir = data_dir,
-				  .folder = kgb_path_join(root, folders.items[i]),
+		struct set set = {.folder = kgb_path_join(root, folders.items[i]),
 				  .doc = KGB_YAML_INIT};
 		rc = set_read(&set, err);
 		if (rc == 0)
@@ -73,19 +72,13 @@ static int each_set(const char *data_dir,
 	return rc;
 }
 
-/* Is `dataset` the set (*source is NULL) or one source of it? */
-static bool names_set(const struct set *set, const char *dataset, const char **source)
+/* Is `dataset` this source of the set? */
+static bool names_source(const struct set *set, const char *dataset, const char *source)
 {
 	const size_t len = strlen(set->name);
 
-	*source = NULL;
-	if (strncmp(dataset, set->name, len) != 0)
-		return false;
-	if (dataset[len] == '-')
-		*source = dataset + len + 1;
-	return !dataset[len] ||
-	       (*source && cJSON_GetObjectItemCaseSensitive(set->doc.root, *source) &&
-		!kgb_str_eq(*source, "name"));
+	return kgb_str_starts(dataset, set->name) && dataset[len] == '-' &&
+	       kgb_str_eq(dataset + len + 1, source);
 }
 
 static int add_names(const struct set *set, void *payload, struct kgb_err *err)
@@ -148,14 +141,15 @@ static int load_set(const struct set *set, void *payload, struct kgb_err *err)
 {
 	const struct wanted *wanted = payload;
 	KGB_AUTO(strv) struct kgb_strv found = KGB_STRV_INIT;
-	const char *only = NULL;
+	const bool is_whole = kgb_str_eq(wanted->dataset, set->name);
+	bool is_here = is_whole;
 	const cJSON *source = NULL, *name = NULL;
 
-	if (!names_set(set, wanted->dataset, &only))
-		return 0;
 	cJSON_ArrayForEach(source, set->doc.root) {
-		if (!cJSON_IsArray(source) || (only && !kgb_str_eq(source->string, only)))
+		if (!cJSON_IsArray(source) ||
+		    !(is_whole || names_source(set, wanted->dataset, source->string)))
 			continue;
+		is_here = true;
 		if (list_source(set->folder, source->string, &found, err) < 0)
 			return -1;
 		cJSON_ArrayForEach(name, source) {
@@ -163,6 +157,8 @@ static int load_set(const struct set *set, void *payload, struct kgb_err *err)
 				kgb_strv_add(&wanted->index->listed, name->valuestring);
 		}
 	}
+	if (!is_here)
+		return 0;
 	if (found.n == 0)
 		return kgb_fail(err, KGB_ERR_NOT_FOUND, "dataset '%s' has no operators in '%s'",
 				wanted->dataset, set->folder);
