@@ -221,8 +221,8 @@ static int throw_die(uint64_t *state, int sides)
 	return (int)(kgb_splitmix64(state) % (uint64_t)sides);
 }
 
-#define BASE_ELEMENTS_MAX \
-	((int64_t)1 << 20) /* of what a view is cut from, if it is larger itself */
+/* Elements of a base at most, unless the view has more. */
+#define BASE_ELEMENTS_MAX ((int64_t)1 << 20)
 
 /* How a view lies in a larger tensor, its base. */
 struct cut {
@@ -239,13 +239,17 @@ static void swap_dims(struct cut *cut, int a, int b)
 	cut->order[b] = dim;
 }
 
-/* Make dim k of the base as long as `size`, unless the base becomes too large. */
-static bool extend(struct cut *cut, int ndim, int k, int64_t size)
+/* Make dim k of the base `factor` times as long, and longer by `gap`. False: the base would become
+ * too large, and stays as it is. */
+static bool extend(struct cut *cut, int ndim, int k, int factor, int gap)
 {
-	int64_t elements = size;
+	int64_t size = 0, elements = 1;
 
+	if (__builtin_mul_overflow(cut->base[k], factor, &size) ||
+	    __builtin_add_overflow(size, gap, &size))
+		return false;
 	for (int i = 0; i < ndim; i++)
-		if (i != k && __builtin_mul_overflow(elements, cut->base[i], &elements))
+		if (__builtin_mul_overflow(elements, i == k ? size : cut->base[i], &elements))
 			return false;
 	if (elements > BASE_ELEMENTS_MAX)
 		return false;
@@ -270,17 +274,15 @@ static void cut_once(struct cut *cut, int ndim, uint64_t *state)
 			swap_dims(cut, i, throw_die(state, i + 1));
 		break;
 	case 2:
-		if (cut->base[k] <= BASE_ELEMENTS_MAX / step - gap &&
-		    extend(cut, ndim, k, cut->base[k] * step + (gap % 4 < 2 ? 0 : gap)))
+		if (extend(cut, ndim, k, step, gap % 4 < 2 ? 0 : gap))
 			cut->steps[k] = step;
 		break;
 	case 3:
-		if (cut->base[k] <= BASE_ELEMENTS_MAX && extend(cut, ndim, k, cut->base[k] + gap))
+		if (extend(cut, ndim, k, 1, gap))
 			cut->first[k] += gap;
 		break;
 	default:
-		if (cut->base[k] <= BASE_ELEMENTS_MAX)
-			(void)extend(cut, ndim, k, cut->base[k] + gap);
+		(void)extend(cut, ndim, k, 1, gap);
 		break;
 	}
 }
