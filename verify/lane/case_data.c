@@ -22,6 +22,23 @@ bool kgb_truth_is_filled(const struct kgb_truth *truth)
 	return memcmp(truth->native, (const char *)truth->native + size, bytes - size) == 0;
 }
 
+bool kgb_truth_is_copy(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
+		       const char *storage)
+{
+	const size_t size = kgb_dtype_size(truth->view.dtype);
+	const size_t size_in = kgb_dtype_size(view->dtype);
+	const int64_t n = kgb_tensor_view_numel(&truth->view);
+	struct kgb_tensor_view_walk walk;
+
+	kgb_tensor_view_walk_init(&walk, view);
+	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk))
+		if (!kgb_dtype_is_copy(view->dtype, storage + (size_t)walk.at * size_in,
+				       truth->view.dtype,
+				       (const char *)truth->native + (size_t)i * size))
+			return false;
+	return true;
+}
+
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant)
 {

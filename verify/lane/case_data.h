@@ -43,6 +43,10 @@ struct kgb_truth {
 
 /** Whether every element has the same bytes. The result must have elements, and values. */
 bool kgb_truth_is_filled(const struct kgb_truth *truth);
+/** Whether the elements of the result are the first ones of a view, after torch's conversion
+ * (kgb_dtype_is_copy). The view has at least as many. */
+bool kgb_truth_is_copy(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
+		       const char *storage);
 
 struct kgb_case_data {
 	const struct kgb_case *kase; /* borrowed */

@@ -29,20 +29,9 @@ static bool is_converted(const struct kgb_tensor_view *view, const char *storage
 			 const struct kgb_truth *truth)
 {
 	const enum kgb_dtype from = view->dtype, to = truth->view.dtype;
-	struct kgb_tensor_view_walk walk;
 
-	if (kgb_dtype_is_complex(from) || kgb_dtype_is_complex(to) ||
-	    (from == to && !kgb_dtype_is_float(to)))
-		return false;
-	kgb_tensor_view_walk_init(&walk, view);
-	for (int64_t i = 0; i < kgb_tensor_view_numel(view); i++) {
-		if (!kgb_dtype_is_copy(from, storage + (size_t)walk.at * kgb_dtype_size(from), to,
-				       (const char *)truth->native +
-					       (size_t)i * kgb_dtype_size(to)))
-			return false;
-		kgb_tensor_view_walk_next(&walk);
-	}
-	return true;
+	return !kgb_dtype_is_complex(from) && !kgb_dtype_is_complex(to) &&
+	       (from != to || kgb_dtype_is_float(to)) && kgb_truth_is_copy(truth, view, storage);
 }
 
 /* The elements of an argument before the call, after torch's copy and conversion; -0 counts as 0,

@@ -3,6 +3,21 @@
 
 #include "tests/unit/base/support.h"
 
+/* Of a case with one argument. */
+static bool is_sensitive(const struct kgb_tensor_view *x_view, void *x,
+			 const struct kgb_tensor_view *view, void *result)
+{
+	const struct kgb_judge judge = {.spec.triton = KGB_TRITON_REQUIRED};
+	const struct kgb_param param = {.name = "x", .kind = KGB_PARAM_TENSOR};
+	struct kgb_case kase = {.n_args = 1, .args = {{.param = &param, .view = *x_view}}};
+	struct kgb_case_data data = {.kase = &kase,
+				     .n_results = 1,
+				     .storages = {x},
+				     .results = {{.view = *view, .native = result}}};
+
+	return kgb_ablation_result_is_sensitive(&judge, &data, 0);
+}
+
 /* Which results show that a kernel computed them: of an argument x of 2 x 3 float32. */
 static void test_results_that_a_copy_could_be_do_not_tell(KGB_UNUSED void **state)
 {
@@ -24,30 +39,23 @@ static void test_results_that_a_copy_could_be_do_not_tell(KGB_UNUSED void **stat
 		{{4, 2, 6}, {0, 1}, {4, 2, 6}, 3, false},
 		{{4}, {0, 0}, {4}, 1, false},
 	};
-	const struct kgb_judge judge = {.spec.triton = KGB_TRITON_REQUIRED};
 
 	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
-		const struct kgb_param param = {.name = "x", .kind = KGB_PARAM_TENSOR};
-		struct kgb_case kase = {.n_args = 1};
-		struct kgb_case_data data = {.kase = &kase, .n_results = 1};
+		const struct kgb_tensor_view x_view = {
+			.dtype = KGB_DTYPE_FLOAT32,
+			.ndim = 2,
+			.sizes = {2, 3},
+			.strides = {rows[r].strides[0], rows[r].strides[1]},
+			.storage_elements = 6};
+		const struct kgb_tensor_view view = {.dtype = KGB_DTYPE_FLOAT32,
+						     .ndim = 1,
+						     .sizes = {rows[r].n},
+						     .strides = {1},
+						     .storage_elements = rows[r].n};
 		float x[6], result[6];
 		memcpy(x, rows[r].x, sizeof(x));
 		memcpy(result, rows[r].result, sizeof(result));
-		kase.args[0] = (struct kgb_arg){
-			.param = &param,
-			.view = {.dtype = KGB_DTYPE_FLOAT32,
-				 .ndim = 2,
-				 .sizes = {2, 3},
-				 .strides = {rows[r].strides[0], rows[r].strides[1]},
-				 .storage_elements = 6}};
-		data.storages[0] = x;
-		data.results[0] = (struct kgb_truth){.view = {.dtype = KGB_DTYPE_FLOAT32,
-							      .ndim = 1,
-							      .sizes = {rows[r].n},
-							      .strides = {1},
-							      .storage_elements = rows[r].n},
-						     .native = result};
-		if (kgb_ablation_result_is_sensitive(&judge, &data, 0) != rows[r].tells)
+		if (is_sensitive(&x_view, x, &view, result) != rows[r].tells)
 			fail_msg("row %zu", r);
 	}
 }
@@ -66,25 +74,20 @@ static void test_a_conversion_of_integers_is_a_copy(KGB_UNUSED void **state)
 		{{0, 256, -9}, KGB_DTYPE_BOOL, {0x010100}, false},
 		{{0, 256, -9}, KGB_DTYPE_BOOL, {0x010000}, true},
 	};
-	const struct kgb_judge judge = {.spec.triton = KGB_TRITON_REQUIRED};
 
 	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
-		const struct kgb_param param = {.name = "x", .kind = KGB_PARAM_TENSOR};
-		struct kgb_tensor_view view = {.dtype = KGB_DTYPE_INT64,
-					       .ndim = 1,
-					       .sizes = {3},
-					       .strides = {1},
-					       .storage_elements = 3};
-		struct kgb_case kase = {.n_args = 1, .args = {{.param = &param, .view = view}}};
-		struct kgb_case_data data = {.kase = &kase, .n_results = 1};
+		const struct kgb_tensor_view x_view = {.dtype = KGB_DTYPE_INT64,
+						       .ndim = 1,
+						       .sizes = {3},
+						       .strides = {1},
+						       .storage_elements = 3};
+		struct kgb_tensor_view view = x_view;
 		int64_t x[3];
 		int32_t result[3];
+		view.dtype = rows[r].dtype;
 		memcpy(x, rows[r].x, sizeof(x));
 		memcpy(result, rows[r].result, sizeof(result));
-		view.dtype = rows[r].dtype;
-		data.storages[0] = x;
-		data.results[0] = (struct kgb_truth){.view = view, .native = result};
-		if (kgb_ablation_result_is_sensitive(&judge, &data, 0) != rows[r].tells)
+		if (is_sensitive(&x_view, x, &view, result) != rows[r].tells)
 			fail_msg("row %zu", r);
 	}
 }
