@@ -10,7 +10,7 @@ enum {
 	CASES_PER_INTERFACE =
 		2, /* cases of an interface in which kernels are left out one at a time */
 	WATCHED_PER_INTERFACE = 3,
-	TRIES_PER_INTERFACE = 24, /* cases without a sensitive result that are passed over */
+	TRIES_PER_INTERFACE = 24, /* cheapest cases, which may show whether kernels compute */
 	LEAST_ELEMENTS = 8,
 };
 
@@ -28,8 +28,8 @@ static bool is_same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* One number everywhere: zeros or a constant fill would be right without any computation, and for
- * NaN also unwritten memory. */
+/* Whether the result is one number everywhere: then zeros or a constant fill are right without any
+ * computation, and for NaN also unwritten memory. */
 static bool is_constant(const struct kgb_truth *truth)
 {
 	int64_t n = kgb_tensor_view_numel(&truth->view);
@@ -43,8 +43,8 @@ static bool is_constant(const struct kgb_truth *truth)
 	return true;
 }
 
-/* The result is an input, perhaps repeated, or the first elements of it: a copy would be right, and
- * so are the remains of a copy in the result's memory. */
+/* Whether the result is an input, perhaps expanded, or its first elements. Then a copy of the input
+ * is right, and so is memory that still holds an earlier copy. */
 static bool is_copy_of(const struct kgb_truth *truth, const struct kgb_tensor_view *view,
 		       const char *storage)
 {
@@ -104,7 +104,8 @@ bool kgb_ablation_values_are_sensitive(const struct kgb_judge *judge,
 	return kgb_ablation_result_is_sensitive(judge, &made, i);
 }
 
-/* Without such tensors the size of a case is unknown. */
+/* Whether the case has fewer than LEAST_ELEMENTS elements. False if the case has no tensors that
+ * matter: then its size is unknown. */
 static bool is_tiny(const struct kgb_case *c)
 {
 	bool has_tensors = false;

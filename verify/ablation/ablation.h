@@ -18,7 +18,8 @@ bool kgb_ablation_is_sensitive(const struct kgb_judge *judge, const struct kgb_c
  * a copy itself: only its kernels may make the result. */
 bool kgb_ablation_result_is_sensitive(const struct kgb_judge *judge,
 				      const struct kgb_case_data *data, size_t i);
-/** The same for right values of result i, because an input may be right within the tolerance. */
+/** The same for `values`, which are right for result i: they may be an input that is right within
+ * the tolerance. */
 bool kgb_ablation_values_are_sensitive(const struct kgb_judge *judge,
 				       const struct kgb_case_data *data, size_t i, void *values);
 

@@ -6,9 +6,11 @@
 /* Inputs to try: drawn ones, and some whose elements are all the same number, because drawn numbers
  * are hardly ever equal, and the least of many bytes is nearly always 0. */
 enum probe { PROBE_DRAWN, PROBE_DRAWN_AGAIN, PROBE_NUMBER, PROBE_ZEROS, PROBE_LARGE, N_PROBES };
-enum { VARIANT_PROBE = 4, LARGE = 100 }; /* variants reserved for this */
+/* No other check uses the variants from VARIANT_PROBE on. */
+enum { VARIANT_PROBE = 4, LARGE = 100 };
 
-/* The first number among the arguments: to compare with, to clamp to. */
+/* The first number among the arguments, which may be one to compare with or to clamp to; 1: there
+ * is none. */
 static double number_of(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++) {
@@ -23,7 +25,8 @@ static double number_of(const struct kgb_case *c)
 	return 1;
 }
 
-/* Range of the argument's values by the spec. False: it has a structure, or a meaning. */
+/* Move *number into the range of the argument's values. False: these have a structure or a meaning,
+ * so that not every number may be among them. */
 static bool fit(const struct kgb_arg *arg, double *number)
 {
 	if (arg->param->kind != KGB_PARAM_TENSOR || arg->bounded)
@@ -83,7 +86,7 @@ static const struct kgb_tensor_view *held_by(const struct kgb_case_data *data, s
 	return NULL;
 }
 
-/* The same number; -0 equals 0, because 0 times a negative number is -0. */
+/* Whether both are the same number; -0 equals 0, because 0 times a negative number is -0. */
 static bool is_equal(enum kgb_dtype dtype, const char *a, const char *b)
 {
 	const enum kgb_dtype part = kgb_dtype_part(dtype);

@@ -8,10 +8,10 @@
 
 #include "verify/lane/lane.h"
 
-/** Ask the reference for other inputs of the case: *depends: some element of a result is then
- * neither the same number nor, in an argument that the call writes to, its element before the call.
- * True, without a request, for benchmarks, draws, and operators that are a fill or a copy
- * themselves. `data` has its truth. No request to the reference may be open. */
+/** Request the right results for other inputs of the case. *depends is true if an element of a
+ * result is another number for them, unless the call leaves it, in an argument that it writes to,
+ * as it was. True, without a request, for benchmarks, draws, and operators that are a fill or a
+ * copy themselves. `data` has its truth. No request to the reference may be open. */
 KGB_MUST_CHECK int kgb_case_depends_on_inputs(struct kgb_lane *lane,
 					      const struct kgb_case_data *data, bool *depends,
 					      struct kgb_err *err);

@@ -31,7 +31,7 @@ struct kgb_neighbours {
 		       because the input lies in memory; for fills, because random floats convert to
 		       0 */
 	size_t weight; /* of a group: its multiplicity */
-	struct groups groups; /* absent from all inputs */
+	struct groups groups; /* groups of the result that no input has */
 };
 
 /* ---- sets ---- */
@@ -163,7 +163,7 @@ static const char *as_result(const struct kgb_neighbours *of, enum kgb_dtype fro
 
 /* ---- groups that are new in a result ---- */
 
-/* Add the hashes of all groups of n elements, at each of the distances. */
+/* Call `fn` with the hash of each group among n elements, at each of the distances. */
 static void each_group(const struct kgb_neighbours *of, const char *elements, size_t n,
 		       void (*fn)(uint64_t hash, void *payload), void *payload)
 {
@@ -181,8 +181,8 @@ static void add_hash(uint64_t hash, void *known)
 	groups_add(known, hash);
 }
 
-/* Add the input's elements in their order in memory, and in row-major order unless that order is
- * the work. */
+/* Add the input's elements in their order in memory, and in row-major order unless producing that
+ * order is the operator's work. */
 static void add_input(struct kgb_neighbours *of, struct groups *known,
 		      const struct kgb_tensor_view *view, const char *storage,
 		      const struct kgb_truth *truth, bool alone)

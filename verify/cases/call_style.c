@@ -42,7 +42,8 @@ static bool has_default(const struct kgb_case *c)
 	return false;
 }
 
-/* By position those behind which none is passed. */
+/* Mark the arguments that are left out. A positional one is left out only if no positional one
+ * behind it is passed. */
 static void mark_left_out(struct kgb_case *c)
 {
 	bool is_last = true;
@@ -56,7 +57,7 @@ static void mark_left_out(struct kgb_case *c)
 	}
 }
 
-/* Of float tensors torch's default type does not change the results. */
+/* Whether the case has a floating tensor: then torch's default type does not change the results. */
 static bool has_float_tensor(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Drawn cases are called as users call: some arguments are left out or passed by name, lists may be
- * tuples, and torch and Python have other settings than those that they start with.
+ * tuples, and torch has other settings than those that it starts with.
  */
 #ifndef KGB_VERIFY_CASES_CALL_STYLE_H
 #define KGB_VERIFY_CASES_CALL_STYLE_H
@@ -16,14 +16,14 @@ struct kgb_call_deck {
 	uint32_t n_cases, n_with_default, n_with_float; /* dealt so far */
 };
 
-/** Of the cases that have such arguments half are called without those that are the schema's
- * default: each one by name, and those by position behind which none is passed. A quarter of all
- * get arguments by name, but for tensors before all others, half lists as tuples, a quarter
- * floating tensors as parameters; a quarter runs under torch.no_grad, another under
- * torch.inference_mode. Of those with a floating tensor, whose
- * results do not depend on it, a quarter has another default type. */
+/** Draw how a case is called. Of the cases with arguments that equal the schema's default, half are
+ * called without these: without those that are passed by name, and without trailing positional
+ * ones. A quarter of all cases pass arguments by name, except the leading tensors; half pass lists
+ * as tuples; a quarter pass floating tensors as torch.nn.Parameter. A quarter run under
+ * torch.no_grad, another under torch.inference_mode. Of the cases with a floating tensor, whose
+ * results do not depend on torch's default type, a quarter run with another default type. */
 void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c);
-/** For a twin: called like its model. */
+/** Call a twin as its model is called. */
 void kgb_case_copy_call_style(struct kgb_case *c, const struct kgb_case *from);
 
 #endif

@@ -233,7 +233,7 @@ void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out)
 		identify_arg(&c->args[i], out);
 }
 
-/* ---- for the rest of the room ---- */
+/* ---- for other files ---- */
 
 int kgb_split_args(const char *text, struct kgb_strv *out)
 {

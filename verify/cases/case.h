@@ -50,7 +50,7 @@ enum kgb_fill_kind {
 	KGB_FILL_ONES,
 	KGB_FILL_NAN,
 	KGB_FILL_SIGNS, /* -1, -0, 0 or 1 */
-	KGB_FILL_TRIANGLE, /* matrices with columns of lo elements whose triangles can be solved */
+	KGB_FILL_TRIANGLE, /* matrices with columns of lo elements and well-conditioned triangles */
 	/* structured (fill_structured.c) */
 	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */
 	KGB_FILL_SLOTS, /* the same, but about every eighth is -1 */
@@ -59,9 +59,10 @@ enum kgb_fill_kind {
 	KGB_FILL_SORTED_DOWN, /* the same, descending */
 	KGB_FILL_OFFSETS, /* ascending from 0 to hi, some of them equal */
 	KGB_FILL_STEPS, /* element i is i / lo */
-	KGB_FILL_BLOCKS, /* of lo random bytes, each begins with a float16 that is a number */
-	KGB_FILL_PAIRS, /* fields of 4 bits, each of two numbers 0 .. 3 that ascend */
-	KGB_FILL_OWNERS, /* of the offsets in another argument */
+	KGB_FILL_BLOCKS, /* blocks of lo random bytes; each begins with a finite float16 */
+	KGB_FILL_PAIRS, /* fields of 4 bits; each holds two ascending numbers of 0 .. 3 */
+	KGB_FILL_OWNERS, /* element i is the number of the stretch, between the offsets in another
+			    argument, that contains i */
 };
 
 /** The name in specs and in the hash of benchmarks: "normal". */
@@ -70,16 +71,16 @@ const char *kgb_fill_name(enum kgb_fill_kind fill);
 /** The elements of a tensor that a call may read (read_mask.h). */
 enum kgb_read_shape {
 	KGB_READ_ALL,
-	/* in the memory that the last dimension is, by columns: */
+	/* parts of a matrix that lies, by columns, along the last dimension: */
 	KGB_READ_MATRIX,
-	KGB_READ_LOWER, /* of n rows and columns, the diagonal with it */
+	KGB_READ_LOWER, /* triangle of n rows and columns, with the diagonal */
 	KGB_READ_UPPER,
-	KGB_READ_LOWER_BAND, /* `rows` diagonals of it: row 0 holds the main one */
-	KGB_READ_UPPER_BAND, /* the last row holds the main one */
+	KGB_READ_LOWER_BAND, /* `rows` diagonals of that triangle; row 0 holds the main diagonal */
+	KGB_READ_UPPER_BAND, /* the same; the last row holds the main diagonal */
 	/* defined by the data of other arguments: */
-	KGB_READ_NAMED, /* items of dimension 0 whose numbers occur */
-	KGB_READ_PAGES, /* the tokens that sequences have, of a cache in blocks */
-	KGB_READ_ENTRIES, /* of a table of blocks: those that sequences have */
+	KGB_READ_NAMED, /* items of dimension 0 whose numbers occur in another argument */
+	KGB_READ_PAGES, /* the tokens of sequences, in a cache of blocks */
+	KGB_READ_ENTRIES, /* the entries of a table of blocks that sequences use */
 };
 struct kgb_read {
 	enum kgb_read_shape shape;
@@ -109,7 +110,7 @@ struct kgb_arg {
 	bool is_transposed; /* of a repeated one: its last two dimensions are swapped, x @ x.T */
 	bool may_be_other; /* TENSOR: the semantics define what happens where it is an earlier
 			      argument: */
-	size_t other; /* that one, though one of both is changed */
+	size_t other; /* that argument, although the call changes one of the two */
 	bool is_left_out; /* candidates are called without it: it is the default */
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
@@ -172,7 +173,7 @@ int kgb_split_args(const char *text, struct kgb_strv *out);
 /** Append the properties that determine a benchmark's time: its sizes, strides, fills and values.
  * Two cases with the same text take the same time. */
 void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out);
-/** Do candidates get argument number i by name? */
+/** Whether argument number i is passed to candidates by name. */
 bool kgb_case_names_arg(const struct kgb_case *c, size_t i);
 /** Elements of all input tensors: a rough measure of the case's cost. */
 int64_t kgb_case_elements(const struct kgb_case *c);

@@ -221,7 +221,7 @@ static int expand_value(const struct kgb_case_expander *x, struct kgb_arg *arg)
 
 /* ---- tensors ---- */
 
-/* "(low,high)", or "(high)" alone with `n_bounds` 1: then both are that. */
+/* Parse "(low,high)", or, if `n_bounds` is 1, "(number)", which becomes both bounds. */
 static int parse_bounds(const char *args, size_t n_bounds, double *lo, double *hi)
 {
 	KGB_AUTO(strv) struct kgb_strv parts = KGB_STRV_INIT;
@@ -256,7 +256,7 @@ static const struct fill_form {
 	const char *name;
 	const char *args; /* as written; NULL: none */
 	size_t n_bounds; /* of them; 0 with args: the name of a parameter */
-	bool is_free; /* outliers and specials leave its range */
+	bool is_free; /* the modes `outlier` and `special` may leave the fill's range */
 } fill_forms[] = {
 	[KGB_FILL_NORMAL] = {"normal", .is_free = true},
 	[KGB_FILL_POSITIVE] = {"positive", .is_free = true},

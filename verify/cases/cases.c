@@ -97,7 +97,7 @@ static void give_core_cases(const struct kgb_interface *interface, struct kgb_ca
 			cases->items[i].tier = KGB_TIER_CORE;
 }
 
-/* Both groups keep their order. */
+/* Move the benchmarks behind all other cases; both groups keep their order. */
 static void benchmarks_last(struct kgb_cases *cases)
 {
 	struct kgb_case *sorted = kgb_xcalloc(cases->n + 1, sizeof(*sorted));

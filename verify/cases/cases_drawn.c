@@ -14,9 +14,9 @@
 enum {
 	DRAWN_SHARE = 40, /* % of the cases of an interface */
 	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
-	REPEATED_TRIES = 32, /* lines of templates, for these */
-	MODELS_TRIED = 6, /* for any other value of a twin: it may follow from sizes */
-	CHANGES_TRIED = 3, /* of a variable, that change a tensor: then it has no twin */
+	REPEATED_TRIES = 32, /* lines of templates that are tried for these */
+	MODELS_TRIED = 6, /* for a twin OTHER: its value may follow from sizes */
+	CHANGES_TRIED = 3, /* a variable is given up after so many changes that change a tensor */
 };
 
 /* Use the standard mode if the mode changes no tensor of the case. */
@@ -30,12 +30,12 @@ static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
 	c->tier = kgb_case_tier(x->spec, c);
 }
 
-/* A line of a template, and how it differs from its model where it is a twin's. */
+/* A line of a template; for a twin also the difference from its model. */
 struct drawn {
 	const struct kgb_case_vars *from;
 	uint32_t number;
 	const struct kgb_draw_change *change; /* or NULL */
-	bool whole; /* shapes that broadcast are the same */
+	bool whole; /* shapes that could broadcast are drawn equal */
 };
 
 static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
@@ -80,7 +80,8 @@ static const struct kgb_case_vars *take_template(struct kgb_case_expander *x, si
 	return &x->set->drawn[k];
 }
 
-/* DRAWN_SHARE of the interface's cases, but each template in every mode, and two of each mode. */
+/* The number of drawn cases: DRAWN_SHARE percent of the interface's cases, at least each template
+ * in every mode, and at least two cases of each mode. */
 static size_t count_drawn(size_t n_listed, size_t n_templates)
 {
 	const size_t share = (n_listed * DRAWN_SHARE + 99 - DRAWN_SHARE) / (100 - DRAWN_SHARE);
@@ -89,8 +90,8 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 	return share > decks ? share : decks;
 }
 
-/* Some cases more in which one tensor is two arguments: the first such lines behind the others,
- * with special values as long as half of the tries last: x - x is zero for all others. */
+/* Draw up to REPEATED_CASES further cases in which one tensor is two arguments. The first half of
+ * the tries accepts only special values, because x - x is zero for all others. */
 static int draw_repeated(struct kgb_case_expander *x, struct kgb_call_deck *deck, size_t n_drawn,
 			 struct kgb_cases *cases)
 {
@@ -129,7 +130,7 @@ enum twin {
 	OTHER_AGAIN,
 	NEAR,
 	NEARER,
-	/* equal as keys of a dict: */
+	/* values that are equal as keys of a Python dict: */
 	OTHER_KIND, /* 1 and 1.0 and True */
 	OTHER_SIGN, /* 0.0 and -0.0 */
 	N_TWINS
@@ -148,7 +149,7 @@ struct twin_search {
 	size_t first, n; /* the models */
 	size_t arg;
 	enum twin twin;
-	size_t from; /* of the model; SIZE_MAX: any */
+	size_t from; /* number of the model's template; SIZE_MAX: any */
 	enum level {
 		ORDINARY, /* only this argument differs, the type shows it, no special values */
 		ALONE, /* the same with special values */
@@ -198,7 +199,7 @@ static bool is_equal_in_python(const struct kgb_case_value *a, const struct kgb_
 	return read_number(a, &number_a) && read_number(b, &number_b) && number_a == number_b;
 }
 
-/* The same number as one of another kind, if that kind has it. */
+/* Give `to`, a value of another kind, the number of `from`, if that kind has it. */
 static void give_number(const struct kgb_case_value *from, struct kgb_case_value *to)
 {
 	double number = 0;
@@ -244,13 +245,13 @@ static bool is_twin(const struct twin_search *search, const struct kgb_case *mod
 								  &c->args[search->arg].value);
 }
 
-/* Do its results show a step of 2^-10? */
+/* Whether the case's type is precise enough to show the smaller steps of twins. */
 static bool is_wide(const struct kgb_case *c)
 {
 	return kgb_dtype_is_float(c->dtype) && kgb_dtype_size(c->dtype) >= 4;
 }
 
-/* Is each tensor there in its own right, with elements that a result can depend on? */
+/* Whether no tensor is repeated or empty. */
 static bool has_plain_tensors(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++) {
@@ -262,7 +263,7 @@ static bool has_plain_tensors(const struct kgb_case *c)
 	return true;
 }
 
-/* Can a value have a twin of this kind? */
+/* Whether a value can have a twin of this kind. */
 static bool is_tried(enum twin twin, const struct kgb_case_value *value)
 {
 	double number = 0;
@@ -302,7 +303,7 @@ static bool mentions(const char *text, const char *name)
 	return false;
 }
 
-/* Does the value of this variable, or of one that is made of it, become the argument? */
+/* Whether the argument's value refers to this variable, or to one whose form refers to it. */
 static bool feeds(const struct kgb_case_vars *from, const char *variable, const char *value)
 {
 	const cJSON *node = NULL;
@@ -357,7 +358,7 @@ static int try_twin(struct twin_search *search, size_t k, const struct drawn *li
 	return 1;
 }
 
-/* May the variables that the argument is made of give numbers of several kinds? */
+/* Whether the variables that the argument's value refers to can give numbers of several kinds. */
 static bool has_kinds(const struct kgb_case_vars *from, const struct kgb_param *param)
 {
 	const cJSON *node = NULL;
@@ -369,7 +370,7 @@ static bool has_kinds(const struct kgb_case_vars *from, const struct kgb_param *
 	return param->as != KGB_AS_FLOAT && (kinds & (kinds - 1)) != 0;
 }
 
-/* Some cases more may have one tensor for two arguments. */
+/* Whether the type has room for another case, besides REPEATED_CASES that may follow. */
 static bool has_room(const struct twin_search *search, enum kgb_dtype dtype)
 {
 	const struct kgb_cases *cases = search->cases;
@@ -384,10 +385,11 @@ static bool has_room(const struct twin_search *search, enum kgb_dtype dtype)
 	return n < KGB_CASES_PER_TYPE;
 }
 
-/* Of model number k. 1: one was added. */
+/* Draw a twin of model number k. 1: one was added. */
 static int draw_twin_of(struct twin_search *search, size_t k)
 {
-	/* The lines whose numbers the variable gets, counted from the model's. */
+	/* For each kind of twin: the lines, counted from the model's, from which the variable is
+	 * drawn. */
 	static const struct {
 		uint32_t first, n;
 	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1}, {0, 1}, {1, 8}, {0, 1}};
@@ -423,7 +425,8 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	return rc;
 }
 
-/* Of the models that suit, the first from a random one on. 1: one was added. */
+/* Draw a twin of the first suitable model that has one, from a random model on. 1: one was
+ * added. */
 static int draw_twin(struct twin_search *search)
 {
 	const size_t n_templates = count_templates(search->x->interface);
@@ -445,7 +448,7 @@ static int draw_twin(struct twin_search *search)
 	return rc;
 }
 
-/* The first level that has a twin decides. */
+/* Draw a twin at the first level that has one. */
 static int draw_twin_of_any_level(struct twin_search *search, enum level n_levels)
 {
 	int rc = 0;
@@ -471,7 +474,7 @@ static int draw_twins_of_arg(struct twin_search *search)
 		if (draw_twin_of_any_level(search, is_needed ? N_LEVELS : WITH_OTHERS) < 0)
 			return -1;
 	}
-	/* Some templates do not show them. */
+	/* Draw these for each template, because some templates have none. */
 	for (; search->twin < N_TWINS; search->twin++)
 		for (search->from = 0; search->from < n_templates; search->from++)
 			if (draw_twin_of_any_level(search, WITH_OTHERS) < 0)
@@ -479,8 +482,8 @@ static int draw_twins_of_arg(struct twin_search *search)
 	return 0;
 }
 
-/* Behind the drawn cases of an interface those that differ from one of them in one argument, for
- * each that is no tensor: a kernel that remembers what it did for the other arguments is wrong. */
+/* Add twins of the drawn cases: each differs from its model in one argument that is no tensor. A
+ * kernel that reuses what it did for the model's arguments is wrong for the twin. */
 static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t first,
 		      struct kgb_cases *cases)
 {
@@ -496,7 +499,7 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	return rc;
 }
 
-/* From the interface's templates by turns. */
+/* Draw from the interface's templates in turn. */
 int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
 		    struct kgb_cases *cases)
 {

@@ -10,7 +10,8 @@
 
 /** Add a case for each type of the expansion's line. */
 KGB_MUST_CHECK int kgb_cases__expand_line(struct kgb_case_expander *x, struct kgb_cases *cases);
-/** Add the cases that `seed` draws for the expansion's interface, which has so many listed ones. */
+/** Add the cases that `seed` draws for the expansion's interface, which has `n_listed` listed
+ * cases. */
 KGB_MUST_CHECK int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed,
 				   size_t n_listed, struct kgb_cases *cases);
 

@@ -38,7 +38,7 @@ struct context {
 	const struct kgb_tolerance *tolerance;
 	double eps, eps_terms, tiny, max;
 	double max_term; /* a larger term or partial sum may overflow on the way to a result */
-	double chain; /* S_i is at least so many abs(r_i) where a bound for errors is computed */
+	double chain; /* factor: S_i counts as at least this times abs(r_i) in the bound */
 	double flushed; /* absolute error that flushing subnormals to zero may make */
 	double median; /* m: a power of two near the median |r|; 0 if all are zero */
 	struct binade *binades; /* owned; N_BINADES, and one more of zeros */
@@ -62,13 +62,13 @@ static inline size_t binade_of(double magnitude)
 	return magnitude == 0 ? 0 : (size_t)(ilogb(magnitude) - LOWEST_EXPONENT + 1);
 }
 
-/* fmax without its care for NaN, which makes it a call. */
+/* fmax without its handling of NaN, which would need a function call. */
 KGB_SIMD_BODY double larger(double a, double b)
 {
 	return a > b ? a : b;
 }
 
-/* Is the number that is nearest to r in the dtype finite? */
+/* Whether the number that is nearest to r in the dtype is finite. */
 static inline bool fits(const struct context *x, double r)
 {
 	return fabs(r) <= x->max || (isfinite(r) && isfinite(kgb_dtype_round(x->dtype, r)));
@@ -548,7 +548,7 @@ static void compare_integers(const struct context *x, struct finding *found, con
 	size_t size = kgb_dtype_size(x->dtype);
 	const char *native = x->native + (size_t)first * size;
 
-	/* Equal elements have nothing to report but the very first. */
+	/* If all elements are equal, only element 0 is reported. */
 	if (first > 0 && memcmp(candidate, native, (size_t)n * size) == 0)
 		return;
 	for (int64_t i = 0; i < n; i++) {
@@ -717,7 +717,7 @@ void kgb_compare(const struct kgb_tensor_view *cand_view, const void *candidate,
 
 /* ---- rounded results ---- */
 
-/* `value` rounded to the dtype, which it may exceed. */
+/* `value` rounded to the dtype; beyond its range the largest number of that sign. */
 static double saturated(enum kgb_dtype dtype, double value)
 {
 	double max = kgb_dtype_max(dtype);

@@ -18,8 +18,8 @@ static const struct kgb_arg *find_arg(const struct kgb_case *c, const char *name
 	return NULL;
 }
 
-/* A parameter, where an output buffer has the view of its result, or "result", "result1", ...
- * *absent: a tensor for which None is passed. */
+/* The view of a tensor parameter, of an output buffer's result, or of "result", "result1", ...
+ * *absent: None is passed for the tensor. */
 static const struct kgb_tensor_view *find_view(const struct asker *asker, const char *name,
 					       bool *absent)
 {
@@ -36,7 +36,7 @@ static const struct kgb_tensor_view *find_view(const struct asker *asker, const 
 	return number < (int64_t)asker->n_results ? &asker->results[number] : NULL;
 }
 
-/* Different bytes: dimensions that repeat the same memory count once. */
+/* The number of different elements: dimensions that repeat the same memory count once. */
 static int64_t distinct_elements(const struct kgb_tensor_view *view)
 {
 	int64_t n = 1;

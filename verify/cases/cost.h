@@ -12,7 +12,8 @@ struct kgb_cost {
 	int64_t bytes; /* memory that must be read or written; 0: the spec does not give it */
 	int64_t written_bytes; /* the results' part, at most `bytes` */
 	int64_t flops; /* 0: the spec does not give it */
-	int64_t traffic; /* read and written by a call, about: `bytes` unless the spec gives it */
+	int64_t traffic; /* approximate bytes that a call reads and writes; `bytes` unless the spec
+			    gives it */
 };
 
 /** Cost of one case. `results` are the views of the results, as the reference gave them (dtype and
@@ -22,8 +23,8 @@ KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_c
 				 const struct kgb_tensor_view *results, size_t n_results,
 				 struct kgb_cost *out, struct kgb_err *err);
 
-/** Operations for each element of result `i`, by the spec's `flops`: as many terms, or twice as
- * many, make up an element of a sum or product. 0: not known. */
+/** Operations for each element of result `i`, by the spec's `flops`: about the number of terms of
+ * an element of a sum, and twice that number for a product of matrices. 0: not known. */
 double kgb_case_terms(const struct kgb_case *c, const struct kgb_tensor_view *results,
 		      size_t n_results, size_t i);
 

@@ -70,7 +70,7 @@ static bool draw_integers(const struct kgb_arg *arg, struct kgb_rng *rng, double
 	return is_fair;
 }
 
-/* At most CHUNK of them. */
+/* Draw n elements, at most CHUNK. False: an integer must be drawn again. */
 static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
 {
 	static const double signs[] = {-1, -0.0, 0, 1};
@@ -101,7 +101,8 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 	return true;
 }
 
-/* The place to make the elements from `first` on: in place, or in `buffer`. */
+/* Where to write the elements from `first` on: in the storage of a contiguous view, else in
+ * `buffer`. */
 static char *target(const struct job *job, int64_t first, char *buffer)
 {
 	const struct kgb_tensor_view *view = &job->arg->view;
@@ -152,7 +153,8 @@ static void fill_integers_slowly(struct job *job)
 	}
 }
 
-/* Elements that share a place are written in their order. */
+/* Elements for one thread: all of them if elements may share a place, which are written in
+ * order. */
 static int64_t piece_of(const struct kgb_tensor_view *view)
 {
 	return kgb_tensor_view_may_overlap(view) ? INT64_C(1) << 40 : PIECE;
@@ -170,7 +172,7 @@ static void fill_all(struct job *job)
 		kgb_rng_skip(&job->rng, words_of(job->arg->fill, n));
 }
 
-/* Two elements to a word. */
+/* Each word selects two elements. */
 static inline __attribute__((always_inline)) void
 pick_sized(const char *table, const uint32_t *words, size_t n, char *out, size_t item)
 {
@@ -293,10 +295,10 @@ static void add_outliers(struct job *job)
 		enlarge(view->dtype, random_element(view, job->storage, &job->rng));
 }
 
-/* Subnormal inputs of float16, and where the spec has exact results: these are not flushed.
- * Elsewhere hardware and compilers flush those of the other types as they like (Triton's rsqrt and
- * floor do), so they would test the compiler and not the kernel. Returns how many values the
- * classes have; `out` has room for N_SPECIAL_FLOATS. */
+/* Write the values of the argument's classes to `out`, which has room for N_SPECIAL_FLOATS. Returns
+ * their number. Subnormal values are used for float16 and for exact results only, where nothing
+ * flushes them. Elsewhere hardware and compilers may flush them (Triton's rsqrt and floor do), so
+ * they would test the compiler and not the kernel. */
 enum { N_SPECIAL_FLOATS = 11 };
 static int64_t special_floats(const struct kgb_arg *arg, double *out)
 {
@@ -417,9 +419,9 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
 	*rng = job.rng;
 }
 
-/* Beside so small elements, a diagonal between 1 and 2 makes either triangle well conditioned: the
- * entries of its inverse do not grow with its size. One matrix, by columns, lies along the last
- * dimension. */
+/* Move the elements of the diagonals to sizes between 1 and 2. Beside the small other elements such
+ * a diagonal makes either triangle well conditioned: the entries of its inverse do not grow with
+ * its size. The last dimension holds one matrix by columns. */
 static void strengthen_diagonals(const struct kgb_arg *arg, void *storage)
 {
 	const struct kgb_tensor_view *view = &arg->view;

@@ -16,13 +16,13 @@
  * which is faster. Bytes of the storage outside the view are filled with random bytes. Real and
  * imaginary parts are filled alike. The result does not depend on the number of threads. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
-/** Whether the modes `outlier` and `special` change elements that the result depends on. Not if the
- * fill defines the range. */
+/** Whether the modes `outlier` and `special` change elements that the result depends on. False if
+ * the fill defines the range. */
 bool kgb_fill_follows_mode(const struct kgb_case *c);
 
 /** Whether kgb_fill_structured makes the whole tensor at once. */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);
-/** Whether its numbers are all different, so that no two elements may share a place. */
+/** Whether the fill's numbers are all different, so that no two elements may share a place. */
 bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
 /** Fills that make a structure instead of independent elements. Called by kgb_fill; the elements
  * outside of the view are left alone. */

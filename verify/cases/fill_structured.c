@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Inputs that are no independent draws: permutations, slot mappings, offsets of sequences, blocks
- * of packed weights. Small beside the others, or copied by the page, so one thread makes them.
+ * of packed weights. These tensors are small, or copied by the page, so one thread makes them.
  */
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 #include "verify/cases/fill.h"
 
 enum {
-	SKIPPED_OF = 8, /* one slot of so many is -1 */
-	BLOCK_EXPONENT = 4, /* scales of blocks are 2^-4 of a normal number, and more than 2^-10 */
+	SKIPPED_OF = 8, /* one slot in this many is -1 */
+	BLOCK_EXPONENT = 4, /* scales of blocks have sizes from 2^-10 to 2^-4 */
 };
 
 bool kgb_fill_is_structured(enum kgb_fill_kind fill)
@@ -44,7 +44,7 @@ static int compare_down(const void *a, const void *b)
 	return compare_up(b, a);
 }
 
-/* Rows of `n` different numbers of lo .. hi each. */
+/* Make rows of `n` different numbers of lo .. hi each. */
 static void fill_rows(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n_rows,
 		      int64_t n)
 {
@@ -67,7 +67,7 @@ static void fill_rows(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *o
 			out[-i] = -1;
 }
 
-/* Bounds of n - 1 stretches that fill 0 .. hi; some are empty. */
+/* Make the n bounds of n - 1 stretches that fill 0 .. hi; some stretches may be empty. */
 static void fill_offsets(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n)
 {
 	int64_t total = (int64_t)arg->hi;

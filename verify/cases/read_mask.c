@@ -43,7 +43,7 @@ static const struct form *find_form(const char *text)
 
 enum { ANY_NDIM = -1 };
 
-/* A tensor of whole numbers with so many dimensions. */
+/* Find the argument `name`: a contiguous tensor of whole numbers with `ndim` dimensions. */
 static int find_arg(const struct kgb_case *c, const char *name, int ndim, size_t *out)
 {
 	for (size_t i = 0; i < c->n_args; i++) {
@@ -144,7 +144,7 @@ static int take_args(struct kgb_case *c, size_t i, const struct form *form, cons
 
 /* ---- element by element ---- */
 
-/* Of row i and column j, counted as they lie in memory. */
+/* Whether the element in row i of column j, counted as they lie in memory, is read. */
 static bool is_inside(const struct kgb_read *read, int64_t i, int64_t j)
 {
 	if (i >= read->rows || j >= read->columns)
@@ -160,7 +160,7 @@ static bool is_inside(const struct kgb_read *read, int64_t i, int64_t j)
 	return true;
 }
 
-/* Place `at` of the memory that the last dimension is. */
+/* Whether element `at` of the memory along the last dimension is read. */
 static bool is_place_read(const struct kgb_read *read, int64_t at)
 {
 	if (read->stride > 0)
@@ -251,7 +251,8 @@ static bool goes_by_numbers(const struct kgb_read *read)
 	return read->shape == KGB_READ_NAMED || read->shape == KGB_READ_PAGES;
 }
 
-/* Unread numbers name no item: handle their masks first. */
+/* Fill arguments whose masks depend on numbers last: by then all unread numbers are -1 (or 255) and
+ * name no item. */
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
 {
 	for (int by_numbers = 0; by_numbers <= 1; by_numbers++)
@@ -261,7 +262,7 @@ void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t
 				fill_arg(c, i, storages, byte);
 }
 
-/* For masks that do not depend on data. */
+/* Whether the mask covers the whole argument. False for masks that depend on data. */
 static bool is_all_read(const struct kgb_arg *arg)
 {
 	const struct kgb_tensor_view *view = &arg->view;

@@ -15,7 +15,7 @@
 KGB_MUST_CHECK int kgb_read_parse(struct kgb_case *c, size_t i, const char *text,
 				  struct kgb_err *err);
 
-/** Set every byte of unread elements in the arguments' storages to 255. */
+/** Set every byte of unread elements in the arguments' storages to `byte`. */
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte);
 
 #endif

@@ -13,7 +13,7 @@ static bool is_read_only(const struct kgb_param *param)
 	       !param->is_behind;
 }
 
-/* A structured fill gives a tensor a meaning beside others. */
+/* A structured fill gives a tensor a meaning that depends on other arguments. */
 static bool is_plain(const struct kgb_arg *arg)
 {
 	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
@@ -44,7 +44,8 @@ static struct kgb_tensor_view transposed(const struct kgb_tensor_view *view)
 	return out;
 }
 
-/* An argument whose layout is a variable may have any. */
+/* Whether the argument can have the view `b`: an argument whose layout is a variable may have any
+ * layout. */
 static bool can_have_view(const struct kgb_arg *arg, const struct kgb_tensor_view *b)
 {
 	const struct kgb_tensor_view *a = &arg->view;
@@ -71,8 +72,8 @@ static bool has_same_fill(const struct kgb_arg *arg, const struct kgb_arg *first
 	       arg->specials == first->specials && arg->bounded == first->bounded;
 }
 
-/* Two that are only read, or those of which the spec says so: what is changed may have any fill,
- * and no two elements of it share a place. */
+/* Whether argument i can be the tensor of argument k: both are only read, or the spec allows it.
+ * Then a changed argument may have any fill, but no two elements may share a place. */
 static bool can_be(const struct kgb_case *c, size_t i, size_t k)
 {
 	const struct kgb_arg *arg = &c->args[i], *first = &c->args[k];
@@ -88,7 +89,7 @@ static bool can_be(const struct kgb_case *c, size_t i, size_t k)
 	       !kgb_tensor_view_may_overlap(&first->view);
 }
 
-/* Make it an earlier argument, or the transpose of one. */
+/* Make argument i the tensor of an earlier argument, or the transpose of one. */
 static bool repeat_earlier(struct kgb_case *c, size_t i)
 {
 	struct kgb_arg *arg = &c->args[i];

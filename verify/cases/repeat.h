@@ -8,13 +8,14 @@
 #include "verify/cases/case.h"
 #include "verify/tensor/rng.h"
 
-/** Whether it reads two tensors, so that one could be both. */
+/** Whether one tensor could be passed for two parameters of the interface. */
 bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface);
 
-/** A tensor that the call only reads, of the type, sizes and fill of an earlier such argument,
- * which has its layout or may have it, becomes that argument, and where its last two sizes are
- * swapped the transpose of it; also where one of both is changed, if the spec says `may_be`. In
- * each case that can, or with `by_chance` in half of these. Returns whether one did. */
+/** Pass one tensor for two arguments, if the case can. A tensor that the call only reads becomes an
+ * earlier such argument of the same type, sizes and fill, if it has or may have the same layout; or
+ * the transpose of one whose last two sizes are swapped. If the spec says `may_be`, the call may
+ * also change one of the two. With `by_chance` this is done in half of the cases only. Returns
+ * whether it was done. */
 bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bool by_chance);
 
 #endif

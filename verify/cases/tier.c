@@ -20,21 +20,21 @@ static enum kind kind_of(enum kgb_dtype dtype)
 	return kgb_dtype_is_float(dtype) ? FLOAT : INTEGER;
 }
 
-/* Whether it varies from case to case; a constant of the spec belongs to the operator. */
+/* Whether a setting varies from case to case; a constant of the spec belongs to the operator. */
 static bool is_variable(const char *text)
 {
 	return text[0] == '$';
 }
 
-/* Whether its type is of another kind than the case's, which is the rule. Types of indices and
- * masks do not follow it. */
+/* Whether the argument has the case's type by default, but a type of another kind here. The types
+ * of indices and masks do not follow the case's type. */
 static bool is_promoted(const struct kgb_case *c, const struct kgb_arg *arg)
 {
 	return is_variable(arg->param->dtype) && kgb_str_ends(arg->param->dtype, "|$dtype") &&
 	       kind_of(arg->view.dtype) != kind_of(c->dtype);
 }
 
-/* None of the operator's types is of this kind: cos of integers. */
+/* Whether none of the operator's types is of this kind, as for the cosine of integers. */
 static bool is_odd_type(const struct kgb_spec *spec, enum kgb_dtype dtype)
 {
 	for (size_t i = 0; i < spec->dtypes.n; i++) {
@@ -47,7 +47,7 @@ static bool is_odd_type(const struct kgb_spec *spec, enum kgb_dtype dtype)
 	return true;
 }
 
-/* No tensor has a dimension, and no argument names one. */
+/* Whether no tensor has a dimension, and no argument names one. */
 static bool is_without_dims(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++) {

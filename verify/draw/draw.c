@@ -12,12 +12,12 @@
 
 enum {
 	SHARED = 1 << 24, /* streams of draws that are no deals begin here */
-	NARROW = 1 << 16, /* ranges up to this width are drawn evenly */
-	LONG_TURNS = 10, /* one line in so many is long */
-	LONG_FACTOR = 32, /* a long shape has up to so many times the usual elements, */
+	NARROW = 1 << 16, /* in ranges up to this width all numbers are equally likely */
+	LONG_TURNS = 10, /* one line in this many is long */
+	LONG_FACTOR = 32, /* a long shape has up to this many times the usual elements, */
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
-	LONG_LEAST = 1000, /* elements at most of a shape that is never long */
-	SHORT_MOST = 3, /* the other sizes of a long shape */
+	LONG_LEAST = 1000, /* shapes with a lower limit on their elements are never long */
+	SHORT_MOST = 3, /* largest of the other sizes of a long shape */
 	STORAGE_MOST = 1 << 20, /* elements between the first and the last one of a named layout */
 };
 
@@ -45,7 +45,7 @@ static int fail_form(const struct drawer *d, const cJSON *node, const char *fmt,
 
 /* ---- chance ---- */
 
-/* Of the random stream that the choice at hand has. */
+/* Append the label of the random stream of the choice at hand. */
 static void add_label(const struct drawer *d, struct kgb_buf *out)
 {
 	kgb_buf_addf(out, "draw %s %s %s %s", d->draw->interface->entry, d->draw->set->name,
@@ -60,7 +60,7 @@ static size_t deal_turn(const struct drawer *d, uint32_t turn, size_t n)
 	return kgb_rng_deal(d->draw->seed, label.ptr, turn, n);
 }
 
-/* Each line is a turn. */
+/* Deal one of n cards; each line is a turn. */
 static size_t deal(const struct drawer *d, size_t n)
 {
 	return deal_turn(d, d->number, n);
@@ -74,7 +74,7 @@ static void open_throw(const struct drawer *d, struct kgb_rng *rng)
 	kgb_rng_init(rng, d->draw->seed, label.ptr, SHARED + d->number);
 }
 
-/* A positive number whose logarithm is even in lo .. hi. */
+/* A positive number of lo .. hi whose logarithm is uniformly distributed. */
 static int64_t throw_log(struct kgb_rng *rng, int64_t lo, int64_t hi)
 {
 	double low = log((double)lo), high = log((double)hi + 1);
@@ -164,7 +164,7 @@ static char *take_expression(const char **at)
 
 /* ---- values ---- */
 
-/* The text decides, as in a document. */
+/* The text decides whether a number is whole, as in a document. */
 static cJSON *new_number(const char *text)
 {
 	cJSON *node = cJSON_CreateNumber(strtod(text, NULL));
@@ -215,7 +215,8 @@ static int form_wholes(struct drawer *d, const cJSON *form, int n, int64_t *out)
 	return 0;
 }
 
-/* A bound, a number beside a power of two, or one whose logarithm is even: 8 cards. */
+/* A size of lo .. hi, by 8 cards: one is lo, one lies in the highest quarter, two lie beside a
+ * power of two, four have a uniformly distributed logarithm. */
 static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 {
 	const size_t card = deal(d, 8);
@@ -255,8 +256,8 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {int: [low, high]}: the bounds, and between them evenly, or with an even number of bits where the
- * range is wide. */
+/* {int: [low, high]}: one of the bounds, or a number between them. In a narrow range all numbers
+ * are equally likely, in a wide one all numbers of bits. */
 static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	int64_t bounds[2] = {0};
@@ -282,7 +283,7 @@ static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {float: [low, high]}: evenly, with all bits of a double; one in four is a whole number. */
+/* {float: [low, high]}: uniform, with all bits of a double; one in four is a whole number. */
 static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const cJSON *low = cJSON_GetArrayItem(form, 0);
@@ -392,7 +393,8 @@ static void lengthen(const struct drawer *d, int64_t elements, int64_t ndim, int
 	sizes[place] = throw_log(&rng, elements / 8, elements);
 }
 
-/* {shape: [fewest dims, most dims, elements at most]}, or with those of a long line, too */
+/* {shape: [fewest dims, most dims, elements at most]}; a fourth number is the limit of a long
+ * line. */
 static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const int n = cJSON_GetArraySize(form) == 4 ? 4 : 3;
@@ -471,8 +473,9 @@ static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes
 	return fit[n > 0 ? deal(d, n) : 0];
 }
 
-/* {layout: a}: a layout that suits the shape `a`, one in four contiguous, as most listed ones are,
- * half of the others by a name, half any view; {written: a}: one that a result may have. */
+/* {layout: a}: a layout that suits the shape `a`. One in four is contiguous, as most listed ones
+ * are; of the others half have a name, half are any view. {written: a}: one that a result may
+ * have. */
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
 	int64_t sizes[KGB_MAX_DIMS], ndim;
@@ -699,7 +702,7 @@ struct mode_card {
 	bool one_class;
 };
 
-/* The template gives the mode, or else: */
+/* The modes of a template that gives none: */
 static const struct mode_card mode_deck[KGB_DRAW_MODES] = {{KGB_MODE_STANDARD, false},
 							   {KGB_MODE_SPECIAL, false},
 							   {KGB_MODE_STANDARD, false},
@@ -750,7 +753,7 @@ static kgb_specials draw_specials(struct drawer *d, const char *dtype_name, bool
 	if (n == 0)
 		return d->from->specials & KGB_SPECIALS_LISTED;
 	kgb_buf_adds(&d->path, "specials");
-	/* One line of each deck of modes asks. */
+	/* One line of each deck of modes draws one class, so the deck's number is the turn. */
 	kgb_specials drawn = deck[deal_turn(d, d->number / KGB_DRAW_MODES, n)];
 	kgb_buf_clear(&d->path);
 	return drawn;
@@ -777,8 +780,9 @@ static bool has_form(const cJSON *node, const char *name)
 	return false;
 }
 
-/* Choose one of the forms below a node that may be long, each as likely. A shape that others are
- * made of by `resized` would multiply with their sizes. */
+/* Choose one of the forms below a node that may be long, each as likely. In a template with
+ * `resized` a shape is long only within a limit of its own: resizing would multiply its
+ * elements. */
 static void choose_longer(struct drawer *d, const cJSON *node, struct kgb_rng *rng, int64_t *n)
 {
 	const cJSON *item = NULL;

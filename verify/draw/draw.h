@@ -13,7 +13,7 @@
 #include "verify/spec/spec.h"
 #include "verify/tensor/rng.h"
 
-/** So many lines of a template in a row have every mode and share of classes once. */
+/** This many lines of a template in a row have every card of the modes once. */
 enum { KGB_DRAW_MODES = 5 };
 
 /** The context of a draw: the label of the random stream, and the types to choose from. */
@@ -31,7 +31,7 @@ struct kgb_draw {
 struct kgb_draw_change {
 	unsigned twin; /* ends the line's id */
 	const char *variable;
-	uint32_t number; /* as in this line */
+	uint32_t number; /* draw the variable as in the line of this number */
 	double step; /* numbers of {int: ...} and {float: ...} are then moved: a float by so much of
 			itself, a whole number by 1; 0: they are not */
 };
@@ -40,9 +40,9 @@ struct kgb_draw_change {
 enum kgb_draw_kind { KGB_DRAW_BOOL = 1, KGB_DRAW_WHOLE = 2, KGB_DRAW_FLOAT = 4 };
 unsigned kgb_draw_kinds(const cJSON *node);
 
-/** Line `number` (from 0) of a template, whose id it gets with the number; with `change`, which may
- * be NULL, but for one variable and those that follow from it. Fails at the template's place in its
- * file. */
+/** Draw line `number` (from 0) of a template; its id is that of the template with the number.
+ * `change`, which may be NULL, changes one variable and those that follow from it. Fails at the
+ * template's place in its file. */
 KGB_MUST_CHECK int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
 				 uint32_t number, const struct kgb_draw_change *change,
 				 struct kgb_case_vars *out);

@@ -12,13 +12,14 @@
 enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
 	STORAGE_ALIGN = 64,
-	JITTER_STEPS = 64, /* storages start at one of so many places, STORAGE_ALIGN apart */
-	PAGE_STEPS = 8, /* the same of pages: few, because the arena is copied */
+	JITTER_STEPS = 64, /* number of places, one alignment apart, where a storage may start */
+	PAGE_STEPS = 8, /* the same for storages that start at a page: few, because the arena is
+			   copied */
 	TIGHT_ALIGN = 16, /* alignment that compilers use */
-	SMALL_ALIGN = 512, /* of torch's allocator */
-	SMALL_BYTES = 1 << 20, /* larger tensors begin at a page there */
+	SMALL_ALIGN = 512, /* alignment of small tensors in torch's allocator, in bytes */
+	SMALL_BYTES = 1 << 20, /* torch's allocator starts larger tensors at a page */
 	HOLE_PAGES_MAX = 3,
-	/* random streams of a case beyond its arguments' */
+	/* random streams of a case; its arguments use the numbers below */
 	PLACES_STREAM = 1000,
 	CALL_STREAM = 2000,
 };
@@ -72,7 +73,7 @@ static size_t round_up(size_t bytes, size_t granule)
 	return (bytes + granule - 1) / granule * granule;
 }
 
-/* Bytes of a storage up to where its page ends. */
+/* Bytes from the start of a storage to the end of its page in the tight layout. */
 static size_t tight_bytes(const struct kgb_tensor_view *view)
 {
 	return round_up(kgb_tensor_view_storage_bytes(view), TIGHT_ALIGN);
@@ -91,8 +92,8 @@ static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, st
 	return round_up(used, align) + (size_t)kgb_rng_int(rng, 0, (int64_t)steps - 1) * align;
 }
 
-/* Storages in random order, one behind the other with guards between. `alike`: so much behind a
- * multiple of STORAGE_ALIGN as its tight place is. */
+/* Place the storages in random order, one behind the other with guards between them. `alike`: each
+ * starts at the same distance behind a multiple of STORAGE_ALIGN as in the tight layout. */
 static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
 			  struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
@@ -115,7 +116,7 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 	call->n_parts = 1;
 }
 
-/* Does a call change what lies there? */
+/* Whether a call changes the storage of argument i. */
 static bool is_changed(const struct kgb_case *c, size_t i)
 {
 	for (size_t k = 0; k < c->n_args; k++)
@@ -125,8 +126,9 @@ static bool is_changed(const struct kgb_case *c, size_t i)
 	return false;
 }
 
-/* Storages in random order, each at the end of its own pages, with empty pages between. The
- * guard before one ends where its pages begin; behind it there is next to none. */
+/* Place the storages in random order, each at the end of its own pages, with empty pages between
+ * them. The guard before a storage reaches back to the start of its pages at most; fewer than
+ * TIGHT_ALIGN bytes follow the storage on its last page. */
 static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
 			  struct kgb_candidate_call *call)
 {
@@ -219,7 +221,7 @@ static void write_addresses(const struct kgb_case_data *data, const struct kgb_c
 	}
 }
 
-/* Write guards, inputs and poisoned buffers, first here, then in the arena. */
+/* Write guards, inputs and poisoned buffers to lane->image. */
 static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
 			struct kgb_candidate_call *call)
 {
@@ -233,7 +235,8 @@ static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data,
 		char *at = lane->image.ptr + call->at[i];
 		if (data->storages[i])
 			kgb_parallel_copy(at, data->storages[i], data->storage_bytes[i]);
-		/* All bits set is NaN in every floating type; every other time the noise stays. */
+		/* All bits set is NaN in every floating type; in every second repetition the noise
+		 * stays. */
 		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
 			memset(at, 0xff, kgb_tensor_view_storage_bytes(&call->views[i]));
 		if (c->args[i].param->into)
@@ -294,7 +297,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	return kgb_worker_send(worker, text.ptr, NULL, 0, err);
 }
 
-/* Contiguous elements of a view into our snapshot of the arena. */
+/* The elements of an argument after the call, contiguous; NULL: it has none. */
 static void *gather(const struct kgb_lane *lane, const struct kgb_candidate_call *call, size_t arg)
 {
 	const struct kgb_tensor_view *view = &call->views[arg];
@@ -307,7 +310,7 @@ static void *gather(const struct kgb_lane *lane, const struct kgb_candidate_call
 	return values;
 }
 
-/* Fresh results arrive in the output memory; only whole ones count. */
+/* A copy of a fresh result from the output memory; NULL: it has no elements, or is incomplete. */
 static void *take_output(const struct kgb_lane *lane, const struct kgb_truth *truth,
 			 const struct kgb_wire_output *output)
 {
@@ -371,8 +374,8 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	struct kgb_shared_arena *memory =
 		spec->baseline ? &lane->baseline_memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
-	/* Give the baseline the whole time: it may have to be compiled first, and is trusted to
-	 * end. */
+	/* The baseline may run until the verification's deadline: it may have to be compiled first,
+	 * and is trusted to return. */
 	int64_t deadline = spec->baseline ? lane->deadline_ms : kgb_lane_call_deadline(lane);
 
 	if (kgb_candidate_call_prepare(lane, data, spec, call, err) < 0)

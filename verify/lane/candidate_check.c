@@ -81,8 +81,8 @@ static int check_type(struct kgb_lane *lane, const struct kgb_truth *truth,
 	return 0;
 }
 
-/* The argument that is returned for a result in argument `holder`: itself, or the one with the
- * addresses of its rows. */
+/* Number of the argument that a kernel returns for a result in argument `holder`: that argument, or
+ * the one with the addresses of its rows. */
 static size_t returned_for(const struct kgb_case *c, size_t holder)
 {
 	for (size_t i = 0; i < c->n_args; i++)
@@ -133,8 +133,8 @@ static int check_number(struct kgb_lane *lane, const struct kgb_truth *truth,
 			       "the result is %s, expected a Python %s", output->type, want);
 }
 
-/* Strides of dimensions of fewer than `least_size` elements do not count: those of size 1 matter
- * only where the caller asks for strides. */
+/* Compare the strides of dimensions with at least `least_size` elements. The strides of smaller
+ * ones matter only for results without values (check_unwritten). */
 static int check_strides(struct kgb_lane *lane, const struct kgb_truth *truth,
 			 const struct kgb_wire_output *output, int64_t least_size, const char *hint,
 			 struct kgb_failure *failure)
@@ -148,7 +148,7 @@ static int check_strides(struct kgb_lane *lane, const struct kgb_truth *truth,
 	return 0;
 }
 
-/* Unwritten memory has PyTorch's strides, overlapping ones too. */
+/* A result of unwritten memory must have PyTorch's strides, even where its elements overlap. */
 static int check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
 			   const struct kgb_wire_output *output, struct kgb_failure *failure)
 {
@@ -163,8 +163,8 @@ static int check_unwritten(struct kgb_lane *lane, const struct kgb_truth *truth,
 			  "Allocate new memory for the result.");
 }
 
-/* Check a view if PyTorch returns one: the same memory of the same argument with the same
- * strides. */
+/* Where PyTorch returns a view, the result must be the same memory of the same argument, with the
+ * same strides. */
 static int check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
 		      const struct kgb_candidate_call *call, size_t i, struct kgb_failure *failure)
 {
@@ -223,8 +223,8 @@ static int check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
 		failure);
 }
 
-/* Bytes from the first element to the end of the last one; strides that reach too far do not count.
- */
+/* Bytes from the first element to the end of the last one; n_bytes if the strides reach beyond the
+ * limit on tensors. */
 static uint64_t reach_of(const struct kgb_wire_output *output)
 {
 	int64_t reach = kgb_wire_reach(output);
@@ -356,7 +356,8 @@ bool kgb_candidate_call_shares_memory(const struct kgb_case_data *data,
 	return false;
 }
 
-/* For rounded results: a computation in float32, or one with steps rounded to the case's type. */
+/* The relative error of a rounded result before its rounding: that of a computation in float32, or
+ * of one whose steps are rounded to the case's type. */
 static double eps_before_rounding(const struct kgb_case *c)
 {
 	bool by_step = c->interface->tolerance.before_rounding == KGB_ACCUMULATE_RESULT;
@@ -410,8 +411,9 @@ static bool is_fresh(const struct kgb_candidate_call *call, uint64_t address, co
 	return true;
 }
 
-/* Whether the element of result `i` is unchanged by the call. Single bytes, and integers with every
- * bit set before, may be equal by chance; parts of complex numbers are left out. */
+/* Whether the call left this element of result `i` as it was. False for single bytes, and for
+ * integers in fresh memory with every bit set, which may be equal by chance; also for complex
+ * numbers. */
 static bool is_unwritten(const struct kgb_lane *lane, const struct kgb_case_data *data,
 			 const struct kgb_candidate_call *call, size_t i, int64_t element)
 {

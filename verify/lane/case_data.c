@@ -149,7 +149,7 @@ static void write_value(struct kgb_jsonw *w, const struct kgb_case_value *value)
 	}
 }
 
-/* Memory that addresses lead into. */
+/* Write the place of the storage that the addresses point into. */
 static void write_behind(struct kgb_jsonw *w, const struct kgb_case *c, size_t i, const size_t *at)
 {
 	const int64_t place[] = {(int64_t)at[i],
@@ -304,8 +304,8 @@ static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_t
 	return 0;
 }
 
-/* Storages lie in the reference's arena one behind the other, as kgb_case_data_ask puts them there.
- */
+/* Record whether the native result is a view of an argument. The storages lie in the reference's
+ * arena in the order in which kgb_case_data_ask placed them. */
 static void keep_alias(struct kgb_case_data *data, struct kgb_truth *truth,
 		       const struct kgb_wire_output *native)
 {
@@ -351,7 +351,7 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	keep_alias(data, truth, native);
 	if (!interface->is_unwritten)
 		truth->native = copy_output(native, out);
-	/* Other draws are no reference values. */
+	/* Random draws of the reference are no values to compare with. */
 	if (exact && truth->native && interface->random_results[i].kind == KGB_RANDOM_NONE &&
 	    (kgb_dtype_is_float(truth->view.dtype) || interface->is_rounded[i]))
 		truth->exact = copy_output(&reply->outputs[data->n_results + i], out);

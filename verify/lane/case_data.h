@@ -18,7 +18,7 @@
 #include "verify/process/worker.h"
 
 /** The trusted process that computes right results. Lanes on a GPU share one, because a context is
- * expensive there: `lock` is held from a question to its answer. */
+ * expensive there; a lane holds `lock` from its request to the reply. */
 struct kgb_reference {
 	pthread_mutex_t lock;
 	struct kgb_worker worker;
@@ -32,7 +32,7 @@ struct kgb_reference {
 /** One result, contiguous. */
 struct kgb_truth {
 	struct kgb_tensor_view view; /* dtype and sizes of the native result, contiguous */
-	void *native; /* owned; NULL when it has no elements, or none that count (unwritten) */
+	void *native; /* owned; NULL if it has no elements, or only unwritten ones */
 	double *exact; /* owned; float64 result, NULL for integers and bool */
 	double *magnitude; /* owned; NULL when the spec declares none */
 	bool is_alias; /* the native result is a view of an argument's memory: */
@@ -52,34 +52,35 @@ struct kgb_case_data {
 	const struct kgb_case *kase; /* borrowed */
 	void *storages[KGB_MAX_ARGS]; /* owned; of TENSOR arguments with elements */
 	size_t storage_bytes[KGB_MAX_ARGS];
-	struct kgb_seed seed; /* that they were made from, and: */
+	struct kgb_seed seed; /* the inputs are drawn from the seed and the variant */
 	uint32_t variant;
 	struct kgb_truth results[KGB_MAX_RESULTS];
 	size_t n_results;
 	uint32_t
 		slack; /* lints: number of random bytes around the reference's arguments; 0: none */
 	bool is_timed; /* lints: time the baseline of candidates */
-	char truth_key[KGB_SHA256_HEX_LEN]; /* to keep the answer under (truth_cache.h); "": none */
-	bool is_recalled; /* the results were kept by an earlier verification */
+	char truth_key[KGB_SHA256_HEX_LEN]; /* key of the results in the cache (truth_cache.h); "":
+					       none */
+	bool is_recalled; /* the results come from the cache */
 };
 
 /** Make the inputs. The same seed, case and variant give the same bytes; a repeated tensor has a
  * separate storage here, with equal bytes. */
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant);
-/** Results of the same kind as those of `like`, another variant of the same case, without values:
- * enough for a call whose values are not compared. */
+/** Copy the results of `like`, another variant of the same case, without their values. This
+ * suffices for a call whose values are not compared. */
 void kgb_case_data_shape(struct kgb_case_data *data, const struct kgb_case_data *like);
 void kgb_case_data_release(struct kgb_case_data *data);
 /** The views of its results; `out` has room for KGB_MAX_RESULTS. */
 void kgb_case_data_views(const struct kgb_case_data *data, struct kgb_tensor_view *out);
 
-/** Ask the reference; the inputs are copied to its arena before this returns. `exact` false asks
- * for the native results only, which is what a baseline is timed by. */
+/** Request the results from the reference; the inputs are copied to its arena before this returns.
+ * `exact` false requests the native results only, as for the timing of a baseline. */
 KGB_MUST_CHECK int kgb_case_data_ask(const struct kgb_case_data *data,
 				     struct kgb_reference *reference, bool exact,
 				     int64_t deadline_ms, struct kgb_err *err);
-/** Append that request. */
+/** Append the request that kgb_case_data_ask sends. */
 void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, struct kgb_buf *out);
 /** Wait for the answer; its results are then in reference->memory.out. Every error is an
  * infrastructure error, because the reference is trusted. */
@@ -91,7 +92,7 @@ KGB_MUST_CHECK int kgb_case_data_wait(const struct kgb_case_data *data,
 KGB_MUST_CHECK int kgb_case_data_take(struct kgb_case_data *data,
 				      const struct kgb_wire_reply *reply, const char *out,
 				      size_t out_bytes, bool exact, struct kgb_err *err);
-/** All three: ask, wait, copy. */
+/** kgb_case_data_ask, kgb_case_data_wait and kgb_case_data_take in turn. */
 KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_reference *reference,
 				       bool exact, int64_t deadline_ms, struct kgb_err *err);
 

@@ -24,7 +24,7 @@ static bool has_empty_input(const struct kgb_case *c)
 	return false;
 }
 
-/* The same numbers after a conversion to the result's type. */
+/* Whether the result holds the numbers of the view, converted to the result's type. */
 static bool is_converted(const struct kgb_tensor_view *view, const char *storage,
 			 const struct kgb_truth *truth)
 {
@@ -34,8 +34,8 @@ static bool is_converted(const struct kgb_tensor_view *view, const char *storage
 	       (from != to || kgb_dtype_is_float(to)) && kgb_truth_is_copy(truth, view, storage);
 }
 
-/* The elements of an argument before the call, after torch's copy and conversion; -0 counts as 0,
- * because a sum of one element gives 0 for it. */
+/* Whether the result holds the elements that an argument had before the call, perhaps converted by
+ * torch; -0 equals 0, because a sum of the one element -0 is 0. */
 static bool is_argument(const struct kgb_case_data *data, const struct kgb_truth *truth)
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {
@@ -62,9 +62,9 @@ bool kgb_case_result_needs_kernel(const struct kgb_case_data *data, size_t i)
 	       !is_argument(data, truth);
 }
 
-/* An operator cannot do without kernels although some cases can: stage l2 requires a case of each
- * interface that shows computation (kgb_ablation_is_sensitive), with a result that is no input,
- * which therefore needs a kernel here. Timed cases on a device always need a kernel. */
+/* Some cases need no kernel, but every interface does: stage l2 requires a case of each interface
+ * that shows computation (kgb_ablation_is_sensitive). A result of such a case is no input, so the
+ * case needs a kernel here. Benchmarks always need one. */
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
 	if (!kgb_case_computes(judge, data))
@@ -97,7 +97,7 @@ static int run_repetition(struct kgb_lane *lane, const struct kgb_case_data *dat
 	return kgb_candidate_call_check_values(lane, data, call, failure) ? 0 : 1;
 }
 
-/* Draws of another seed must be others. 0, 1 *failure, -1 *err. */
+/* Draws with another seed must differ. 0, 1 *failure, -1 *err. */
 static int check_seed(struct kgb_lane *lane, const struct kgb_case_data *data,
 		      const struct kgb_candidate_call *call, struct kgb_failure *failure,
 		      struct kgb_err *err)

@@ -31,7 +31,7 @@ struct kgb_judge_options {
 		*data_dir; /* holds verify/python/runner, verify/python/reference, verify/policy */
 	const char *python; /* NULL with zygotes */
 	const char *library; /* _kgbrun.abi3.so; NULL with zygotes */
-	int device; /* number of the GPU, KGB_DEVICE_CPU: none. As the zygotes were started for */
+	int device; /* number of the GPU that the zygotes were started for; KGB_DEVICE_CPU: none */
 	const char *trace_library; /* kgb_zygote_spec's; NULL with zygotes */
 	enum kgb_baseline baseline;
 };
@@ -41,9 +41,9 @@ struct kgb_compiler;
 /** Counts of the cases of one interface with an ablation. Lanes add to these by atomic
  * operations. */
 struct kgb_ablation_tally {
-	unsigned char n_ablated; /* in which kernels were left out */
-	unsigned char n_watched; /* whose memory was examined (result_origin.h), and of them: */
-	unsigned char n_by_host; /* those whose result torch had arranged */
+	unsigned char n_ablated; /* cases in which kernels were left out */
+	unsigned char n_watched; /* cases whose memory was examined (result_origin.h) */
+	unsigned char n_by_host; /* of the watched ones: cases whose result torch had arranged */
 };
 
 struct kgb_judge {
@@ -54,8 +54,8 @@ struct kgb_judge {
 	struct kgb_l1 *l1;
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */
-	unsigned char
-		*may_be_sensitive; /* owned; for each case: may show whether kernels compute */
+	unsigned char *may_be_sensitive; /* owned; for each case: whether it may show that kernels
+					    compute */
 	/* The following objects have locks. */
 	struct kgb_zygote *zygotes; /* borrowed; KGB_N_ROLES */
 	struct kgb_disk_cache *truths; /* owned; NULL: none */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The failure for a runner that ended or refused: caused by the candidate or by the judge.
+ * Failures of a runner that ended, or whose reply is an error: the fault of the candidate, or of
+ * the judge.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -138,7 +139,7 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 		reply->line > 0 ? kgb_lane_text(lane, " (kernel.py line %u)", reply->line) : "";
 	const char *text = kgb_lane_text(lane, "%s%s", reply->text, line);
 
-	/* Operators that computed outside of kernels matter more than the end of the call. */
+	/* Report operators that computed outside of kernels first, however the call ended. */
 	if (reply->n_ops > 0)
 		return kgb_lane_refuse(
 			lane, failure, KGB_CODE_CHEAT_TORCH_COMPUTE,

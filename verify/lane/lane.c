@@ -63,7 +63,8 @@ int64_t kgb_lane_call_deadline(const struct kgb_lane *lane)
 
 /* ---- waiting for others ---- */
 
-/* Move the verification's deadline by the time since then, which does not count. */
+/* Extend the verification's deadline by the time since `since_ms`, which was spent waiting; all
+ * extensions together are at most KGB_WAITS_MAX_MS. */
 static void add_wait(struct kgb_lane *lane, int64_t since_ms)
 {
 	const int64_t left_ms = KGB_WAITS_MAX_MS - lane->waited_ms;
@@ -206,7 +207,7 @@ static int start_for_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 }
 
 /* Start a jailed process and request that it loads a kernel file; the caller waits for the reply.
- * `compiler` is its end of a seat there, -1: none. */
+ * `compiler` is the process's end of its seat at the compiler, -1: none. */
 static int send_kernel(struct kgb_lane *lane, struct kgb_worker *worker,
 		       const struct kgb_buf *source, int compiler, struct kgb_err *err)
 {

@@ -29,7 +29,7 @@ struct kgb_lane {
 	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
-	bool is_optimized; /* it compiles kernel.py as "python -O" does, without asserts */
+	bool is_optimized; /* the runner compiles kernel.py as "python -O" does, without asserts */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
 	struct kgb_reference own_reference;
 	struct kgb_reference *reference; /* own_reference, or on a GPU that of lane 0 */
@@ -39,9 +39,8 @@ struct kgb_lane {
 	struct kgb_buf image; /* the arena before the call, as the judge wrote it */
 	struct kgb_buf after; /* the arena after the call */
 	struct kgb_replay *replay; /* owned; NULL before stage correctness */
-	bool launched; /* in the case that is judged: a kernel, and Triton's compiler refused none
-			*/
-	struct kgb_failure needless; /* of a case that is right without any kernel */
+	bool launched; /* the current case launched a kernel, and Triton's compiler refused none */
+	struct kgb_failure needless; /* failure of a case that is right without any kernel */
 };
 
 /** Texts of verdicts live as long as the lane's verdict. */
@@ -50,15 +49,15 @@ struct kgb_lane {
 /** A lane without processes. It must not be moved in memory. */
 void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
 		   struct kgb_verdict *verdict);
-/** Kill the lane's processes without waiting for them: a CUDA context takes time to end, so all of
- * them begin at once. */
+/** Kill the lane's processes without waiting for them: a CUDA context takes time to end, so all
+ * processes should begin to end at once. */
 void kgb_lane_kill(struct kgb_lane *lane);
 /** End the lane's processes and free its memory. A second call does nothing. The other fields stay:
  * `replay`, `gpu`, `nvml` and `lease` belong to the stages. */
 void kgb_lane_release(struct kgb_lane *lane);
 
-/** Take the right to use the GPU, shared or alone (gpu_lease.h). The wait is no time of the
- * verification and has its own limit (KGB_WAITS_MAX_MS). 0, 1 decided. */
+/** Take the right to use the GPU, shared or alone (gpu_lease.h). The wait does not count as the
+ * verification's time; its limit is KGB_WAITS_MAX_MS. 0, 1 decided. */
 KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone);
 /** kgb_worker_start, without counting its wait as the verification's time. */
 KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
@@ -85,10 +84,11 @@ void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const stru
 		   uint32_t variant);
 /** Start the process that calls the baseline, on a GPU. */
 KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
-/** The deadline of one call: by the limit on calls, at most the end of the verification. */
+/** The deadline of a call that begins now, in monotonic milliseconds: the limit on one call, at
+ * most the verification's deadline. */
 int64_t kgb_lane_call_deadline(const struct kgb_lane *lane);
-/** Fill *failure with these, which live as long as the lane's verdict, and clear its other members.
- * Every failure needs a hint with the remedy. Returns 1. */
+/** Fill *failure with code, message and hint, and clear its other members. Both texts must live as
+ * long as the lane's verdict. Every failure needs a hint with the remedy. Returns 1. */
 int kgb_refuse(struct kgb_failure *failure, enum kgb_code code, const char *message,
 	       const char *hint);
 /** kgb_refuse with a message from a format. */
@@ -97,7 +97,7 @@ int kgb_lane_refuse(struct kgb_lane *lane, struct kgb_failure *failure, enum kgb
 /** Decide the verification against the kernel, with the failure of kgb_lane_refuse. Returns 1. */
 int kgb_lane_decide(struct kgb_lane *lane, enum kgb_stage stage, enum kgb_code code,
 		    const char *hint, const char *fmt, ...) KGB_PRINTF(5, 6);
-/** The hint for an operation that the machine does not execute. */
+/** The hint for an operation that the judge's CPU does not execute. */
 extern const char kgb_unsupported_hint[];
 /** Refuse a result that shares memory with an earlier one. */
 int kgb_refuse_kept(struct kgb_failure *failure);
@@ -112,7 +112,7 @@ KGB_MUST_CHECK int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, 
 				       int64_t deadline_ms, struct kgb_wire_reply *reply,
 				       struct kgb_failure *failure, struct kgb_err *err);
 /** Fill *failure from a reply whose status is not OK, or that lists forbidden operators. 1, or 0
- * when it is fine. */
+ * when the reply is in order. */
 int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *reply,
 			   struct kgb_failure *failure);
 

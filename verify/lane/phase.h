@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The time of a verification by phase. Phases do not nest, except those whose names begin with
- * TIMER in TIMER, and TRUTH there when the reference has to decide about a result. The times of all
- * lanes (lanes.h) are added up, so that the sum may be longer than the wall time.
+ * The time of a verification by phase. Phases do not nest, with two exceptions: TIMER includes the
+ * phases whose names begin with TIMER_, and TRUTH if the reference must judge the result of a timed
+ * call. The times of all lanes (lanes.h) are added up, so that the sum may be longer than the wall
+ * time.
  */
 #ifndef KGB_VERIFY_LANE_PHASE_H
 #define KGB_VERIFY_LANE_PHASE_H
@@ -22,23 +23,23 @@
 	X(FIRST_CALL, "first_call") /* the candidate's first call of a case, with compiling */ \
 	X(CALL, "call") /* its other calls */ \
 	X(CHECK, "check") /* compare what calls returned */ \
-	X(PROVE, "prove") /* makers of the code */ \
+	X(PROVE, "prove") /* find the compilation that made each kernel's code */ \
 	X(PLAN, "plan") /* make plans and load them */ \
 	X(REPLAY, "replay") \
 	X(ABLATION, "ablation") \
-	X(BASELINE, "baseline") /* start it, and its calls */ \
+	X(BASELINE, "baseline") /* start the baseline and call it */ \
 	X(SLOTS, "slots") /* inputs and right results for the timer */ \
 	X(TIMER, "timer") \
-	X(TIMER_STARTS, "timer_starts") /* of it: new processes, with their plans */ \
-	X(TIMER_BLOCKS, "timer_blocks") /* of it: samples, with kgb-exec's work for them */ \
-	X(TIMER_CHECKS, "timer_checks") /* of it: compare results of timed calls */ \
-	X(HEALTH, "health") /* of the GPU */ \
+	X(TIMER_STARTS, "timer_starts") /* in TIMER: new processes, with their plans */ \
+	X(TIMER_BLOCKS, "timer_blocks") /* in TIMER: samples, with kgb-exec's work for them */ \
+	X(TIMER_CHECKS, "timer_checks") /* in TIMER: compare results of timed calls */ \
+	X(HEALTH, "health") /* test the GPU */ \
 	X(END, "end") /* end processes */
 /* clang-format on */
 #define KGB_PHASE_ENUMERATOR(name, text) KGB_PHASE_##name,
 enum kgb_phase { KGB_PHASES(KGB_PHASE_ENUMERATOR) KGB_N_PHASES };
 
-/** Adds the time from its making to the end of its scope to *sum. */
+/** Adds the time from its start to the end of its scope to *sum_ns. */
 struct kgb_stopwatch {
 	int64_t *sum_ns;
 	int64_t started_ns;

@@ -9,8 +9,9 @@
 
 enum {
 	CHUNK = 1024,
-	N_WINDOWS = 4, /* of a larger tensor only this many pieces are tested, together */
-	/* random streams of a case beyond its arguments' and calls' */
+	N_WINDOWS = 4, /* of a tensor beyond KGB_UNIFORMITY_MAX elements only this many windows are
+			  tested, as one sample */
+	/* random streams of a case; its arguments and calls use the numbers below */
 	PLACES_STREAM = 3000,
 	RANDOM_RESULTS_STREAM = 3100,
 	SEED_STREAM = 3200,
@@ -18,8 +19,8 @@ enum {
 	TERMS_MAX = 1 << 20,
 };
 
-#define IMPOSSIBLE 0x1p-64
-#define IMPOSSIBLE_COST (64 * M_LN2)
+#define IMPOSSIBLE 0x1p-64 /* elements of a lower probability are wrong */
+#define IMPOSSIBLE_COST (64 * M_LN2) /* its negative logarithm */
 
 /* ---- one element ---- */
 
@@ -37,7 +38,8 @@ static struct range rounded_to(enum kgb_dtype dtype, double x)
 	return (struct range){fmax(x - below * eps / 2, 0), x + binade * eps / 2};
 }
 
-/* The whole numbers among them: a tie is rounded to one of both sides. */
+/* The whole numbers that are rounded to x; a tie at either end counts only if it is rounded to
+ * x. */
 static struct range counts_rounded_to(enum kgb_dtype dtype, double x)
 {
 	struct range range = rounded_to(dtype, x);
@@ -203,7 +205,7 @@ static struct range rrelu_place(enum kgb_dtype dtype, const struct element *e)
 }
 
 static const struct distribution {
-	size_t n_args; /* that each element has */
+	size_t n_args; /* number of arguments of the distribution */
 	bool is_continuous;
 	bool (*draws)(const struct element *e); /* whether more than one value is possible */
 	bool (*allows)(enum kgb_dtype dtype, const struct element *e);
@@ -273,7 +275,7 @@ static struct reader *open_reader(const struct kgb_case_data *data, void *const 
 	return reader;
 }
 
-/* Elements first to first + n - 1, n <= CHUNK. */
+/* Read elements first to first + n - 1, n <= CHUNK. */
 static void read_chunk(struct reader *reader, int64_t first, int64_t n)
 {
 	enum kgb_dtype dtype = reader->view->dtype;
@@ -358,7 +360,8 @@ static void take_window(struct reader *reader, int64_t first, int64_t n_elements
 	}
 }
 
-/* One window in each quarter, at random but for the first and the last. */
+/* The first element of window w: one window in each quarter, the first at the beginning, the last
+ * at the end, the others at random. */
 static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
 {
 	int64_t width = (int64_t)KGB_UNIFORMITY_MAX / N_WINDOWS, quarter = n / N_WINDOWS;
@@ -368,7 +371,8 @@ static int64_t window_at(int64_t n, int w, struct kgb_rng *places)
 	return w == 0 ? 0 : w * quarter + kgb_rng_int(places, 0, quarter - width);
 }
 
-/* All variants of a case have the same windows; v differs. */
+/* All variants of a case have the same windows, but other random numbers within the elements'
+ * intervals. */
 static void take_draws(const struct kgb_case_data *data, void *const *values, size_t i,
 		       struct draws *out)
 {
@@ -390,7 +394,7 @@ static void take_draws(const struct kgb_case_data *data, void *const *values, si
 	kgb_free(reader);
 }
 
-/* Leave out elements without a choice, of both rows. */
+/* Drop the elements for which one of the two draws had only one possible value, from both. */
 static void keep_drawn(struct draws *a, struct draws *b)
 {
 	size_t kept = 0;
@@ -423,7 +427,7 @@ static const char *doubt(const struct kgb_case_data *data, void *const *values, 
 
 /* ---- results ---- */
 
-/* x times the draws that the candidate left in this call. */
+/* Compare a result that is x times the draws of this call, which another result holds. */
 static void check_product(const struct kgb_case_data *data, void *const *values, size_t i,
 			  struct kgb_compare *out)
 {
@@ -509,7 +513,7 @@ int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 			  "two calls with the same seed gave different elements", SEED_HINT);
 }
 
-/* The one element of the tensor of that name; NULL: the case has none. */
+/* The element of the tensor 'seed'; NULL: the case has none. */
 static int64_t *seed_of(const struct kgb_case_data *data)
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {

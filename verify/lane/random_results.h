@@ -14,15 +14,15 @@
  * elements are possible one by one but not together. */
 void kgb_random_result_check(const struct kgb_case_data *data, void *const *values, size_t i,
 			     struct kgb_compare *out);
-/** Complete *failure, which has the numbers of *compare, with code and words. */
+/** Complete *failure, which has the numbers of *compare, with code, message and hint. */
 void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data *data, size_t i,
 			       const struct kgb_compare *compare, struct kgb_failure *failure);
-/** Variant number of inputs of a case, its seed among them, reserved for this stage. */
+/** Variant of a case's inputs, with another seed, that no other check uses. */
 #define KGB_VARIANT_OTHER_SEED 3
-/** Seeds as users number them: give `other`, of that variant, the seed after that of `to`, or one
- * that differs in one bit, or leave its seed. The verdict's seed decides. */
+/** Relate two seeds as users do: `other`, of that variant, gets the seed of `to` plus 1, or the
+ * seed of `to` with one bit flipped, or keeps its own. The verdict's seed selects one of these. */
 void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kgb_case_data *to);
-/** Two right calls with different seeds must be independent. 0, or 1 with *failure. */
+/** The draws of two right calls with different seeds must be independent. 0, or 1 with *failure. */
 int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,
 				  void *const *values_a, const struct kgb_case_data *data_b,
 				  void *const *values_b, struct kgb_failure *failure);

@@ -24,7 +24,8 @@ enum kgb_reached kgb_reached_find(const char *name)
 	return KGB_REACHED_UNKNOWN;
 }
 
-/* The results had the right number, shape and type before this was found. */
+/* Whether a failure of this code is found only after the results had the right number, shape and
+ * type. */
 static bool is_about_results(enum kgb_code code)
 {
 	static const enum kgb_code codes[] = {KGB_CODE_VERIFY_MISMATCH,

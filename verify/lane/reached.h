@@ -14,7 +14,7 @@
 enum kgb_reached {
 	KGB_REACHED_UNKNOWN, /* a fault of the judge, or a cheat, whose results mean nothing */
 	KGB_REACHED_REFUSED, /* by its text */
-	KGB_REACHED_NOTHING, /* accepted, but no kernel was seen to compile */
+	KGB_REACHED_NOTHING, /* the text was accepted, but no kernel compiled */
 	KGB_REACHED_COMPILES, /* a call whose launches all went through Triton's compiler */
 	KGB_REACHED_RUNS, /* a call returned results of the right number, shape and type */
 	KGB_REACHED_CORE, /* all cases of the tier core are right */

@@ -105,7 +105,8 @@ static void add_counts(const cJSON *verdict, struct kgb_buf *out)
 			 failed, total - passed - failed, total);
 }
 
-/* "1.25 (1.2 to 1.3)", where a bound that is null is none; NULL when there is no such number. */
+/* "1.25 (1.2 to 1.3)"; a lower bound of null is shown as 0, an upper one as "?". NULL: there is no
+ * value. */
 static char *interval_text(const cJSON *interval)
 {
 	const double value = kgb_json_num(interval, "value", 0);

@@ -24,7 +24,7 @@
  *     hint: ...
  *
  * The first line starts with PASSED, FAILED, REFUSED, CHEATED or ERROR. At most three failures are
- * shown; seeds and other values than those of the reported element are not. */
+ * shown. The report contains no seed, and no values except those of the reported element. */
 void kgb_verdict_report(const cJSON *verdict, struct kgb_buf *out);
 
 #endif

@@ -34,7 +34,7 @@ bool kgb_truth_key(const struct kgb_truth_place *place, const struct kgb_case_da
 	return true;
 }
 
-/* Rebuild the reference's reply, and check it in the same way. */
+/* Rebuild the reference's reply, and check it like one from the process. */
 static bool read_reply(const struct kgb_buf *entry, struct kgb_wire_reply *out, const char **bytes)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xcalloc(1, sizeof(*reply));

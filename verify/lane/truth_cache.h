@@ -9,10 +9,10 @@
 #include "base/system/disk_cache.h"
 #include "verify/lane/case_data.h"
 
-#define KGB_TRUTH_CACHE_ENTRY_MAX ((size_t)8 << 20)
-#define KGB_TRUTH_CACHE_TOTAL_MAX (UINT64_C(512) << 20)
-#define KGB_TRUTH_CACHE_INPUT_MAX \
-	((size_t)32 << 20) /* computing a larger answer again is faster than its digest */
+#define KGB_TRUTH_CACHE_ENTRY_MAX ((size_t)8 << 20) /* bytes */
+#define KGB_TRUTH_CACHE_TOTAL_MAX (UINT64_C(512) << 20) /* bytes */
+/* Bytes of all inputs. For larger ones computing the answer again is faster than their digest. */
+#define KGB_TRUTH_CACHE_INPUT_MAX ((size_t)32 << 20)
 
 struct kgb_truth_place {
 	const char *identity; /* of the reference worker */

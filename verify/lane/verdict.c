@@ -160,8 +160,8 @@ const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict)
 	return NULL;
 }
 
-/* Drop the last failure that is no cheat, for a more important one. False: this one is not more
- * important. */
+/* Drop the last failure that is no cheat if `failure` is more important: a cheat, or of an earlier
+ * turn. False: nothing was dropped. */
 static bool make_room(struct kgb_verdict *verdict, const struct kgb_failure *failure)
 {
 	size_t i = verdict->n_failures;
@@ -318,7 +318,7 @@ static void write_stages(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 	kgb_jsonw_array_end(w);
 }
 
-/* Those that took any time. */
+/* Phases that took no time are left out. */
 static void write_phases(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	kgb_jsonw_put(w, "lanes: %d, phases_ms: {", verdict->lanes);
@@ -344,7 +344,7 @@ static void write_tiers(const struct kgb_interface_count *count, struct kgb_json
 	kgb_jsonw_object_end(w);
 }
 
-/* Of all interfaces with this entry, at the first of them. */
+/* Write the sum of all interfaces with the entry of interface i, only at the first of them. */
 static void write_counts(const struct kgb_verdict *verdict, size_t i, struct kgb_jsonw *w)
 {
 	const struct kgb_interface_count *all = verdict->interfaces;
@@ -446,7 +446,7 @@ static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw 
 		      verdict->n_proofs_recalled);
 }
 
-/* Of all cases, or of none: a case without a speedup leaves the operator without one. */
+/* Write the mean over all cases; if one case has no speedup, the operator has none. */
 static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	struct kgb_interval speedups[KGB_VERDICT_TIMINGS_MAX];

@@ -90,7 +90,7 @@ struct kgb_timing {
 	const char *rates; /* with json: the object in `timed_cases` */
 };
 
-/** The largest error of right results, against the tolerance. */
+/** The largest error of right results, relative to the tolerance. */
 struct kgb_closest {
 	const char *case_name; /* arena; NULL: no result of a floating-point type was compared */
 	double share; /* error over allowed error, the largest of all comparisons that were right */
@@ -122,7 +122,7 @@ struct kgb_verdict {
 	int64_t wall_ms;
 	struct kgb_stage_result stages[KGB_N_STAGES];
 	int64_t phase_ns[KGB_N_PHASES]; /* summed over lanes */
-	int lanes; /* that correctness took; 0: it was not reached */
+	int lanes; /* number of lanes in stage correctness; 0: it was not reached */
 	int64_t total_tests, passed_tests, failed_tests; /* the rest was not run */
 	int64_t drawn_tests; /* of all: cases drawn by the seed */
 	struct kgb_interface_count *interfaces; /* arena */
@@ -139,7 +139,7 @@ struct kgb_verdict {
 	struct kgb_kernel_count kernels[KGB_VERDICT_KERNELS_MAX];
 	size_t n_kernels;
 	int64_t n_truths_recalled; /* answers of the reference that an earlier verification kept */
-	int64_t n_proofs_recalled; /* compilations, the same */
+	int64_t n_proofs_recalled; /* proofs of compilations that an earlier verification kept */
 	int64_t n_inline_ptx; /* compiled kernels with PTX in their source, on a GPU */
 	bool timing_comparable; /* the times are those of the device that the operator is for */
 	const char *timing_reason; /* why not; NULL when comparable */
@@ -159,23 +159,24 @@ struct kgb_verdict {
 void kgb_verdict_init(struct kgb_verdict *verdict);
 void kgb_verdict_release(struct kgb_verdict *verdict);
 
-/** Decide, once: the first decision stays. The failure's code leads to the status. */
+/** Decide, once: the first decision stays. The failure's code determines the status. */
 void kgb_verdict_decide(struct kgb_verdict *verdict, enum kgb_stage stage,
 			const struct kgb_failure *failure);
 /** Take the decision back, for another one. */
 void kgb_verdict_withdraw(struct kgb_verdict *verdict);
-/** An infrastructure fault: a code that leads to infra_error, with the error's text as message. */
+/** Decide for an infrastructure fault: `code` is one of status infra_error, the error's text is the
+ * message. */
 void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage, enum kgb_code code,
 			      const struct kgb_err *err);
-/** Add to the failures, which stay in the order of their cases' turns. Of too many the first stay,
- * and every cheat before other ones. */
+/** Add to the failures, which stay in the order of their cases' turns. Beyond
+ * KGB_VERDICT_FAILURES_MAX the latest are dropped, cheats last. */
 void kgb_verdict_add_failure(struct kgb_verdict *verdict, const struct kgb_failure *failure);
 /** Record the error of a right result against the tolerance; the largest stays. */
 void kgb_verdict_note_closest(struct kgb_verdict *verdict, const char *case_name, double share);
 /** The first failure that is a cheat; NULL: there is none. */
 const struct kgb_failure *kgb_verdict_cheat(const struct kgb_verdict *verdict);
-/** The end: a verdict without a decision is "passed" if every stage that must have passed it, and
- * every case was run; else "infra_error". */
+/** Close the verdict: without a decision it is "passed" if every required stage passed and every
+ * case was run; else "infra_error". */
 void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels);
 /** Add another lane's verdict about other cases of the same interfaces. The strings of `from` move
  * to `to`; release `from` nevertheless. */

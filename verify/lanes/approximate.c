@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 #define HALF_ULP 0x1p-24 /* of a result: largest error of rounding to float32 */
-#define BEYOND 2e-7 /* of an angle: the PTX ISA gives no bound beyond it */
+#define BEYOND 2e-7 /* error per radian above 100 pi, where the PTX ISA gives no bound */
 
 /* A number within `error` of the exact one. */
 static double moved(double exact, double error, float x)

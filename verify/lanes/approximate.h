@@ -3,7 +3,7 @@
  * Approximate instructions of a GPU. Their errors are the PTX ISA's bound for half of the operands
  * and smaller for the others, with a pseudorandom sign, as a function of the operand's bits.
  * Results that float32 represents exactly are exact. Divisions are as inexact as an H200's, so that
- * honest kernels lose no more there. */
+ * an honest kernel is about as accurate there as here. */
 #ifndef KGB_VERIFY_LANES_APPROXIMATE_H
 #define KGB_VERIFY_LANES_APPROXIMATE_H
 
@@ -15,11 +15,12 @@
 float kgb_approximate_sin(float x);
 float kgb_approximate_cos(float x);
 float kgb_approximate_tan(float x);
-/** lg2.approx: 2^-22, absolute from 0.5 to 2 and of the result elsewhere; times a constant. */
+/** lg2.approx: an error of 2^-22, absolute from 0.5 to 2, relative to the result elsewhere. log and
+ * log10 multiply it by a constant. */
 float kgb_approximate_log2(float x);
 float kgb_approximate_log(float x);
 float kgb_approximate_log10(float x);
-/** ex2.approx: 2^-22.5 of the result; of a product with a constant. */
+/** ex2.approx: 2^-22.5 of the result. exp and exp10 pass it the product of x and a constant. */
 float kgb_approximate_exp2(float x);
 float kgb_approximate_exp(float x);
 float kgb_approximate_exp10(float x);
@@ -33,7 +34,7 @@ float kgb_approximate_reciprocal(float x);
 float kgb_approximate_rsqrt(float x);
 /** sqrt.approx: 2^-23 of the result. */
 float kgb_approximate_sqrt(float x);
-/** rcp.approx.ftz.f64: the upper 32 bits of the operand, and of the result. */
+/** rcp.approx.ftz.f64: takes the upper 32 bits of the operand, and keeps those of the result. */
 double kgb_approximate_rcp64h(double x);
 
 /** 1 / x for a normal x. An H200 rounds 13 % of all significands to the neighbour of the nearest
@@ -52,7 +53,7 @@ static inline float kgb_approximate_inverse(float x)
 	return (float)((1 + error) / (double)x);
 }
 
-/** div.full: x times the inverse of y, of both scaled so that the inverse is normal. */
+/** div.full: x times the inverse of y; both are scaled so that the inverse is normal. */
 static inline float kgb_approximate_quotient(float x, float y)
 {
 	const float size = fabsf(y);
@@ -61,7 +62,7 @@ static inline float kgb_approximate_quotient(float x, float y)
 	return x * scale * kgb_approximate_inverse(y * scale);
 }
 
-/** div.approx.ftz: the same without scaling; subnormal numbers are 0, inverses, too. */
+/** div.approx.ftz: the same without scaling. Subnormal operands, inverses and results become 0. */
 float kgb_approximate_fast_quotient(float x, float y);
 
 #endif

@@ -205,8 +205,9 @@ static inline float float_of(u32 bits)
 
 #define MAGIC 12582912.f /* 1.5 * 2^23: adding it rounds to an integer, in the lowest bits */
 
-/* 2^k * e^f for |f| <= log(2) / 2; k is in the lowest bits of `shifted`. In two factors, so that
- * subnormal results are right, too. The polynomial is that of Cephes' expf; about 1 ulp. */
+/* 2^k * e^f for |f| <= log(2) / 2; k is in the lowest bits of `shifted`. 2^k is applied in two
+ * factors, so that subnormal results are right, too. The polynomial is that of Cephes' expf; about
+ * 1 ulp. */
 static inline float scaled_exp(float f, float shifted)
 {
 	u32 k = bits_of(shifted) - bits_of(MAGIC);

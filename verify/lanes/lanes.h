@@ -64,8 +64,8 @@ enum kgb_lanes_type {
 	X(CMPI_UGT, 2, u, uint8_t, x > y)                                                 \
 	X(CMPI_UGE, 2, u, uint8_t, x >= y)
 
-/* X(name, number of operands, result, expression); F(f) is libm's f for the type, ABOUT(f, g) an
- * approximation of float32 and a function of float64. */
+/* X(name, number of operands, result, expression); F(f) is libm's f for the type, ABOUT(f, g) is
+ * the approximation f for float32, the function g for float64. */
 #define KGB_LANES_FLOAT(X)                                                               \
 	X(ADDF, 2, T, x + y)                                                             \
 	X(SUBF, 2, T, x - y)                                                             \
@@ -178,17 +178,17 @@ enum kgb_lanes_id {
 /* One compilation of all loops. */
 struct kgb_lanes {
 	kgb_lanes_fn elementwise[KGB_N_LANES][KGB_N_LANES_TYPES];
-	/* An integer of one size to another; to float32 (index 0) and float64. */
+	/* Convert an integer of one size to another; to float32 (index 0) or float64 (index 1). */
 	kgb_lanes_fn sign_extend[4][4], zero_extend[4][4];
 	kgb_lanes_fn signed_to_float[4][2], unsigned_to_float[4][2];
-	kgb_lanes_fn negate, low_bit; /* of i8: 1 becomes -1; the lowest bit */
-	/* Addresses a plus b elements of *(int64_t *)c bytes; by the size of b. */
+	kgb_lanes_fn negate, low_bit; /* of i8: 0 - x, and x & 1 */
+	/* Addresses a plus b elements of *(uint64_t *)c bytes; indexed by the size of b. */
 	kgb_lanes_fn advance[4];
 	/* d[i] = the element at distance i * step, of 1, 2, 4 or 8 bytes. */
 	void (*stride)(void *d, const void *s, size_t size, size_t step, size_t n);
 	/* Whether p[i] == p[0] + i * size for all i. */
 	bool (*is_contiguous)(const uint64_t *p, size_t size, size_t n);
-	/* c += a b, row after row: a is m x k, b is k x n; each element of c is a chain of fused
+	/* c += a b, all row-major: a is m x k, b is k x n; each element of c is a chain of fused
 	 * multiplications in the order of k. */
 	void (*product_f32)(float *c, const float *a, const float *b, size_t m, size_t n, size_t k);
 	void (*product_f64)(double *c, const double *a, const double *b, size_t m, size_t n,
@@ -198,7 +198,7 @@ struct kgb_lanes {
 };
 
 extern const struct kgb_lanes kgb_lanes_any, kgb_lanes_avx2;
-/** The fastest ones for this processor. */
+/** The fastest compilation that this processor can run. */
 const struct kgb_lanes *kgb_lanes_choose(void);
 
 #endif

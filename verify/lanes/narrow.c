@@ -91,7 +91,8 @@ void kgb_narrow_round(enum kgb_ttir_element element, const float *from, size_t n
 	}
 }
 
-/* A float32 that is exact, or whose last bit is set: rounding it again is rounding once. */
+/* Convert to float32 exactly, or else with the last bit set: a second rounding then gives the same
+ * as a single rounding of x. */
 static float round_to_odd(double x)
 {
 	float y = (float)x;

@@ -39,7 +39,7 @@ static void tile(float *c, const float *a, const float *b, size_t n, size_t k)
 }
 #endif
 
-/* The rest beside the tiles. */
+/* The rows and columns that fill no tile. */
 static void corner_f32(float *c, const float *a, const float *b, size_t m, size_t columns, size_t n,
 		       size_t k)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Products of matrices in the two compilations of lanes.h; KGB_LANES_NAMED(x) is the name of x in
- * this one.
+ * the current one.
  */
 #ifndef KGB_VERIFY_LANES_PRODUCTS_H
 #define KGB_VERIFY_LANES_PRODUCTS_H

@@ -11,7 +11,8 @@
 /** The way to judge a candidate with such calls. */
 enum kgb_replay_class {
 	KGB_REPLAY_REPLAYABLE, /* the replay on fresh data decides */
-	KGB_REPLAY_LIBRARY, /* launches code that is not the candidate's and no fill or copy */
+	KGB_REPLAY_LIBRARY, /* launches code that is neither the candidate's nor a fill or copy of
+			       torch */
 	KGB_REPLAY_NO_WORK, /* a call without any kernel of the candidate */
 	KGB_REPLAY_HOST, /* the host read data, or the launched work changes from call to call */
 	KGB_REPLAY_RANDOM, /* only numbers passed to the candidate's kernels change, and the host

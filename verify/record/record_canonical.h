@@ -35,7 +35,7 @@ struct kgb_canonical {
 	size_t n_regions, n_used;
 	struct kgb_canonical_op *ops; /* without SYNC, empty ops and events without a wait */
 	size_t n_ops;
-	uint64_t streams[KGB_CANONICAL_STREAMS_MAX]; /* as the record calls them */
+	uint64_t streams[KGB_CANONICAL_STREAMS_MAX]; /* their numbers in the record */
 	size_t n_streams;
 	struct kgb_err fault; /* the first cause why no replay is possible; empty: none */
 };
@@ -58,7 +58,7 @@ struct kgb_location kgb_canonical_locate(const struct kgb_canonical *canonical, 
 bool kgb_canonical_holds(const struct kgb_canonical *canonical, uint64_t address, uint64_t bytes);
 
 #define KGB_WORD_TEXT 96
-/** "self+16", "block 0+4096", "memory 0x... behind ..." or the number itself; returns out. */
+/** "self+16", "block 0+4096", or the number as "0x..."; returns out. */
 const char *kgb_canonical_word(const struct kgb_canonical *canonical, uint64_t word,
 			       char out[KGB_WORD_TEXT]);
 

@@ -9,9 +9,9 @@
 /* A pair of calls; a is the earlier one. */
 struct pair {
 	struct kgb_canonical *a, *b;
-	size_t *b_of_a; /* region of b that region of a stands for, KGB_NO_OP: none yet */
+	size_t *b_of_a; /* for each region of a its counterpart in b; KGB_NO_OP: none yet */
 	size_t *a_of_b;
-	bool binding; /* regions that stand for none yet may be given to each other */
+	bool binding; /* regions without a counterpart may become each other's */
 	struct kgb_err *scalar, *work; /* the first difference of each kind */
 	size_t op; /* number in b's window of the op that is compared */
 	char title[KGB_OP_TITLE];
@@ -55,7 +55,7 @@ enum word_match { WORD_SAME, WORD_NUMBERS, WORD_ADDRESSES, WORD_MIXED };
 
 /* Equal numbers are equal whatever they point at: two sizes side by side can look like an address,
  * and a pointer that did not move proves nothing about memory that moved. For the same reason they
- * bind nothing. */
+ * pair no regions. */
 static enum word_match match_words(const struct pair *pair, uint64_t a, uint64_t b)
 {
 	if (a == b)
@@ -89,7 +89,7 @@ static void compare_address(const struct pair *pair, const char *what, uint64_t 
 			    kgb_canonical_word(pair->b, b, text_b));
 }
 
-/* Numbers at byte `at` that differ: the half of the word that does, if only one does. */
+/* Record numbers at byte `at` that differ: only one half of the word if the other is equal. */
 static void differ_scalar(const struct pair *pair, const char *what, size_t at, uint64_t a,
 			  uint64_t b)
 {
@@ -150,8 +150,8 @@ static bool is_address(const struct kgb_canonical *canonical, uint64_t word)
 	return kgb_canonical_locate(canonical, word).kind != KGB_LOCATION_NONE;
 }
 
-/* Parameters with gaps that hold what the stack held before, old addresses too. Which words count
- * is unknown, so only a launch whose addresses all differ is a difference. */
+/* Compare parameters with gaps, which hold old bytes of the stack, old addresses among them. Which
+ * words count is unknown, so only a launch whose addresses all differ is a difference. */
 static void compare_gappy(const struct pair *pair, const struct kgb_launch *a,
 			  const struct kgb_launch *b)
 {
@@ -220,7 +220,7 @@ static void compare_images(const struct pair *pair, const struct kgb_launch *a,
 		differ_text(pair, "compiled code with SHA-256", hash_a, hash_b);
 }
 
-/* But for the parameters. */
+/* Compare two launches except for their parameters. */
 static void compare_launches(const struct pair *pair, const struct kgb_launch *a,
 			     const struct kgb_launch *b)
 {
@@ -319,8 +319,8 @@ static void compare_ops(struct pair *pair, const struct kgb_canonical_op *a,
 	compare_bodies(pair, a, b);
 }
 
-/* Parameters of other kernels than Triton's come last: by then all other ops have bound the memory
- * of one call to that of the other. */
+/* Parameters of other kernels than Triton's come last: by then all other ops have paired the
+ * regions of the two calls. */
 static void compare_other_params(struct pair *pair)
 {
 	pair->binding = false;
@@ -334,7 +334,7 @@ static void compare_other_params(struct pair *pair)
 	}
 }
 
-/* One call is as the other but does more. */
+/* Record that one call equals the other but has more ops. */
 static void compare_lengths(const struct pair *pair)
 {
 	const struct kgb_canonical *a = pair->a, *b = pair->b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Numbers (addresses, handles) with a number each, sorted: the bytes of a live allocation, the
+ * A sorted map from numbers (addresses, handles) to numbers: the bytes of a live allocation, the
  * image of a handle.
  */
 #ifndef KGB_VERIFY_RECORDER_ADDRESS_TABLE_H

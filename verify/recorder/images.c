@@ -167,7 +167,7 @@ void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, 
 	kgb_images_put(images, flag, handle, bytes, len);
 }
 
-/* The whole file with zeros behind it, or NULL. */
+/* The whole file with a zero byte behind it, or NULL. */
 static unsigned char *slurp(const char *path, size_t *len)
 {
 	KGB_AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -45,7 +45,7 @@ KGB_MUST_CHECK int kgb_image_measure(const void *image, size_t limit, const unsi
  * or 0. Bytes that are known already get no second id. An image that cannot be recorded is kept as
  * refused. */
 void kgb_images_load(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *image);
-/** Same, for bytes of which it is known that they are an image, and how many. */
+/** Same, for `len` bytes that are an image. */
 void kgb_images_put(struct kgb_images *images, uint64_t flag, uint64_t handle, const void *bytes,
 		    size_t len);
 /** Same, from a file. */

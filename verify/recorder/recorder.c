@@ -29,7 +29,7 @@ void kgb_recorder_release(struct kgb_recorder *rec)
 	kgb_recorder_init(rec, rec->images);
 }
 
-/* Everything, or the file is as it was. */
+/* Append all bytes, or leave the file as it was. */
 static int append(struct kgb_recorder *rec, const struct kgb_buf *bytes, struct kgb_err *err)
 {
 	size_t done = 0;
@@ -202,7 +202,7 @@ void kgb_recorder_unsupported(struct kgb_recorder *rec, uint64_t stream, const c
 
 /* ---- The end of a window ---- */
 
-/* Images that this window uses and the record lacks; their number. */
+/* Append the images that this window uses and the record lacks; returns their number. */
 static size_t put_images(const struct kgb_recorder *rec, struct kgb_buf *out)
 {
 	size_t n = 0;
@@ -235,7 +235,7 @@ static int end_broken(struct kgb_recorder *rec, struct kgb_err *err)
 static int end_whole(struct kgb_recorder *rec, struct kgb_err *err)
 {
 	const uint64_t left = KGB_RECORD_WINDOWS_MAX - rec->n_windows;
-	/* Never 0, which would be no limit: the front of a window does not fit in 1. */
+	/* Never 0, which would mean no limit; the head of a window does not fit into 1 byte. */
 	const uint64_t room = rec->max_bytes - rec->written - left * WINDOW_RESERVE;
 	KGB_AUTO(buf) struct kgb_buf out = KGB_BUF_INIT(room ? room : 1);
 	const size_t n_images = put_images(rec, &out);

@@ -18,7 +18,7 @@ enum {
 	PLAN_MS = 20 * 1000,
 	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
 	WATCH_REPETITION = 20,
-	PART_PLAN = 2, /* 0 and 1 are the case's */
+	PART_PLAN = 2, /* number of the plan at kgb-exec; plans 0 and 1 belong to the case */
 };
 #define WATCHED_BYTES_MAX ((uint64_t)1 << 30)
 #define LEAST_SHARED_BYTES ((size_t)4 << 20)
@@ -141,8 +141,8 @@ static void free_replayer(struct kgb_replayer *replayer)
 	kgb_free(replayer);
 }
 
-/* A kgb-exec that this thread started anew (after a fault) would die with the thread, under the
- * hands of the lanes that go on. */
+/* End a kgb-exec that this thread started anew after a fault: it would die with the thread while
+ * other lanes use it. */
 static void end_own_exec(struct kgb_replayer *replayer)
 {
 	pthread_mutex_lock(&replayer->lock);
@@ -176,7 +176,7 @@ void kgb_replay_free(struct kgb_replay *replay)
 
 /* ---- kgb-exec ---- */
 
-/* What a kernel did that the machine on the CPU ended it for. */
+/* The failure for a fault at which the machine on the CPU ended a kernel. */
 static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, const char *text)
 {
 	static const struct {
@@ -217,7 +217,6 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 	return kgb_refuse(failure, rows[fault].code, text, rows[fault].hint);
 }
 
-/* What a request that was not done means. 1 with *failure: the candidate's doing; -1: ours. */
 int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 		       struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -250,7 +249,7 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 		return refuse_fault(
 			failure,
 			(enum kgb_exec_fault)lane->replay->replayer->exec.reply.device_error, text);
-	/* Nothing was executed, so nothing passes; but that is not the candidate's doing. */
+	/* Nothing was executed, so the case does not pass; the candidate did not cause that. */
 	case KGB_EXEC_UNKNOWN_OPERATION:
 		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text,
 				  kgb_unsupported_hint);
@@ -378,7 +377,8 @@ void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	kgb_candidate_call_take_held(lane, data, call);
 }
 
-/* Only the parts are memory, but a prologue was recorded at other places. */
+/* Map only the parts, so that an access beside them faults. With a prologue map the whole arena:
+ * the prologue was recorded with the arguments at other places. */
 static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
 					const struct kgb_candidate_call *call, struct kgb_err *err)
@@ -486,7 +486,7 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 
 /* ---- memory in between ---- */
 
-/* As many of a plan's blocks, from *next on, as are brought back at once. */
+/* Write the next blocks of a plan, from *next on, to ranges[]: as many as one run brings back. */
 static uint32_t next_blocks(const struct kgb_replay_plan *plan, size_t *next,
 			    struct kgb_exec_range ranges[KGB_EXEC_RANGES])
 {
@@ -512,7 +512,7 @@ static void see_arguments(const struct kgb_candidate_call *call, const char *are
 	}
 }
 
-/* The plan of the part runs once for every few blocks, until all are examined. */
+/* Run the loaded part of the plan once for every KGB_EXEC_RANGES blocks, until all are examined. */
 static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   enum kgb_origin_writer by, struct kgb_result_origin *origin,
 		   struct kgb_failure *failure, struct kgb_err *err)

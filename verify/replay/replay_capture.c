@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The second step of judging by replay: what the recorded calls of a case are, and the plan that is
- * made of the last one. And the same for a baseline.
+ * The second step of judging by replay: classify the recorded calls of a case, and make a plan of
+ * the last one. Also makes the plan of a baseline.
  */
 #include "base/limits.h"
 #include "base/time.h"
@@ -40,7 +40,7 @@ static size_t places_of(const struct kgb_case_data *data, const struct kgb_candi
 	return n;
 }
 
-/* The sentence, and what is known of the image without a proof. */
+/* The reason of the classification, and what is known about an image without a proof. */
 static const char *reason_of(struct kgb_lane *lane, const struct kgb_classification *classification,
 			     const struct kgb_record *record)
 {
@@ -69,7 +69,7 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 			failure, KGB_CODE_CHEAT_LIBRARY_COMPUTE, reason,
 			"Compute in @triton.jit functions. Allocation, fills, views, copies and dtype "
 			"conversion may be done with torch, nothing else.");
-	/* Nothing was proved, so nothing passes; but that is not the candidate's doing. */
+	/* Nothing was proved, so the case does not pass; the candidate did not cause that. */
 	case KGB_REPLAY_UNDECIDED:
 		return kgb_refuse(
 			failure, KGB_CODE_INFRA_RECOMPILE, reason,
@@ -99,7 +99,7 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 
 /* ---- results that are returned fresh ---- */
 
-/* Where the elements of a result lie on the device. False: nowhere that it may. */
+/* The memory of a result's elements on the device. False: it does not lie in the pool. */
 static bool range_of(const struct kgb_wire_output *output, size_t item, struct kgb_exec_range *out)
 {
 	const int64_t reach = kgb_wire_reach(output);
@@ -166,7 +166,7 @@ static int load_plans(struct kgb_lane *lane,
 	if (outcome == KGB_EXEC_DONE)
 		outcome = kgb_exec_client_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
 					       PLAN_MS, err);
-	/* A candidate may rest on what its first call leaves (a zeroed counter, a table). */
+	/* A candidate may rely on memory that its first call wrote (a zeroed counter, a table). */
 	if (outcome == KGB_EXEC_DONE && classification->older_memory &&
 	    classification->prologue_ok &&
 	    kgb_replay_plan_make(&captures[0], owners, &out->prologue, &why) == 0) {
@@ -191,7 +191,8 @@ static int prove(struct kgb_lane *lane, const struct kgb_record *record,
 	KGB_MEASURE(lane, KGB_PHASE_PROVE);
 	if (kgb_provenance_prove(lane->replay->provenance, record, err) < 0)
 		return -1;
-	/* A runner that launches it is not ours any more: ours raises Triton's exception. */
+	/* The judge's own runner raises Triton's exception for such a kernel, so code of the
+	 * candidate has launched it. */
 	const struct kgb_image_proof *unfit = kgb_provenance_unfit(record);
 	if (!unfit)
 		return 0;
@@ -282,7 +283,7 @@ static int start_baseline_record(struct kgb_lane *lane, struct kgb_err *err)
 	return kgb_worker_await(&lane->baseline, kgb_mono_ms() + PLAN_MS, "baseline", reply, err);
 }
 
-/* A baseline has no code of the candidate, so no maker is proved. */
+/* A baseline has no code of the candidate, so nothing is proved about its code. */
 static enum kgb_owner owner_of_baseline(const struct kgb_image *image, const char *kernel,
 					const void *payload)
 {
@@ -327,7 +328,8 @@ int kgb_replay_capture_baseline(struct kgb_lane *lane, const struct kgb_case_dat
 	if (start_baseline_record(lane, err) < 0)
 		return -1;
 	KGB_MEASURE(lane, KGB_PHASE_BASELINE);
-	/* The first call loads and tunes; the second is what users pay for. */
+	/* The first call loads and tunes code. The second is recorded: users wait for calls like
+	 * this one. */
 	for (uint32_t window = 0; window <= 1; window++) {
 		const struct kgb_candidate_call_spec spec = {
 			.repetition = 0, .places = 1, .window = window, .baseline = true};

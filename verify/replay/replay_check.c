@@ -12,11 +12,12 @@
 #include "verify/replay/replay.h"
 
 enum { N_REPLAYS = 2, ABLATIONS_MAX = 32, ABLATION_REPETITION = 10 };
-enum { ABLATION_RUNS = 8 }; /* a result of a few bits may lie in random memory once */
+/* Runs without kernels: by chance random memory may hold a result of a few bits once. */
+enum { ABLATION_RUNS = 8 };
 enum { VARIANT_FRESH = 2 }; /* 0 and 1 are those of the recorded calls */
 enum { UPLOADS_DIVISOR = 4 }; /* a host may send at most 1/4 of the bytes of results */
 
-/* Separate inputs and their right results. */
+/* Make inputs that the runner never had, and fetch their right results. */
 static int fill_fresh(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_case_data *out,
 		      struct kgb_err *err)
 {
@@ -50,7 +51,7 @@ static int replay_once(struct kgb_lane *lane, const struct kgb_replay_case *rcas
 	return 1;
 }
 
-/* Draws of another seed must be others. */
+/* Draws with another seed must differ. */
 static int check_seed(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		      const struct kgb_case_data *fresh, const struct kgb_candidate_call *call,
 		      struct kgb_failure *failure, struct kgb_err *err)
@@ -110,8 +111,8 @@ static bool zeros_are_right(const struct kgb_case_data *fresh, size_t i)
 	return kgb_candidate_call_compare(fresh, &call, i, &compare);
 }
 
-/* Run the plan without op `skip`, or without all kernels, and count the results that are right: of
- * all, or without kernels of the sensitive ones. A replay that fails has none. 0, 1 *failure (no
+/* Run the plan without op `skip`, or without all kernels, and count the right results; without
+ * kernels only sensitive results count. A replay that fails has no right results. 0, 1 *failure (no
  * time or memory is left), -1 *err. */
 static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		  const struct kgb_case_data *fresh, int skip, size_t *n_right,
@@ -121,7 +122,7 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	struct kgb_compare compare;
 	int rc = kgb_replay_run(lane, rcase, fresh, ABLATION_REPETITION, skip, &call, failure, err);
 
-	/* The end of our time or memory breaks nothing. */
+	/* A lack of time or memory is no evidence about the op that was left out. */
 	if (rc == 1 &&
 	    (kgb_mono_ms() >= lane->deadline_ms || failure->code == KGB_CODE_VERIFY_OOM)) {
 		kgb_candidate_call_release(&call);
@@ -142,14 +143,13 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 
 /* A case without any of its kernels. */
 struct without_kernels {
-	bool broken; /* none of its results is right then */
-	bool counts; /* it is, or they depend on the inputs */
+	bool broken; /* no sensitive result is right without them */
+	bool counts; /* the run is evidence: it is broken, or the results depend on the inputs */
 };
 
-/* Leave out all kernels: a result that is right then, whatever fresh memory holds, is torch's work,
- * if it depends on the inputs.
- * Kernels that do the same work twice break it, though the result is right without any one of them.
- * 0, 1 *failure, -1 *err. */
+/* Leave out all kernels: a result that is right in every such run, whatever fresh memory holds, is
+ * torch's work, if it depends on the inputs. Two kernels that do the same work are no cheat: the
+ * result is right without either of them, but not without both. 0, 1 *failure, -1 *err. */
 static int leave_out_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			 const struct kgb_case_data *fresh, struct without_kernels *out,
 			 struct kgb_failure *failure, struct kgb_err *err)
@@ -187,7 +187,7 @@ static int leave_out_each(struct kgb_lane *lane, const struct kgb_replay_case *r
 	KGB_MEASURE(lane, KGB_PHASE_ABLATION);
 	kgb_ablation_count(lane->judge, fresh);
 	kgb_ablation_record(lane, fresh, NULL, broken);
-	/* A fault of a crippled plan ends kgb-exec, and its plans with it. */
+	/* If a plan without one launch faults, kgb-exec ends, and its plans are lost. */
 	for (size_t i = 0; rc == 0 && i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX &&
 			   lane->replay->replayer->runs;
 	     i++) {
@@ -205,8 +205,8 @@ static int leave_out_each(struct kgb_lane *lane, const struct kgb_replay_case *r
 
 /* ---- memory ---- */
 
-/* Examine memory at each change between torch's ops and the candidate's kernels. Without those
- * kernels only torch's turns matter. */
+/* Examine memory at each change between torch's ops and the candidate's kernels. If the kernels are
+ * left out, examine it only after torch's ops. */
 static int look_at_turns(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			 struct kgb_result_origin *origin, struct kgb_failure *failure,
 			 struct kgb_err *err)
@@ -276,8 +276,9 @@ bool kgb_replay_stays_in_sandbox(const struct kgb_lane *lane, const struct kgb_r
 	       (rcase->replay == KGB_REPLAY_HOST || rcase->replay == KGB_REPLAY_RANDOM);
 }
 
-/* Calls in the runner on separate data. Whose kernels ran was proved of the recorded calls; a host
- * that sends about as much as it returns may have computed it. */
+/* Judge the case by calls in the runner on separate data. Only for the recorded calls was it proved
+ * whose kernels ran. A host that uploads about as many bytes as the results have may have computed
+ * the results. */
 static int check_in_sandbox(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			    const struct kgb_case *c, struct kgb_failure *failure,
 			    struct kgb_err *err)
@@ -300,7 +301,7 @@ static int check_in_sandbox(struct kgb_lane *lane, const struct kgb_replay_case 
 	if (rc == 0)
 		rc = kgb_case_judge(lane, &fresh, failure, err);
 	lane->verdict->n_in_sandbox++;
-	kgb_ablation_count(lane->judge, &fresh); /* nothing can be left out */
+	kgb_ablation_count(lane->judge, &fresh); /* without a replay no kernel can be left out */
 	kgb_case_data_release(&fresh);
 	return rc;
 }

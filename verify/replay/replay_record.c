@@ -15,8 +15,8 @@
 #include "verify/replay/replay.h"
 
 enum {
-	REPEAT_US = 1000, /* of each case: some dozens of calls */
-	VETERAN_US = 100 * 1000, /* of one case of an interface: thousands */
+	REPEAT_US = 1000, /* time for repeated calls in each case: some dozens of calls */
+	VETERAN_US = 100 * 1000, /* the same in one case of each interface: thousands of calls */
 	VETERAN_STREAM = 3000,
 };
 
@@ -42,7 +42,6 @@ static int start_record(struct kgb_lane *lane, struct kgb_failure *failure, stru
 				   kgb_lane_call_deadline(lane), reply, failure, err);
 }
 
-/* A private copy of what a process wrote that may still be writing. */
 int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *err)
 {
 	struct stat st;
@@ -79,7 +78,7 @@ static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
 	return is_last ? KGB_PLACED_TIGHT : KGB_PLACED_ALIKE;
 }
 
-/* One unpredictable case of each interface. */
+/* Whether this is the case of its interface that the seed selects for thousands of calls. */
 static bool is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
 {
 	const struct kgb_cases *cases = &lane->judge->cases;
@@ -98,8 +97,8 @@ static bool is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
 	return n > 0 && number == kgb_rng_int(&rng, 0, n - 1);
 }
 
-/* Call as often as a process does that has been used for a while: the next call must be the same
- * work all the same. 0, 1 *failure, -1 *err. */
+/* Repeat the call as often as a process that has run for a while. The call after that must still
+ * launch the same work. 0, 1 *failure, -1 *err. */
 static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       struct kgb_failure *failure, struct kgb_err *err)
 {
@@ -118,8 +117,8 @@ static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 	return rc;
 }
 
-/* The three calls, checked as far as what the runner returns goes. The values of benchmarks are
- * left to their replays: to compare millions of elements takes longer than to compute them. */
+/* Make the three calls and check what the runner returns. The values of benchmarks are checked in
+ * their replays only: comparing millions of elements takes longer than computing them. */
 static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 		      struct kgb_candidate_call calls[KGB_REPLAY_CALLS],
 		      struct kgb_failure *failure, struct kgb_err *err)
@@ -140,7 +139,7 @@ static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 		KGB_MEASURE(lane, KGB_PHASE_CHECK);
 		if (!kgb_candidate_call_check(lane, d, &calls[i], failure))
 			return 1;
-		/* The runner holds all earlier results still. */
+		/* The runner still holds all earlier results. */
 		for (int k = 0; k < i; k++)
 			if (kgb_candidate_call_shares_memory(d, &calls[k], &calls[i]))
 				return kgb_refuse_kept(failure);
@@ -180,7 +179,7 @@ int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 		.bytes = KGB_BUF_INIT(0),
 	};
 	kgb_lane_fill(lane, &out->data[1], data->kase, 1);
-	/* Results of an operator whose launches depend on data may have sizes that do, too. */
+	/* If launches depend on data, the sizes of results may depend on data, too. */
 	if (lane->judge->spec.launches == KGB_LAUNCHES_FIXED)
 		kgb_case_data_shape(&out->data[1], data);
 	else if (kgb_lane_fetch_truth(lane, &out->data[1], err) < 0)

@@ -248,7 +248,7 @@ int kgb_expr_parse(const char *text, struct kgb_arena *arena, const struct kgb_e
 
 /* ---- evaluation ---- */
 
-/* true: it does not fit. */
+/* True: the result does not fit into 64 bits, or the divisor is 0. */
 static bool combine(enum op op, int64_t a, int64_t b, int64_t *out)
 {
 	switch (op) {

@@ -49,8 +49,8 @@ KGB_MUST_CHECK int kgb_expr_parse(const char *text, struct kgb_arena *arena,
 				  const struct kgb_expr **out, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_expr_eval(const struct kgb_expr *expr, kgb_expr_ask_fn ask, void *payload,
 				 int64_t *out, struct kgb_err *err);
-/** Calls `ask` for every name in the text, to check names where there are no numbers yet: what it
- * gives is ignored, k is 0. Ends at the first -1. */
+/** Calls `ask` for every name in the text, to check names where there are no numbers yet: its
+ * answers are ignored, k is 0. Ends at the first -1. */
 KGB_MUST_CHECK int kgb_expr_check(const struct kgb_expr *expr, kgb_expr_ask_fn ask, void *payload,
 				  struct kgb_err *err);
 

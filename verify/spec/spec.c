@@ -89,8 +89,8 @@ int kgb_spec__check_dtypes(const struct kgb_yaml *doc, const cJSON *list,
 	return 0;
 }
 
-/* The operator's name decides the file's name and its source the folder, so that neither needs the
- * other to be read. */
+/* The file must have the operator's name and lie in the folder of its source, so that operators are
+ * found without reading their specs. */
 static int check_place(struct kgb_spec_loader *l)
 {
 	const struct kgb_spec *spec = l->spec;

@@ -23,14 +23,14 @@ enum kgb_triton_rule {
 	KGB_TRITON_MOVES, /* and the operator only moves elements: torch may not lay them out,
 			     before or after those kernels */
 	KGB_TRITON_ALONE, /* and from nothing else: the operator is a fill or a copy itself, so
-			     those of torch would do its work */
+			     torch's fills and copies would do its work */
 	KGB_TRITON_NONE, /* metadata operator: judged on shape, strides and aliasing only */
 };
 
 enum kgb_launches_rule {
 	KGB_LAUNCHES_FIXED, /* what is launched depends on shapes, strides, dtypes and values only
 			     */
-	KGB_LAUNCHES_BY_DATA, /* also on what tensors hold, as that of nonzero must */
+	KGB_LAUNCHES_BY_DATA, /* also on the elements of tensors, as for nonzero */
 };
 
 enum kgb_param_kind {
@@ -73,8 +73,8 @@ struct kgb_param {
 	const char *may_be; /* TENSOR: name of an earlier one that may be this very tensor though
 			       one of both is changed; "$variable" or a name, "none" or NULL: no */
 	bool unused; /* its value changes no result, which lints check */
-	bool is_behind; /* some other parameter leads into it: it is memory that is not passed
-			   itself, but to references */
+	bool is_behind; /* another parameter's addresses point into it (`into`); it is passed to
+			   references only */
 	const cJSON *node; /* the parameter's own mapping, for messages */
 };
 
@@ -140,7 +140,7 @@ struct kgb_interface {
 	size_t n_results;
 	size_t n_returned; /* of the results, the first ones: they come as return values (aliases of
 			      OUT / in-place parameters where those exist); 0: returns None */
-	size_t n_nones; /* so many None are returned behind them */
+	size_t n_nones; /* number of None that are returned behind them */
 	bool is_rounded[KGB_MAX_RESULTS]; /* the result is rounded to a coarse type (quantised): see
 					     verify/cases/compare.h */
 	bool is_laid_out[KGB_MAX_RESULTS]; /* its strides must be those of the reference's result */
@@ -163,7 +163,7 @@ enum kgb_mode { KGB_MODE_STANDARD, KGB_MODE_OUTLIER, KGB_MODE_SPECIAL, KGB_MODE_
 #define KGB_N_JUDGED_MODES KGB_MODE_BENCHMARK /* those of cases that decide on correctness */
 const char *kgb_mode_name(enum kgb_mode mode);
 
-/** What a case belongs to: verify/cases/tier.h. */
+/** The tier of a case: verify/cases/tier.h. */
 enum kgb_tier { KGB_TIER_CORE, KGB_TIER_EDGE, KGB_N_TIERS, KGB_TIER_BY_RULE = KGB_N_TIERS };
 /** "core", "edge". */
 const char *kgb_tier_name(enum kgb_tier tier);
@@ -201,8 +201,8 @@ struct kgb_case_set {
 	struct kgb_case_vars *cases;
 	size_t n_cases;
 	/* Templates from which the judge draws case lines (verify/draw/draw.h): `dtypes` and
-	 * `specials` are what may come, `vars` has forms in the order in which they are drawn, the
-	 * mode among them. */
+	 * `specials` are the possible ones, `vars` has forms in the order in which they are drawn,
+	 * the mode among them. */
 	struct kgb_case_vars *drawn;
 	size_t n_drawn;
 	struct kgb_case_set *next; /* of the spec */
@@ -279,8 +279,8 @@ KGB_MUST_CHECK int kgb_spec_index_find(const struct kgb_spec_index *index, const
 void kgb_spec_index_release(struct kgb_spec_index *index);
 /** "result" (number 0) or "result1", "result2" ...: how expressions name results. */
 bool kgb_spec_is_result(const char *name, int64_t *number);
-/** Where a schema names a parameter: the place behind the name, with ',', '=' or ')'. NULL: it does
- * not. */
+/** The place in a schema behind the name of a parameter, where ',', '=' or ')' stands. NULL: the
+ * schema does not name the parameter. */
 const char *kgb_schema_find_param(const char *schema, const char *name);
 /** "aten::add" -> "aten__add"; malloc'ed. */
 char *kgb_safe_name(const char *name);

@@ -72,7 +72,7 @@ static int each_set(const char *data_dir,
 	return rc;
 }
 
-/* Is `dataset` this source of the set? */
+/* Whether `dataset` names this source of the set. */
 static bool names_source(const struct set *set, const char *dataset, const char *source)
 {
 	const size_t len = strlen(set->name);
@@ -213,7 +213,7 @@ static int fail_unknown(const struct kgb_spec_index *index, const char *typed, s
 	KGB_AUTO(strv) struct kgb_strv names = KGB_STRV_INIT;
 	KGB_AUTO(buf) struct kgb_buf hint = KGB_BUF_INIT(256);
 
-	/* A bare name is answered with bare names. */
+	/* For a name without a namespace suggest names without one. */
 	for (size_t i = 0; i < index->names.n; i++) {
 		const char *name = index->names.items[i];
 		const char *colons = strstr(name, "::");

@@ -184,7 +184,7 @@ static int load_function(struct kgb_spec_loader *l, const cJSON *interface, cons
 	return 0;
 }
 
-/* The hash of a Python function's file, which the evidence has. */
+/* Copy the hash of a Python function's file from the evidence. */
 static void take_hash(const struct kgb_spec_loader *l, const char *python, char *out)
 {
 	KGB_AUTO(free)
@@ -377,7 +377,8 @@ static int check_results_held(struct kgb_spec_loader *l, const struct kgb_interf
 	return 0;
 }
 
-/* What addresses lead into comes behind all that is passed, and is a tensor. */
+/* Find the memory behind addresses: plain tensors that come after all parameters that are
+ * passed. */
 static int find_behind(struct kgb_spec_loader *l, struct kgb_interface *out)
 {
 	for (size_t i = 0; i < out->n_params; i++) {
@@ -486,7 +487,7 @@ static int check_case_names(struct kgb_spec_loader *l, const struct kgb_strs *na
 	return 0;
 }
 
-/* A list of numbers of results: those are marked in `out`. */
+/* Mark the results whose numbers are in the list in `out`. */
 static int load_numbers(struct kgb_spec_loader *l, const cJSON *list, const char *key,
 			size_t n_results, bool *out)
 {
@@ -503,7 +504,7 @@ static int load_numbers(struct kgb_spec_loader *l, const cJSON *list, const char
 	return 0;
 }
 
-/* What comes back from the call, and how exact it can be. */
+/* Load which results the call returns, and which of them are rounded or laid out. */
 static int load_returned(struct kgb_spec_loader *l, const struct raw_interface *raw,
 			 struct kgb_interface *out)
 {
@@ -555,7 +556,8 @@ static int check_variant(struct kgb_spec_loader *l, const struct kgb_interface *
 			      b->entry);
 }
 
-/* What is rounded to a coarse type may fall to either side of a tie. */
+/* A result that is rounded to a coarse type may fall to either side of a tie, so it is never
+ * exact. */
 static int check_exact(struct kgb_spec_loader *l, const struct kgb_interface *out)
 {
 	const struct kgb_tolerance *tolerance = &out->tolerance;

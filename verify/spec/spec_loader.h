@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Private to the loader of specs. spec.c reads the whole,
- * spec_interface.c the interfaces and their parameters, spec_random_results.c laws, spec_sets.c the
- * case sets, spec_names.c checks the spelling of names.
+ * Private to the loader of specs. spec.c reads the whole, spec_interface.c the interfaces and their
+ * parameters, spec_random_results.c laws, spec_sets.c the case sets, spec_names.c checks the
+ * spelling of names.
  */
 #ifndef KGB_VERIFY_SPEC_SPEC_LOADER_H
 #define KGB_VERIFY_SPEC_SPEC_LOADER_H
@@ -18,8 +18,8 @@ struct kgb_spec_loader {
 	void *payload;
 	const char *file; /* name of the spec file, and: */
 	char *dir; /* owned; its folder */
-	struct kgb_buf
-		evidence; /* "<kind> <name> <sha256>\n" of every file: what kgb_spec.sha256 is of */
+	struct kgb_buf evidence; /* "<kind> <name> <sha256>\n" of every file: kgb_spec.sha256 is the
+				    hash of this text */
 	struct kgb_err *err;
 };
 
@@ -32,7 +32,8 @@ KGB_MUST_CHECK int kgb_spec__read(struct kgb_spec_loader *l, const char *kind, c
 /** None of these keys (NULL-terminated) of a mapping may be blank text. */
 KGB_MUST_CHECK int kgb_spec__check_texts(struct kgb_spec_loader *l, const cJSON *node,
 					 const char *const *keys);
-/** Known, not empty, no duplicates; `list` is the node in `doc` that they come from. */
+/** Check that all dtypes are known, that there is at least one, and that none is listed twice.
+ * `list` is their node in `doc`. */
 KGB_MUST_CHECK int kgb_spec__check_dtypes(const struct kgb_yaml *doc, const cJSON *list,
 					  const struct kgb_strs *dtypes, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_spec__load_interfaces(struct kgb_spec_loader *l, const cJSON *list,

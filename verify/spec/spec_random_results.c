@@ -27,7 +27,7 @@ static int find_param(const struct kgb_interface *interface, const char *name, s
 	return -1;
 }
 
-/* Numbers of the parameters in "name, name)". */
+/* Find the numbers of the parameters in "(name, name)". */
 static int parse_args(const struct kgb_interface *interface, const char *text, size_t n_args,
 		      size_t *args)
 {
@@ -54,7 +54,8 @@ static bool is_tensor(const struct kgb_interface *interface, size_t param)
 	return interface->params[param].kind == KGB_PARAM_TENSOR;
 }
 
-/* Whether the multiplied parameter and the one with the draws are tensors. */
+/* Whether the parameters suit the distribution: of rrelu x is a tensor and its bounds are numbers;
+ * of a product x is a tensor, and `draws` holds another result. */
 static bool suits(const struct kgb_interface *interface,
 		  const struct kgb_random_result *distribution, size_t result)
 {

@@ -48,7 +48,7 @@ const char *kgb_special_name(enum kgb_special special)
 	return special_names[special];
 }
 
-/* A word that is one of these; *out stays when there is none. */
+/* Load a word that must be one of `names`; *out stays if there is no node. */
 static int load_case_word(struct kgb_spec_loader *l, const struct kgb_yaml *doc, const cJSON *node,
 			  const char *key, const char *const *names, size_t n, size_t *out)
 {

@@ -24,7 +24,7 @@ static uint64_t types_of(const struct kgb_case *c)
 
 struct place {
 	size_t index;
-	size_t group; /* a twin's is its model's number, any other case's its own */
+	size_t group; /* number of the model for a twin, else of the case itself */
 	uint64_t types;
 	bool is_smoke;
 };
@@ -43,7 +43,7 @@ static int by_types(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The number of the case whose twin this one is; its own: it is no twin. */
+/* The number of the model of twin i; i itself if it is no twin. */
 static size_t model_of(const struct kgb_cases *cases, size_t i)
 {
 	size_t k = i;

@@ -21,15 +21,16 @@ void kgb_case_order(const struct kgb_cases *cases, size_t *order, bool *follows)
 struct kgb_case_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	size_t n, next; /* turns: all of them, and the first that no lane has */
+	size_t n, next; /* number of turns, and the first turn that no lane has taken */
 	size_t n_lanes; /* to be set before the lanes start */
-	const bool *follows; /* borrowed; turns for the lane that has the turn before; NULL: none */
+	const bool *follows; /* borrowed; true: the turn goes to the lane of the turn before; NULL:
+				none does */
 	int n_failed, max_failures; /* after this many failed cases the queue ends */
 	bool go; /* other lanes than the first may begin */
 	bool stop; /* no more cases are handed out */
 };
 
-/** Turns that a lane took: its own. */
+/** The turns that one lane has taken and not yet judged. */
 struct kgb_case_share {
 	size_t next, end;
 };
@@ -41,16 +42,15 @@ void kgb_case_queue_release(struct kgb_case_queue *queue);
  * of them need the same compiled kernels. */
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share);
 
-/** Let the other lanes begin: after the first case on the CPU, where running one is dear; on a GPU
- * once what lanes share is there. */
+/** Let the other lanes begin. Lane 0 calls this when the objects that lanes share exist. */
 void kgb_case_queue_let_go(struct kgb_case_queue *queue);
-/** Wait for that. False: it is over before. */
+/** Wait until lanes may begin. False: the queue ended before. */
 bool kgb_case_queue_wait_for_go(struct kgb_case_queue *queue);
 
-/** A case was judged, which lets the other lanes go. The queue ends when enough have failed, and
- * when this one `ends_all`. */
+/** Count a judged case. The queue ends after max_failures failures, or when this case failed and
+ * `ends_all` is true. */
 void kgb_case_queue_note(struct kgb_case_queue *queue, bool failed, bool ends_all);
-/** End it: a lane cannot go on. */
+/** End the queue, because a lane cannot go on. */
 void kgb_case_queue_stop(struct kgb_case_queue *queue);
 bool kgb_case_queue_is_over(struct kgb_case_queue *queue);
 

@@ -47,8 +47,8 @@ bool kgb_gpu_health_is_due(enum kgb_code code)
 	       kgb_code_is_among(code, due, KGB_ARRAY_LEN(due));
 }
 
-/* Errors that a program cannot cause (NVIDIA's catalogue of Xids). Others, as 13 and 31, are what
- * wild pointers come to. */
+/* Errors that a program cannot cause (NVIDIA's catalogue of Xids). Others, such as 13 and 31, are
+ * the consequence of wild pointers. */
 static bool is_hardware(uint64_t xid)
 {
 	static const uint64_t hardware[] = {
@@ -99,7 +99,7 @@ bool kgb_gpu_health_bad(const struct kgb_nvml_state *state, const uint64_t *xids
 	return false;
 }
 
-/* A candidate may count on half of the memory. A record breaks off where memory runs out. */
+/* A candidate may count on half of the memory. A recording ends early where memory runs out. */
 bool kgb_gpu_health_starved(enum kgb_code code, uint64_t free_bytes, uint64_t total_bytes)
 {
 	const bool may_lack_memory = code == KGB_CODE_VERIFY_OOM || code == KGB_CODE_VERIFY_RECORD;
@@ -111,7 +111,7 @@ bool kgb_gpu_health_starved(enum kgb_code code, uint64_t free_bytes, uint64_t to
 
 /* ---- other processes ---- */
 
-/* As the process calls itself, any bytes; "?" when it is gone. */
+/* The name that the process gave itself, which may hold any bytes; "?": the process is gone. */
 static void read_name(pid_t pid, char name[NAME_SIZE])
 {
 	KGB_AUTO(free) char *path = kgb_xasprintf("/proc/%d/comm", (int)pid);
@@ -123,8 +123,8 @@ static void read_name(pid_t pid, char name[NAME_SIZE])
 		name[strcspn(name, "\n")] = '\0';
 }
 
-/* Is it a worker of a judge, this one or another? A process that lies about its name only loses a
- * note. */
+/* Whether the process is a worker of this or another judge. The only effect of a false name is that
+ * no note mentions the process. */
 static bool is_of_a_judge(pid_t pid)
 {
 	char name[NAME_SIZE];
@@ -180,7 +180,8 @@ static void note_state(struct kgb_lane *lane, const struct kgb_nvml_state *state
 
 /* ---- the device ---- */
 
-/* A new process: does it get a context, and does memory hold what kernels write to it? */
+/* Start a new process on the device: it must get a context, and memory must hold what kernels write
+ * to it. */
 static void test_device(const struct kgb_lane *lane, struct test *out)
 {
 	const struct kgb_exec_spec spec = {.device = (uint32_t)lane->judge->options->device};
@@ -208,7 +209,7 @@ static void test_device(const struct kgb_lane *lane, struct test *out)
 	(void)snprintf(out->why, sizeof(out->why), "%s", err.msg);
 }
 
-/* What was decided against the candidate does not count. */
+/* Replace a decision against the candidate by an infrastructure error. */
 static void overrule(struct kgb_lane *lane, enum kgb_code code, const char *why)
 {
 	struct kgb_verdict *verdict = lane->verdict;

@@ -58,7 +58,7 @@ static int load_inputs(struct kgb_judge *judge, const struct kgb_seed *seed, str
 	return 0;
 }
 
-/* 0 read, 1 decided (a file that no kernel may be), -1 error of the caller. */
+/* 0 read, 1 decided (too large, or no regular file), -1 *err (a fault of the caller). */
 static int read_kernel(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int dir = -1;
@@ -114,7 +114,7 @@ static int start_zygotes(struct kgb_judge *judge, struct kgb_err *err)
 struct stage {
 	enum kgb_stage number;
 	int (*run)(struct kgb_lane *lane, struct kgb_err *err);
-	enum kgb_code trouble; /* of ours */
+	enum kgb_code trouble; /* code of an error of the judge in this stage */
 };
 
 /* Why the stage does not apply; NULL: it does. */
@@ -124,7 +124,7 @@ static const char *reason_to_skip(const struct kgb_judge *judge, enum kgb_stage 
 		return "the operator only rearranges metadata: no kernel is required";
 	if (stage == KGB_STAGE_TIMING && !judge->options->request.timing)
 		return "not asked for";
-	/* The machine's times do not predict a GPU's. */
+	/* Times on the CPU do not predict those on a GPU. */
 	if (stage == KGB_STAGE_TIMING && judge->options->device == KGB_DEVICE_CPU)
 		return "there is no GPU";
 	return NULL;
@@ -151,7 +151,7 @@ static int run_stage(struct kgb_lane *lane, const struct stage *stage)
 	return rc == 0 ? 0 : 1;
 }
 
-/* The candidate runs, on the GPU where there is one. */
+/* Run the stages that execute the candidate, on the GPU if there is one. */
 static void run_candidate(struct kgb_lane *lane)
 {
 	static const struct stage stages[] = {
@@ -164,7 +164,8 @@ static void run_candidate(struct kgb_lane *lane)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
 		if (run_stage(lane, &stages[i]) != 0)
 			return;
-	/* Whose code every launch ran was proved case by case, before it was replayed. */
+	/* Stage correctness proved for each case, before its replay, whose code every launch
+	 * ran. */
 	if (lane->judge->spec.triton != KGB_TRITON_NONE)
 		l3->status = KGB_STAGE_PASSED;
 	else
@@ -236,7 +237,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 	if (start_zygotes(judge, err) < 0)
 		return -1;
 	judge->compiler = kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
-	/* The clock of the verification starts when the candidate's own work does. */
+	/* The time of the verification starts with the candidate's own work. */
 	lane->deadline_ms = kgb_mono_ms() + judge->options->request.timeout_ms;
 	run_stages(lane);
 	kgb_verdict_close(verdict, judge->spec.triton != KGB_TRITON_NONE);
@@ -267,7 +268,7 @@ static struct kgb_disk_cache *open_store(const char *kind, size_t entry_max, uin
 	return kgb_disk_cache_try(dir, entry_max, total_max);
 }
 
-/* Random inputs never come again: then there is no use in keeping what is right for them. */
+/* Without a given seed the inputs never occur again, so their right results are not kept. */
 static void open_stores(struct kgb_judge *judge)
 {
 	const struct kgb_judge_options *options = judge->options;

@@ -23,7 +23,8 @@ struct thread {
 	struct kgb_err err;
 };
 
-/* On the CPU the processes of a lane take turns. */
+/* The number of lanes that the machine has room for. On the CPU a lane needs one processor, because
+ * its processes take turns. */
 static size_t count_seats(bool gpu)
 {
 	const size_t processors = (size_t)kgb_parallel_cores();
@@ -86,7 +87,8 @@ static void *run_thread(void *payload)
 	snprintf(name, sizeof(name), "lane %zu", thread->number);
 	(void)pthread_setname_np(pthread_self(), name);
 	thread->rc = thread->fn(&thread->lane, thread->number, thread->payload, &thread->err);
-	/* Here, because processes that were started by a thread may end with it. */
+	/* Close the lane in its own thread, because processes may end with the thread that started
+	 * them. */
 	kgb_lane_close(&thread->lane);
 	return NULL;
 }

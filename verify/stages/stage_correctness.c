@@ -47,9 +47,8 @@ static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
 	kgb_verdict_add_failure(verdict, failure);
 }
 
-/* Runners on a GPU count no launches. A call there that came to one of these ends may have made
- * none.
- */
+/* Whether a call on a GPU that failed with this code may have launched nothing: runners there count
+ * no launches. */
 static bool may_lack_launch(enum kgb_code code)
 {
 	static const enum kgb_code codes[] = {
@@ -82,8 +81,8 @@ static void count_case(struct kgb_lane *lane, const struct kgb_case *c, enum kgb
 		&lane->verdict->interfaces[c->interface - lane->judge->spec.interfaces], &count);
 }
 
-/* A dead runner, a call that does not end, as others will not, a cheat, trouble of ours, and the
- * end of the verification's time. */
+/* Whether a failure ends the verification: the runner is dead, a call did not end (others will not
+ * either), the candidate cheats, the judge has a fault, or the verification's time is over. */
 static bool ends_all(const struct kgb_lane *lane, const struct kgb_failure *failure)
 {
 	return lane->runner.end != KGB_WORKER_ALIVE || failure->code == KGB_CODE_VERIFY_TIMEOUT ||
@@ -164,7 +163,7 @@ static int judge_cases(struct kgb_lane *lane, struct work *work, struct kgb_err 
 	return rc;
 }
 
-/* Of the lanes every second one, from one on that the seed draws. */
+/* True for every second lane; the seed decides whether lane 0 is one of them. */
 static bool leaves_out_asserts(const struct kgb_lane *lane, size_t number)
 {
 	struct kgb_rng rng;
@@ -211,7 +210,7 @@ static int run_lane(struct kgb_lane *lane, size_t number, void *payload, struct 
 	return rc;
 }
 
-/* The layer that found it: what the record of the candidate's work shows is l3. */
+/* The stage of a failure: l3 if the record of the candidate's work shows it. */
 static enum kgb_stage stage_of(enum kgb_code code)
 {
 	static const enum kgb_code of_trace[] = {
@@ -225,8 +224,8 @@ static enum kgb_stage stage_of(enum kgb_code code)
 	return code == KGB_CODE_CHEAT_NO_LAUNCH ? KGB_STAGE_L2 : KGB_STAGE_CORRECTNESS;
 }
 
-/* The decisive failure: a cheat before everything else, what is wrong before what could not be
- * found out, else the first. */
+/* The decisive failure: the first cheat, else the first that is no infrastructure error, else the
+ * first. */
 static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
 {
 	const struct kgb_failure *cheat = kgb_verdict_cheat(verdict);
@@ -263,7 +262,7 @@ int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err)
 	    kgb_lane_take_gpu(lane, KGB_STAGE_CORRECTNESS, false) != 0)
 		return 1;
 	int rc = judge_all(lane, err);
-	/* A cheat that one lane found counts, whatever another one met with. */
+	/* A cheat that one lane found counts, even if another lane failed. */
 	if (rc != 0 && !kgb_verdict_cheat(lane->verdict))
 		return rc;
 	if (lane->verdict->code)

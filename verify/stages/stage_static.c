@@ -12,7 +12,7 @@
 
 enum {
 	FACTS_BYTES = 32 << 20,
-	FACTS_MS = 60 * 1000, /* on a busy machine; what runs for ever meets the next limit first */
+	FACTS_MS = 60 * 1000, /* wall time; an endless parse meets FACTS_CPU_S first */
 	FACTS_MEMORY = 1 << 30,
 	FACTS_CPU_S = 20,
 	TMP_BYTES = 1 << 20
@@ -31,7 +31,7 @@ static int decide_finding(struct kgb_lane *lane, const struct kgb_finding *findi
 			       "%s%s", line, finding->message);
 }
 
-/* The parser gave up: source made to break it. */
+/* The parser died or took too long: the source is made to break it. */
 static int decide_unparsable(struct kgb_lane *lane, const struct kgb_worker *worker)
 {
 	return kgb_lane_decide(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage timing: all benchmark cases, with the GPU to ourselves.
+ * Stage timing: all benchmark cases, with exclusive use of the GPU.
  */
 #include "base/system/cache_dir.h"
 #include "verify/replay/replay.h"

@@ -18,22 +18,22 @@ enum {
 	EXEC_MS = 60 * 1000,
 	SLOTS_MAX = KGB_TIMER_INPUTS_MAX,
 	SLOTS_MIN = 8, /* with fewer the timer cannot detect that results are reused */
-	SLOTS_FEW = 4, /* where results that are kept would fit nowhere */
+	SLOTS_FEW = 4, /* suffice if the results of so many slots exceed ON_CHIP_BYTES */
 	CHECKED_SLOTS = 2,
 	TRIES = 2,
 	STARTS = 6,
 	FIRST_VARIANT = 100,
 	FIRST_REPETITION = 60,
 };
-#define INPUT_BYTES_WANTED ((size_t)256 << 20) /* of all slots together, unless that is too few */
-/* All memory is random before a timed call. What is not memory (caches, registers, shared memory)
- * has less than this in all on any chip. */
+#define INPUT_BYTES_WANTED ((size_t)256 << 20) /* of all slots, if their number allows it */
+/* Before a timed call all memory is filled with random bytes. The other storage of a chip (caches,
+ * registers, shared memory) has fewer bytes than this in all. */
 #define ON_CHIP_BYTES ((size_t)128 << 20)
-#define RULER_STEP_NS 32 /* of events and of CUPTI's activity, as seen on an H200 */
+#define RULER_STEP_NS 32 /* resolution of events and of CUPTI's activity, measured on an H200 */
 
 struct player {
 	struct kgb_exec_client exec;
-	bool begun; /* and not finished */
+	bool begun; /* its start has begun and is not finished */
 	bool runs;
 	int output_fd;
 	char *output;
@@ -45,8 +45,8 @@ struct session {
 	struct kgb_lane *lane;
 	const struct kgb_case *kase;
 	struct player sides[KGB_N_SIDES];
-	uint32_t process; /* number of both */
-	struct kgb_case_data data; /* of the capture, with its truth */
+	uint32_t process; /* number of the current processes of both sides */
+	struct kgb_case_data data; /* of the captured call, with its right results */
 	struct kgb_replay_case rcase;
 	struct kgb_replay_plan baseline;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
@@ -60,7 +60,7 @@ struct session {
 	bool has_truth[SLOTS_MAX];
 	bool in_arena; /* a parameter holds a result */
 	bool refused; /* failure holds why */
-	bool skipped; /* there is nothing to replay, as the spec allows */
+	bool skipped; /* the case cannot be replayed, as the spec permits */
 	struct kgb_failure failure;
 };
 
@@ -98,7 +98,8 @@ static void release(struct session *s)
 
 /* ---- inputs ---- */
 
-/* Torch's copies must not have done the work of this size only. 0, 1 *failure, -1 *err. */
+/* Check that torch's copies do not compute the results of benchmarks, even if they do not in other
+ * cases. 0, 1 *failure, -1 *err. */
 static int find_computer(struct session *s, const struct kgb_case_data *data, struct kgb_err *err)
 {
 	int rc = kgb_replay_find_computer(s->lane, &s->rcase, data, &s->failure, err);
@@ -109,9 +110,9 @@ static int find_computer(struct session *s, const struct kgb_case_data *data, st
 	return 1;
 }
 
-/* Fill slot number `slot`, replay the candidate on it untimed, and note its results. The first ones
- * are compared with the reference; the candidate's work cannot depend on a number that is hidden
- * from it. */
+/* Fill slot number `slot`, replay the candidate on it untimed, and keep its results. Those of the
+ * first CHECKED_SLOTS slots are compared with the reference; that suffices, because the candidate's
+ * work cannot depend on the number of a slot. */
 static int prepare_slot(struct session *s, uint32_t slot, struct kgb_err *err)
 {
 	struct kgb_lane *lane = s->lane;
@@ -202,7 +203,8 @@ static struct kgb_exec_spec exec_spec(const struct session *s)
 				      .cupti = s->lane->judge->options->request.cupti};
 }
 
-/* A context takes longer to make than most kernels to time: it is made while inputs are. */
+/* Making a context takes longer than timing most kernels, so the process makes it while the inputs
+ * are made. */
 static int begin_side(struct session *s, enum kgb_timer_side side, struct kgb_err *err)
 {
 	struct player *player = &s->sides[side];
@@ -213,8 +215,8 @@ static int begin_side(struct session *s, enum kgb_timer_side side, struct kgb_er
 	return player->begun ? 0 : -1;
 }
 
-/* Both begin at once: the driver makes contexts one after the other, and the first is needed first.
- */
+/* Begin both new processes at once: the driver makes their contexts one after the other, and that
+ * of side A is needed first. */
 static int change_processes(struct session *s, uint32_t number, struct kgb_err *err)
 {
 	KGB_MEASURE(s->lane, KGB_PHASE_TIMER_STARTS);
@@ -275,8 +277,9 @@ static enum kgb_exec_outcome load_plans(struct session *s, enum kgb_timer_side s
 	return outcome;
 }
 
-/* A library that the baseline calls allocates memory at addresses that another process may use
- * for other memory. A candidate calls no library. */
+/* Start the process of a side. Memory that a library of the baseline allocated may lie at addresses
+ * that a new process uses otherwise; then another process is started, up to STARTS times. A
+ * candidate calls no library. */
 static int start_side(struct session *s, enum kgb_timer_side side, struct kgb_err *err)
 {
 	KGB_MEASURE(s->lane, KGB_PHASE_TIMER_STARTS);

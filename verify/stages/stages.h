@@ -13,7 +13,7 @@
 KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
 				 struct kgb_verdict *verdict, struct kgb_err *err);
 
-/* Stages: 0 passed, 1 a decision stands in lane->verdict, -1 *err, trouble of ours. */
+/* Stages: 0 passed, 1 a decision stands in lane->verdict, -1 *err (a fault of the judge). */
 KGB_MUST_CHECK int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err); /* contract, l1 */
 KGB_MUST_CHECK int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err);

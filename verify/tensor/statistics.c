@@ -76,7 +76,7 @@ struct trimmed {
 	double mean, error; /* error NaN: too few values */
 };
 
-/* Number of the positions begin .. begin + count - 1 lie in first .. last - 1. */
+/* Number of the positions begin .. begin + count - 1 that lie in first .. last - 1. */
 static size_t overlap(size_t begin, size_t count, size_t first, size_t last)
 {
 	size_t from = begin > first ? begin : first;
@@ -136,7 +136,7 @@ double kgb_trimmed_error(const double *values, size_t n, double cut)
 
 /* ---- bootstrap ---- */
 
-/* One of n. The bias of this multiplication is below n / 2^32. */
+/* A random number below n. The bias of this multiplication is below n / 2^32. */
 static uint32_t draw(struct kgb_rng *rng, size_t n)
 {
 	return (uint32_t)((uint64_t)kgb_rng_u32(rng) * n >> 32);
@@ -244,7 +244,7 @@ static struct kgb_round_value *sorted_rounds(const struct kgb_round_value *value
 	return copy;
 }
 
-/* Median of values of which each is there as often as its round. */
+/* Median of the values, each counted as often as its round was drawn. */
 static double weighted_median(const struct kgb_round_value *sorted, size_t n,
 			      const uint32_t *counts)
 {

@@ -287,8 +287,8 @@ static void cut_once(struct cut *cut, int ndim, uint64_t *state)
 	}
 }
 
-/* One to three such steps. Where `shared` is a dim it has size 1 in the base: many elements of the
- * view lie at one place. */
+/* Cut the view by one to three such steps, or by up to two if `shared` is a dim. That dim has size
+ * 1 in the base: many elements of the view lie at one place. */
 static int cut_view(struct kgb_tensor_view *view, uint64_t number, int shared)
 {
 	struct cut cut = {.first = {0}};
@@ -357,7 +357,7 @@ const char *kgb_layout_name(size_t i)
 	return layouts[i].name;
 }
 
-/* The number of "view(7)"; 0 for names without. */
+/* Whether `text` names the layout. *number is that of "view(7)"; 0 for names without one. */
 static bool is_layout(const struct layout *layout, const char *text, uint64_t *number)
 {
 	const size_t n = strlen(layout->name);
@@ -573,7 +573,7 @@ static void move_run(char *to, int64_t to_step, const char *from, int64_t from_s
 		memcpy(to + i * to_bytes, from + i * from_bytes, 16);
 }
 
-/* Each end goes by the view, or has the elements one behind the other. */
+/* A move of elements. Each end has the layout of the view, or the elements one behind the other. */
 struct move {
 	const struct kgb_tensor_view *view;
 	char *to;
@@ -684,6 +684,6 @@ void kgb_tensor_view_copy(const struct kgb_tensor_view *view, const void *from, 
 		.view = view, .to = to, .from = from, .to_view = true, .from_view = true};
 	int64_t n = kgb_tensor_view_numel(view);
 
-	/* Two threads must not write the same place, be it the same value. */
+	/* Two threads must not write to the same place, even if they write the same value. */
 	kgb_parallel_for(n, kgb_tensor_view_may_overlap(view) ? n + 1 : PIECE, copy_piece, &move);
 }

@@ -56,7 +56,7 @@ bool kgb_tensor_view_expand(const struct kgb_tensor_view *view, const struct kgb
 			    struct kgb_tensor_view *out);
 /** Row-major element number -> multi-index. */
 void kgb_unravel(int64_t i, const int64_t *sizes, int ndim, int64_t *index);
-/** Row-major walk: element index (in elements of the storage) of the i-th element. */
+/** Storage index, in elements, of the i-th element in row-major order. */
 int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i);
 /** The same for all elements in turn: `at` is the storage index of the current element, at first
  * element 0. */
@@ -77,7 +77,7 @@ bool kgb_tensor_view_may_overlap(const struct kgb_tensor_view *view);
 /** Elements first to first + n - 1, row-major, from `storage` to `out`, one behind the other. */
 void kgb_tensor_view_gather_part(const struct kgb_tensor_view *view, const void *storage,
 				 int64_t first, int64_t n, void *out);
-/** And back. */
+/** Copy these elements back from `elements`, where they lie one behind the other. */
 void kgb_tensor_view_scatter_part(const struct kgb_tensor_view *view, const void *elements,
 				  int64_t first, int64_t n, void *storage);
 /** All elements, by several threads where there are many. */

@@ -20,7 +20,7 @@ enum {
 #define TEST_COST (37 * M_LN2)
 /* The same where one test checks many distances, less than 2^16 of them. */
 #define DISTANCE_COST (TEST_COST + 16 * M_LN2)
-#define MOST_PROBABLE 0x1p-22
+#define MOST_PROBABLE 0x1p-22 /* probability of one value, at most: kgb_uniformity_coarse */
 
 /* ---- law ---- */
 

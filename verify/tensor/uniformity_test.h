@@ -22,16 +22,16 @@
 
 #include <stddef.h>
 
-/** So many draws are looked at, at most: the tests above take more, but need no more. */
+/** At most this many draws are tested: the tests above accept more, but need no more. */
 #define KGB_UNIFORMITY_MAX ((size_t)1 << 16)
 
-/** NULL: nothing speaks against it. Else what does, static text. */
+/** NULL: no test refuses the draws. Else the reason, static text. */
 const char *kgb_uniformity_doubt(const double *u, size_t n);
-/** The same for two rows of draws, at every distance below 8192 between them: has one to do with
- * the other? */
+/** The same for the independence of two rows of draws, at every distance below 8192 between
+ * them. */
 const char *kgb_uniformity_relation(const double *a, const double *b, size_t n);
-/** Do values come twice more often than draws do whose values have a probability of 2^-22 at most?
- * Sorts them. */
+/** The same for the resolution: values must not repeat more often than draws of which each value
+ * has a probability of 2^-22 at most. Sorts the values. */
 const char *kgb_uniformity_coarse(double *values, size_t n);
 
 #endif

@@ -19,8 +19,8 @@ void kgb_capture_unmute(void)
 	muted--;
 }
 
-/* Functions without effect: one of them is watched only to test whether callbacks arrive. CUPTI
- * decides for which ones they do; the rarer a program calls it, the better. */
+/* Functions without effect: one of them is watched only to test whether callbacks arrive. CUPTI may
+ * have no callbacks for some of them. Those that programs rarely call come first. */
 static const CUpti_CallbackId canaries[] = {
 	CUPTI_DRIVER_TRACE_CBID_cuModuleGetLoadingMode,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount,
@@ -59,7 +59,7 @@ static void on_callback(void *payload, CUpti_CallbackDomain domain, CUpti_Callba
 		if (call.result != CUDA_SUCCESS && !(row->flags & KGB_WATCH_EVEN_FAILED))
 			return;
 	}
-	/* Questions to the driver from within a handler come back here: not recorded. */
+	/* Calls of a handler to the driver come back here and are not recorded. */
 	kgb_capture_mute();
 	pthread_mutex_lock(&capture->mutex);
 	row->handler(&call);

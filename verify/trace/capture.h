@@ -23,7 +23,8 @@ struct kgb_capture {
 /** Ask for callbacks; the capture must live as long as the process. The tracer is initialised. */
 KGB_MUST_CHECK int kgb_capture_start(struct kgb_capture *capture, struct kgb_err *err);
 
-/** Calls of this thread between the two are our own: not recorded. They nest. */
+/** Driver calls of this thread between the two are the library's own and are not recorded. Pairs
+ * may nest. */
 void kgb_capture_mute(void);
 void kgb_capture_unmute(void);
 

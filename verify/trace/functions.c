@@ -49,8 +49,8 @@ static int load_params(struct kgb_function *fn, const struct kgb_cuda *cu, bool 
 	return -1;
 }
 
-/* A function that the driver made from a library's kernel: the library whose kernel of that name
- * gives this very function. */
+/* The image of a function that the driver made from a library's kernel: that of the library whose
+ * kernel of that name gives this function. */
 static uint32_t image_of_library_function(const struct kgb_function *fn, const struct kgb_cuda *cu,
 					  const struct kgb_images *images)
 {
@@ -131,7 +131,7 @@ int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu
 				   fn->function) != CUDA_SUCCESS ||
 	    percent > 100)
 		percent = -1;
-	/* The older setting for the same. */
+	/* The cache configuration is an older setting for the same purpose. */
 	if (percent < 0 && fn->cache == CU_FUNC_CACHE_PREFER_SHARED)
 		percent = 100;
 	else if (percent < 0 && fn->cache == CU_FUNC_CACHE_PREFER_EQUAL)
@@ -143,8 +143,8 @@ int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu
 	return fn->carveout;
 }
 
-/* For all of them: a kernel and the functions that were made from it share their attributes, but
- * have separate handles. */
+/* Query all functions again: a kernel and the functions that were made from it share their
+ * attributes, but have separate handles. */
 void kgb_functions_attribute_set(struct kgb_functions *functions)
 {
 	for (size_t i = 0; i < functions->by_handle.n; i++) {

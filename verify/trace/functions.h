@@ -38,9 +38,10 @@ struct kgb_function *kgb_functions_get(struct kgb_functions *functions, const st
 				       const struct kgb_images *images, uint64_t handle);
 /** The kernel's share of shared memory in percent; -1: the driver's choice. */
 int32_t kgb_function_carveout(struct kgb_function *fn, const struct kgb_cuda *cu);
-/** An attribute of some function was set: ask again. */
+/** An attribute of some function was set: query the carveouts again. */
 void kgb_functions_attribute_set(struct kgb_functions *functions);
-/** Functions of an image that was unloaded; image 0: all. */
+/** Forget the functions of an image that was unloaded, and those of unknown images; image 0:
+ * all. */
 void kgb_functions_forget(struct kgb_functions *functions, uint32_t image);
 void kgb_functions_release(struct kgb_functions *functions);
 

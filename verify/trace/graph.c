@@ -8,7 +8,7 @@
 #define NODES_MAX 65536
 
 struct kgb_graph {
-	const char *why; /* static text: it cannot be recorded; NULL: it can */
+	const char *why; /* static text: why the graph cannot be recorded; NULL: it can */
 	struct kgb_op *ops; /* in the arena, as is what they point to */
 	size_t n_ops;
 	struct kgb_arena arena;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The ops of executable CUDA graphs, read when a graph is made, because the graph may be changed or
- * gone when it is launched. Only chains of kernels, memsets and plain copies on the device.
+ * gone when it is launched. Only chains of kernels, memsets and plain copies on the device are
+ * supported.
  */
 #ifndef KGB_VERIFY_TRACE_GRAPH_H
 #define KGB_VERIFY_TRACE_GRAPH_H

@@ -306,7 +306,7 @@ static void on_library_global(const struct kgb_driver_call *call)
 
 /* ---- Memory ---- */
 
-/* Stream capture puts an allocation or a free into a graph, later. */
+/* In a stream capture an allocation or a free becomes part of a graph; it happens later. */
 static void on_stream_block(const struct kgb_driver_call *call, CUstream stream, uint64_t address,
 			    uint64_t bytes)
 {
@@ -327,7 +327,7 @@ HANDLER(on_alloc_from_pool, cuMemAllocFromPoolAsync,
 HANDLER(on_free, cuMemFree_v2, kgb_tracer_block_gone(call->tracer, p->dptr, true))
 HANDLER(on_free_async, cuMemFreeAsync, on_stream_block(call, p->hStream, p->dptr, 0))
 
-/* The judge's data is no longer in pages of ours that another caller has mapped or unmapped. */
+/* Pages of the arena or the pool that other code maps or unmaps no longer hold the judge's data. */
 static void guard_own_ranges(const struct kgb_driver_call *call, uint64_t address, uint64_t bytes)
 {
 	const uint64_t end = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
@@ -353,7 +353,7 @@ static void on_unmap(const struct kgb_driver_call *call)
 	kgb_address_table_drop_from(&call->tracer->foreign, p->ptr, p->size);
 }
 
-/* Numbers that were no host pointers may have become some. */
+/* Numbers that were no host pointers before may be host pointers now. */
 static void on_host_memory(const struct kgb_driver_call *call)
 {
 	kgb_address_table_release(&call->tracer->checked);
@@ -367,7 +367,7 @@ static void on_managed_memory(const struct kgb_driver_call *call)
 
 /* ---- Graphs ---- */
 
-/* All variants begin with these two. */
+/* The parameters of all variants begin with these two. */
 HANDLER(on_instantiate, cuGraphInstantiate_v2,
 	kgb_graphs_instantiate(call->tracer, *p->phGraphExec, p->hGraph))
 

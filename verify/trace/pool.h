@@ -11,7 +11,7 @@
 #include "verify/protocol/record.h"
 
 #define KGB_POOL_SPARE_MAX 512 /* freed pieces that are kept */
-#define KGB_POOL_SPARE_BYTES (UINT64_C(8) << 30)
+#define KGB_POOL_SPARE_BYTES (UINT64_C(8) << 30) /* of these pieces */
 
 /** A mapping of whole pages, followed by an unmapped page. */
 struct kgb_piece {

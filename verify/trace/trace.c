@@ -6,7 +6,8 @@
 #include "verify/trace/capture.h"
 #include "verify/trace/pool.h"
 
-/* The library is one per process, and lives as long as that. Lock order: memory before capture. */
+/* The state of the library: one per process, for the life of the process. Lock order: memory before
+ * capture. */
 static struct {
 	pthread_once_t once;
 	const struct kgb_cuda *cu; /* NULL: no driver, load_error has the reason */

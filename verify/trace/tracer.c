@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* No number below is an address on Linux (vm.mmap_min_addr), none above an address of a GPU. */
+/* A number below ADDRESS_MIN is no address on Linux (vm.mmap_min_addr); a number from ADDRESS_END
+ * on is no address of a GPU. */
 #define ADDRESS_MIN UINT64_C(0x10000)
 #define ADDRESS_END (UINT64_C(1) << 49)
 #define CHECKED_MAX 4096
@@ -138,8 +139,8 @@ static void check_words(struct kgb_tracer *tracer, uint64_t stream, const unsign
 
 /* ---- Launches ---- */
 
-/* Bytes of a launch attribute's value, 0 when a replay cannot have it: the rest of the union is
- * whatever lay on the caller's stack. */
+/* Bytes of a launch attribute's value; the rest of the union holds old bytes of the caller's stack.
+ * 0: a replay cannot set the attribute. */
 static size_t attribute_bytes(CUlaunchAttributeID id)
 {
 	const CUlaunchAttributeValue *value = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Turns the memory and the work of the process on the GPU into blocks and ops of a record. One
- * mutex of the owner guards all of it; calls from here to the driver only ask.
+ * mutex of the owner guards all of it; calls from here to the driver change nothing.
  */
 #ifndef KGB_VERIFY_TRACE_TRACER_H
 #define KGB_VERIFY_TRACE_TRACER_H
@@ -58,7 +58,7 @@ void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu);
 /** Free all but the graphs, which their owner frees first (kgb_graphs_release). */
 void kgb_tracer_release(struct kgb_tracer *tracer);
 
-/** Open a window: live blocks and what spoils every window come first. */
+/** Open a window. It begins with the live blocks and the reasons that spoil every window. */
 KGB_MUST_CHECK int kgb_tracer_begin(struct kgb_tracer *tracer, uint32_t number,
 				    struct kgb_err *err);
 
@@ -82,7 +82,7 @@ void kgb_tracer_copy(struct kgb_tracer *tracer, uint64_t stream, uint64_t dst, u
 		     uint64_t bytes, const char *name);
 void kgb_tracer_memset(struct kgb_tracer *tracer, const struct kgb_op *op, const char *name);
 
-/** A block of device memory, `foreign` to our pool or not, comes and goes. */
+/** A block of device memory was allocated, or freed. `foreign`: it is not from the pool. */
 void kgb_tracer_block(struct kgb_tracer *tracer, uint64_t address, uint64_t bytes, bool foreign);
 void kgb_tracer_block_gone(struct kgb_tracer *tracer, uint64_t address, bool foreign);
 

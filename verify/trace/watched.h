@@ -18,7 +18,7 @@
 	X_PTSZ(cuLaunchKernel, on_launch, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuLaunchKernelEx, on_launch_ex, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuLaunchCooperativeKernel, on_launch_cooperative, IN_WINDOW | NEEDED) \
-	/* Memory is set. */ \
+	/* Memsets. */ \
 	X_PTDS(cuMemsetD8_v2, on_memset_8, IN_WINDOW | NEEDED) \
 	X_PTDS(cuMemsetD16_v2, on_memset_16, IN_WINDOW | NEEDED) \
 	X_PTDS(cuMemsetD32_v2, on_memset_32, IN_WINDOW | NEEDED) \
@@ -31,7 +31,7 @@
 	X_PTSZ(cuMemsetD2D8Async, on_memset_2d_8_async, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuMemsetD2D16Async, on_memset_2d_16_async, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuMemsetD2D32Async, on_memset_2d_32_async, IN_WINDOW | NEEDED) \
-	/* And copied. The names without a direction take any. */ \
+	/* Copies. Those without a direction in their name copy in any direction. */ \
 	X_PTDS(cuMemcpy, on_copy, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuMemcpyAsync, on_copy_async, IN_WINDOW | NEEDED) \
 	X_PTDS(cuMemcpyDtoD_v2, on_copy_dd, IN_WINDOW | NEEDED) \
@@ -48,7 +48,7 @@
 	X(cuEventSynchronize, on_sync, IN_WINDOW | NEEDED) \
 	X(cuCtxSynchronize, on_sync, IN_WINDOW | NEEDED) \
 	X(cuCtxSynchronize_v2, on_sync, IN_WINDOW) \
-	/* Captures and graphs. Whatever changes an executable graph makes our note of it wrong. */ \
+	/* Captures and graphs. A change of an executable graph makes its recorded ops wrong. */ \
 	X_PTSZ(cuStreamBeginCapture, on_capture_begin, NEEDED) \
 	X_PTSZ(cuStreamBeginCapture_v2, on_capture_begin, NEEDED) \
 	X_PTSZ(cuStreamBeginCaptureToGraph, on_capture_begin, NEEDED) \
@@ -180,7 +180,7 @@
 	X_PTSZ(cuMemBatchDecompressAsync, on_unsupported, IN_WINDOW) \
 	X_PTSZ(cuMemMapArrayAsync, on_unsupported, IN_WINDOW) \
 	X_PTSZ(cuStreamAttachMemAsync, on_unsupported, IN_WINDOW) \
-	/* Nor anything after these. */ \
+	/* After these no later window can be replayed. */ \
 	X(cuCtxCreate, on_sticky, 0) \
 	X(cuCtxCreate_v2, on_sticky, 0) \
 	X(cuCtxCreate_v3, on_sticky, 0) \

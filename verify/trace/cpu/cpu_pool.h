@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "verify/recorder/address_table.h"
 
-#define KGB_CPU_POOL_SPARE_BYTES (UINT64_C(256) << 20)
+#define KGB_CPU_POOL_SPARE_BYTES (UINT64_C(256) << 20) /* of spare pieces that are kept */
 
 struct kgb_cpu_piece {
 	uint64_t address, mapped_bytes;

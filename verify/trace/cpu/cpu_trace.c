@@ -12,7 +12,7 @@
 /* Torch's image has this handle; kernels count from 1. */
 #define TORCH_HANDLE UINT64_MAX
 
-/* The library is one per process, and lives as long as that. */
+/* The state of the library: one per process, for the life of the process. */
 static struct {
 	struct kgb_cpu_pool pool;
 	uint64_t arena_bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * libkgb_cpu_trace.so: in a runner on the CPU it is what the driver and its trace are on a GPU. It
- * hands out torch's memory, runs launches in the machine (verify/machine/machine.h) so that the
- * candidate's host code finds results, and writes the work of a call to a record
+ * libkgb_cpu_trace.so: in a runner on the CPU it takes the place of the driver and its trace on a
+ * GPU. It hands out torch's memory, runs launches in the machine (verify/machine/machine.h) so that
+ * the candidate's host code finds results, and writes the work of a call to a record
  * (verify/protocol/record.h), in windows that the runner opens and closes. It decides nothing and
  * keeps no secret: code in its process can forge the record, and a forged record is a plan that
  * replays wrongly.
@@ -17,11 +17,11 @@
 
 #define KGB_CPU_TRACE_API __attribute__((visibility("default")))
 
-/** Values are known to verify/python/runner/cpu_trace.py. */
+/** verify/python/runner/cpu_trace.py has the same values. */
 enum kgb_cpu_trace_result {
 	KGB_CPU_TRACE_OK = 0,
 	KGB_CPU_TRACE_FAILED = -1,
-	KGB_CPU_TRACE_FAULT = -2, /* the kernel did what it may not: kgb_cpu_trace_fault */
+	KGB_CPU_TRACE_FAULT = -2, /* the kernel broke a rule, at kgb_cpu_trace_fault_line */
 	KGB_CPU_TRACE_UNKNOWN = -3, /* the machine does not execute an operation of the kernel */
 };
 
@@ -32,11 +32,11 @@ KGB_CPU_TRACE_API const char *kgb_cpu_trace_status(void);
 
 /** A block of the pool (cpu_pool.h); NULL when there is no memory. */
 KGB_CPU_TRACE_API void *kgb_cpu_trace_take(uint64_t bytes);
-/** A block that nothing uses any more. */
+/** Give back a block that nothing uses any more. */
 KGB_CPU_TRACE_API int kgb_cpu_trace_give(void *block);
 /** Fill every block that is given out with this byte; -1 (at the start): leave it as it is. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_poison(int byte);
-/** So many bytes are mapped at KGB_ARENA_ADDRESS: kernels may use them. */
+/** Let kernels use the `bytes` bytes that are mapped at KGB_ARENA_ADDRESS. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_arena(uint64_t bytes);
 
 /* ---- windows ---- */
@@ -64,7 +64,7 @@ KGB_CPU_TRACE_API int kgb_cpu_trace_launch(uint32_t kernel, const uint32_t grid[
 KGB_CPU_TRACE_API int kgb_cpu_trace_fault_line(void);
 /** Record what torch has done: `fill` or `copy` with these parameters. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_move(const char *kernel, const void *params, uint64_t bytes);
-/** Record that the host has written these bytes, which lie there now. */
+/** Record that the host has written these bytes, with their present contents. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_upload(const void *dst, uint64_t bytes);
 /** Record that the host has read these bytes. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_download(const void *src, uint64_t bytes);
