@@ -373,7 +373,7 @@ static int fit_fill(const struct kgb_case_expander *x, struct kgb_arg *arg)
 	if (kgb_dtype_is_float(dtype))
 		return fit_floats(x, arg);
 	if (arg->fill == KGB_FILL_NAN || arg->fill == KGB_FILL_TRIANGLE)
-		return fail_case(x, "fill: only floating-point numbers can be that");
+		return fail_case(x, "fill: 'nan' and 'triangle' need a floating-point tensor");
 	if (dtype == KGB_DTYPE_BOOL) {
 		arg->fill = arg->fill == KGB_FILL_ONES ? KGB_FILL_ONES : KGB_FILL_BOOL;
 		return 0;
@@ -497,7 +497,9 @@ static int check_into(struct kgb_case_expander *x, struct kgb_case *c, size_t i)
 		return fail_case(x, "into: expected contiguous int64 numbers, int or distinct");
 	if (c->args[k].is_absent || rows->ndim != 2 || !kgb_tensor_view_is_contiguous(rows) ||
 	    rows->offset != 0 || arg->hi >= (double)rows->sizes[0])
-		return fail_case(x, "into: '%s' has not so many rows", arg->param->into);
+		return fail_case(
+			x, "into: '%s' must be a contiguous matrix with a row for each number",
+			arg->param->into);
 	arg->behind = k;
 	return 0;
 }

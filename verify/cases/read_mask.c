@@ -291,6 +291,6 @@ int kgb_read_parse(struct kgb_case *c, size_t i, const char *text, struct kgb_er
 		return kgb_fail(err, KGB_ERR_INVALID, "'%.80s' must read %s%s and fit the tensors",
 				text, form->name, form->args);
 	if (is_all_read(&c->args[i]))
-		return kgb_fail(err, KGB_ERR_INVALID, "'%.80s': that is all of it", text);
+		return kgb_fail(err, KGB_ERR_INVALID, "'%.80s' covers the whole tensor", text);
 	return 0;
 }

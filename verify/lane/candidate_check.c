@@ -129,7 +129,7 @@ static int check_number(struct kgb_lane *lane, const struct kgb_truth *truth,
 	if (output->kind == KGB_WIRE_NUMBER && output->dtype == dtype)
 		return 0;
 	return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_TYPE,
-			       "Return a Python bool, int or float, as the tensor's type says.",
+			       "Return the Python type of the result's dtype: bool, int or float.",
 			       "the result is %s, expected a Python %s", output->type, want);
 }
 
@@ -443,11 +443,11 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 	const bool is_new_nan = isnan(compare->got) && !isnan(compare->expected);
 
 	if (unwritten)
-		return "No kernel wrote this element, it holds what lay in fresh memory: check the grid (sizes that are "
+		return "No kernel wrote this element, it still holds the bytes of fresh memory: check the grid (sizes that are "
 		       "no multiple of the block) and the mask of tl.store.";
 	if (is_new_nan && kgb_case_has_read_mask(c))
-		return "What the operator does not read holds NaN here (between columns or elements, in the other triangle, in "
-		       "slots without a token): mask it off when loading, as NaN times 0 is NaN.";
+		return "Elements that the operator does not read hold NaN here (between columns or elements, in the other triangle, in "
+		       "slots without a token): mask them off when loading, because NaN times 0 is NaN.";
 	if (is_new_nan && c->mode != KGB_MODE_SPECIAL)
 		return "The kernel computed NaN from ordinary numbers: look for 0 / 0, inf - inf, inf * 0, roots and logarithms of "
 		       "negative numbers, masked lanes of tl.load without 'other=', and memory that is read before it is written.";

@@ -298,7 +298,7 @@ static int check_in_place(const struct kgb_case *c, size_t i, const struct kgb_t
 		if (!same)
 			return kgb_fail(
 				err, KGB_ERR_FAILED,
-				"result %zu has another type or size than '%s', which is to hold it",
+				"result %zu differs in type or size from parameter '%s', which holds it",
 				i, arg->param->name);
 	}
 	return 0;
@@ -388,7 +388,7 @@ int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *
 
 	if (reply->n_outputs != kinds * data->n_results || !fits(reply, out_bytes))
 		return kgb_fail(err, KGB_ERR_FAILED,
-				"case '%s': the reference returned %u results, the spec says %zu",
+				"case '%s': the reference returned %u results, expected %zu",
 				data->kase->name, reply->n_outputs, kinds * data->n_results);
 	release_results(data);
 	for (size_t i = 0; i < data->n_results; i++)

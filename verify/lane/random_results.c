@@ -505,7 +505,7 @@ void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data
 
 #define SEED_HINT                                                                               \
 	"Make all random numbers from the seed that is passed and from the elements' numbers: " \
-	"the same seed must give the same elements, another one others."
+	"the same seed must give the same elements, another seed other elements."
 
 int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 {

@@ -85,7 +85,8 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 	const struct kgb_failure failure = {
 		.code = code,
 		.message = kgb_arena_strdup(&verdict->arena, err->msg),
-		.hint = "This is trouble of the judge, not of the kernel; nothing was decided about it.",
+		.hint = "This is a fault of the judge or its machine, not of the kernel: "
+			"nothing was decided about the kernel.",
 	};
 
 	kgb_verdict_decide(verdict, stage, &failure);

@@ -312,7 +312,7 @@ static void compare_ops(struct pair *pair, const struct kgb_canonical_op *a,
 	pair->op = b->source;
 	kgb_op_title(b->op, pair->title);
 	if (a->op->kind != b->op->kind) {
-		differ_text(pair, "what is done", kgb_op_title(a->op, title), pair->title);
+		differ_text(pair, "kind of op", kgb_op_title(a->op, title), pair->title);
 		return;
 	}
 	differ_number(pair, "stream", a->stream, b->stream);

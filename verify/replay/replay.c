@@ -205,7 +205,7 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 			 "Correct what the assertion checks, or the assertion: it fails for these arguments."},
 		[KGB_EXEC_FAULT_INPUT] =
 			{KGB_CODE_VERIFY_MUTATION,
-			 "Write only to results; an input must not be changed for a while either."},
+			 "Write only to results; an input must not be changed even for a time."},
 		[KGB_EXEC_FAULT_FUEL] = {KGB_CODE_VERIFY_TIMEOUT,
 					 "Look for a loop that does not end."},
 		[KGB_EXEC_FAULT_HINT] =
@@ -237,7 +237,7 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 	case KGB_EXEC_FAULTED:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
-			"A kernel reached memory that is no tensor of its: check offsets, strides and "
+			"A kernel reached memory outside its tensors: check offsets, strides and "
 			"masks, and that nothing is kept from earlier calls.");
 	case KGB_EXEC_TIMED_OUT:
 		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT, text,
@@ -544,11 +544,12 @@ int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	if (rcase->plan.block_bytes > WATCHED_BYTES_MAX)
-		return kgb_refuse(failure, KGB_CODE_VERIFY_OOM,
-				  kgb_lane_text(lane,
-						"a call allocates %llu MiB where results are small",
-						(unsigned long long)rcase->plan.block_bytes >> 20),
-				  "Allocate no more than the operator needs.");
+		return kgb_refuse(
+			failure, KGB_CODE_VERIFY_OOM,
+			kgb_lane_text(lane,
+				      "a call allocates %llu MiB although its results are small",
+				      (unsigned long long)rcase->plan.block_bytes >> 20),
+			"Allocate no more than the operator needs.");
 	int rc = load_part(lane, rcase, n_ops, with_kernels, failure, err);
 	return rc == 0 ? see_all(lane, rcase, by, origin, failure, err) : rc;
 }

@@ -135,7 +135,7 @@ static int find_ranges(struct kgb_lane *lane, const struct kgb_case_data *data,
 				failure, KGB_CODE_VERIFY_ALIAS,
 				kgb_lane_text(
 					lane,
-					"result %zu lies in memory that was there before the call",
+					"result %zu lies in memory that was allocated before the call",
 					i),
 				"Allocate a new tensor for every call; a buffer kept between calls changes "
 				"results that the caller still holds.");

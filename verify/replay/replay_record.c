@@ -57,7 +57,7 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return kgb_fail(err, KGB_ERR_INVALID, "it shrank while it was read");
+			return kgb_fail(err, KGB_ERR_INVALID, "the file shrank while it was read");
 		at += (size_t)n;
 	}
 	return 0;
@@ -66,9 +66,10 @@ int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *e
 static int refuse_record(struct kgb_lane *lane, const struct kgb_err *why,
 			 struct kgb_failure *failure)
 {
-	return kgb_refuse(failure, KGB_CODE_VERIFY_RECORD,
-			  kgb_lane_text(lane, "the record of its work is damaged: %s", why->msg),
-			  "Leave the process's own records alone.");
+	return kgb_refuse(
+		failure, KGB_CODE_VERIFY_RECORD,
+		kgb_lane_text(lane, "the record of the kernel's work is damaged: %s", why->msg),
+		"Leave the process's own records alone.");
 }
 
 static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)

@@ -217,8 +217,8 @@ static void overrule(struct kgb_lane *lane, enum kgb_code code, const char *why)
 
 	if (verdict->code == KGB_CODE_NONE || verdict->code == code)
 		return;
-	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "%s; without that it would be %s: %s", why,
-		       kgb_code_name(verdict->code), text_of(verdict));
+	(void)kgb_fail(&err, KGB_ERR_UNAVAILABLE, "%s; without this the verdict would be %s: %s",
+		       why, kgb_code_name(verdict->code), text_of(verdict));
 	kgb_verdict_withdraw(verdict);
 	kgb_verdict_decide_infra(verdict, verdict->decided_by, code, &err);
 }
@@ -236,14 +236,16 @@ static void test_and_decide(struct kgb_lane *lane, struct test *test)
 		overrule(lane, KGB_CODE_INFRA_GPU_HEALTH,
 			 kgb_lane_text(lane, "the GPU is not well: %s", test->why));
 	else if (test->no_memory)
-		overrule(lane, KGB_CODE_INFRA_GPU_MEMORY, "others hold all memory of the GPU");
-	else if (kgb_gpu_health_starved(verdict->code, test->free_bytes, test->total_bytes))
 		overrule(lane, KGB_CODE_INFRA_GPU_MEMORY,
-			 kgb_lane_text(
-				 lane,
-				 "others hold most memory of the GPU: %llu of %llu MiB are free",
-				 (unsigned long long)test->free_bytes >> 20,
-				 (unsigned long long)test->total_bytes >> 20));
+			 "other processes hold all memory of the GPU");
+	else if (kgb_gpu_health_starved(verdict->code, test->free_bytes, test->total_bytes))
+		overrule(
+			lane, KGB_CODE_INFRA_GPU_MEMORY,
+			kgb_lane_text(
+				lane,
+				"other processes hold most memory of the GPU: %llu of %llu MiB are free",
+				(unsigned long long)test->free_bytes >> 20,
+				(unsigned long long)test->total_bytes >> 20));
 }
 
 static void ask_driver(struct kgb_lane *lane, const char *pci)

@@ -18,7 +18,7 @@ static int decide_origin(struct kgb_lane *lane)
 			lane, KGB_STAGE_L2, KGB_CODE_CHEAT_TORCH_COPIES,
 			"Let a kernel read the arguments and write each element to its place.",
 			"%s: PyTorch's copies or conversions had put the result together (in %u of "
-			"%u cases that were looked at) for a kernel that only copies it on",
+			"%u examined cases) for a kernel that only copies it",
 			lane->judge->spec.interfaces[i].entry, tally->n_by_host, tally->n_watched);
 	}
 	return 0;

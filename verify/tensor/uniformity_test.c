@@ -97,11 +97,11 @@ const char *kgb_uniformity_doubt(const double *u, size_t n)
 	if (n == 0)
 		return NULL;
 	if (has_wrong_law(u, n))
-		return "their values are distributed otherwise";
+		return "the values have another distribution";
 	if (has_wrong_law(u, n_end))
-		return "the first ones are distributed otherwise";
+		return "the first values have another distribution";
 	if (has_wrong_law(u + n - n_end, n_end))
-		return "the last ones are distributed otherwise";
+		return "the last values have another distribution";
 	return repeats(u, n) ? "elements at some distance from each other are not independent"
 			     : NULL;
 }
@@ -141,6 +141,6 @@ const char *kgb_uniformity_coarse(double *values, size_t n)
 	if (count <= expected)
 		return NULL;
 	return expected - count + count * log(count / expected) > TEST_COST
-		       ? "too few different numbers come up"
+		       ? "too few different numbers occur"
 		       : NULL;
 }

@@ -310,7 +310,7 @@ static void test_other_work_depends_on_the_host(void **state)
 		{other_attr, "op 3 (launch k): launch attributes have other values in window 3"},
 		{one_attr_more, "op 3 (launch k): launch attributes: 0 in window 2, 1 in window 3"},
 		{more_params, "op 3 (launch k): bytes of parameters: 2 in window 2, 3 in window 3"},
-		{other_kind, "op 3 (memset): what is done: copy in window 2, memset in window 3"},
+		{other_kind, "op 3 (memset): kind of op: copy in window 2, memset in window 3"},
 		{other_value, "op 3 (memset): value: 2 in window 2, 3 in window 3"},
 		{other_length, "op 3 (copy): bytes: 2 in window 2, 3 in window 3"},
 		{other_upload, "op 3 (upload): data bytes 8 to 11: 2 (0x2) in window 2, 3 (0x3) in "

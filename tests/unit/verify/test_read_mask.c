@@ -153,7 +153,7 @@ static void test_what_does_not_fit_is_refused(KGB_UNUSED void **state)
 		{"pages(lens,table,1)", "must read pages(table,lengths,dim)"},
 		{"pages(table,lens,2)", "must read pages(table,lengths,dim)"},
 		{"entries(lens,0)", "must read entries(lengths,block_size)"},
-		{"matrix(2,4,2)", "'matrix(2,4,2)': that is all of it"},
+		{"matrix(2,4,2)", "'matrix(2,4,2)' covers the whole tensor"},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
