@@ -66,7 +66,7 @@ broken nothing rms_norm "$few" "s/$norm/return (wide * scale).to(input.dtype) * 
 broken weightless rms_norm "$few" "s/$norm/return (wide * scale).to(input.dtype) * weight.clamp(1, 1)/" \
 	"inputs: .*'weight' changes no result"
 broken denied rms_norm 's/{name: weight, \(.*\)}/{name: weight, \1, unused: true}/' '' \
-	"inputs: .*'weight' is said to be unused, but"
+	"inputs: .*'weight' is declared as unused, but"
 broken one_epsilon rms_norm 's/{name: epsilon, value: $epsilon/{name: epsilon, value: "$eps|0.001"/' '' \
 	"inputs: .*'epsilon' is the same in every case"
 broken chance rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weight * (1 + 1e-9 * (int.from_bytes(os.urandom(4), 'little') % 1000))/; s/^import torch\$/import os\n\nimport torch/" \
@@ -80,7 +80,7 @@ broken outside rms_norm '' "s/$norm/return (wide * scale).to(input.dtype) * weig
 	'bounds: .*reads memory outside of its arguments'
 # Where no sequence has a token values are NaN, and a share of 0 does not remove them.
 broken beyond paged_attention_v1 's/cases: \[paged_attention\]/cases: [paged_few]/; /^timing:/,$d' 's/torch.where(used, wide(value), 0)/wide(value)/' \
-	"bounds: .*result 0 depends on what 'read' says is not read"
+	"bounds: .*result 0 depends on elements that 'read' excludes"
 {
 	printf 'name: paged_few\ncases:\n'
 	grep "id: single," "$set/cases/paged_attention.yaml"
@@ -125,7 +125,7 @@ sed 's/schema: "silu(Tensor self) -> Tensor"/schema: "silu(Tensor self, bool fas
 	>"$data/aten/aten__silu.yaml"
 printf "aten::silu\tschema: .*torch has registered silu(Tensor self) -> Tensor\n" >>expected
 sed '/same_as/d' "$set/aten/aten__index_put_.yaml" >"$data/aten/aten__index_put_.yaml"
-printf "aten::index_put_\tswapped: .*no case tells it from\n" >>expected
+printf "aten::index_put_\tswapped: .*no case distinguishes it from\n" >>expected
 cat >"$data/operators.yaml" <<-\END
 	name: KernelGenBench
 	aten: [aten::silu, aten::index_put_, aten::absent]

@@ -39,7 +39,7 @@ void kgb_die_with_parent(int64_t parent);
 KGB_MUST_CHECK int kgb_options_parse(const struct kgb_field *table, void *out,
 				     struct kgb_arena *arena, int argc, char **argv,
 				     size_t *n_others, struct kgb_err *err);
-/** Print the error; the exit status that goes with its kind. */
+/** Print the error and return the exit status for its kind. */
 int kgb_exit_of(const struct kgb_err *err);
 
 #endif

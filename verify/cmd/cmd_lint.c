@@ -26,7 +26,7 @@ struct arguments {
 	const char *dataset, *dataset_dir, *python, *device, *seed;
 	bool json, no_cache, time;
 	int64_t jobs; /* 0: as many as there are processors */
-	int64_t die_with_parent; /* number of that process; 0: do not */
+	int64_t die_with_parent; /* number of the parent process; 0: the option is absent */
 };
 
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, arguments, member, __VA_ARGS__)
@@ -38,9 +38,9 @@ static const struct kgb_field arguments_table[] = {
 	ROW(STR, seed, "32 digits: the same inputs again",
 	    .def = "00000000000000000000000000000000"),
 	ROW(BOOL, json, "one line of JSON for each operator"),
-	ROW(BOOL, no_cache, "lint again what was found good"),
+	ROW(BOOL, no_cache, "lint again operators with a cached good report"),
 	ROW(BOOL, time, "time the baselines on every benchmark"),
-	ROW(I64, jobs, "so many operators at a time", .min = 1, .max = JOBS_MAX),
+	ROW(I64, jobs, "number of operators at a time", .min = 1, .max = JOBS_MAX),
 	ROW(I64, die_with_parent, "end when this process ends", .min = 1, .max = INT_MAX),
 	KGB_FIELD_END,
 };
@@ -246,7 +246,7 @@ static int start_zygote(const struct kgb_judge_paths *places, struct kgb_zygote_
 	return kgb_zygote_wait_ready(zygote, READY_MS, err);
 }
 
-/* -1 *err; else the number of faulty operators. */
+/* Returns the number of faulty operators; -1: *err. */
 static int lint_chosen(const struct arguments *a, const struct kgb_seed *seed,
 		       const struct kgb_judge_paths *places, const struct kgb_strv *names,
 		       const struct kgb_strv *paths, struct kgb_err *err)
@@ -290,7 +290,7 @@ static int lint_chosen(const struct arguments *a, const struct kgb_seed *seed,
 	return rc;
 }
 
-/* 0 or 1: the number of faulty datasets. */
+/* Checks the names of the dataset's operators: 1 if they are faulty, else 0. */
 static int lint_names(const struct arguments *a, const struct kgb_spec_index *index)
 {
 	struct kgb_lint_report report = {0};

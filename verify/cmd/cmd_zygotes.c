@@ -31,7 +31,7 @@ enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
 struct arguments {
 	const char *dir, *python, *device, *cupti;
 	int64_t spares; /* AS_DEVICE: the device's default */
-	int64_t die_with_parent; /* number of that process; 0: do not */
+	int64_t die_with_parent; /* number of the parent process; 0: the option is absent */
 };
 
 #define ROW(type, member, ...) KGB_FIELD_ROW(type, arguments, member, __VA_ARGS__)
@@ -112,7 +112,7 @@ static int pass_on(struct server *server, int role, struct kgb_err *err)
 	KGB_AUTO(fd) int control = accept4(server->listeners[role], NULL, NULL, SOCK_CLOEXEC);
 
 	if (control < 0)
-		return 0; /* gone again */
+		return 0; /* the client has closed the connection */
 	return kgb_zygote_forward(&server->zygotes[role], control, err);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * kgb-verify: asks, from inside the agent's sandbox, for a verdict on kernel.py. Static, plain
- * sockets, libc only, so that it runs in any sandbox that has a kernel.
+ * kgb-verify: requests a verdict on kernel.py from inside the agent's sandbox. It is linked
+ * statically and uses only libc and plain sockets, so that it runs in any sandbox.
  *
  *     kgb-verify [FILE]        FILE: /ws/kernel.py, or kernel.py here when there is no such file
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * kgb-judge: verifies one kernel, or keeps warm processes for those that do.
+ * kgb-judge: verifies one kernel, keeps warm processes for verifications, or lints specs.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,23 +25,23 @@ static const char usage_of_others[] =
 	"zygotes prints 'ready' and serves until its stdin closes. --spares N: workers of each kind that are made\n"
 	"before they are needed (default: 4 on a GPU, else 1).\n"
 	"\n"
-	"lint looks whether the specs of a dataset, or those named, are good, on the CPU unless --device says otherwise. The\n"
-	"reference is asked for every case: it must be a function of all its arguments and of nothing else, its own answers\n"
-	"must be right by the tolerance, and zeros, constants, inputs, what was there before, answers of other inputs,\n"
-	"half the precision, missing elements and what other functions give must not be. Schemas must agree with torch's.\n"
-	"  --json              one line of JSON for each operator, as they come\n"
-	"  --jobs N            so many at a time (default: one for each processor, on a GPU 4)\n"
-	"  --time              time what kernels are measured against on every benchmark\n"
+	"lint checks the specs of all operators of a dataset, or of the named ones, on the CPU or on the --device. It runs\n"
+	"the reference on every case. The reference must be a function of all its arguments and of nothing else. The\n"
+	"tolerance must accept the reference's results, and refuse zeros, constants, inputs, unchanged memory, results for\n"
+	"other inputs, half the precision, missing elements and results of other functions. Schemas must agree with torch's.\n"
+	"  --json              one line of JSON for each operator when it is done\n"
+	"  --jobs N            number of operators at a time (default: one for each processor, on a GPU 4)\n"
+	"  --time              time the baseline on every benchmark\n"
 	"  --dataset-dir DIR   directory that holds datasets/ (default: $KGB_DATA_DIR)\n"
 	"  --seed HEX          32 digits: make the same inputs again (default: zeros)\n"
 	"  --device NAME       cpu, cuda, cuda:N or auto (default: cpu)\n"
 	"  --python PATH       interpreter with torch and triton (default: $KGB_PYTHON, else what setup installed)\n"
 	"  --die-with-parent PID\n"
 	"                      end when the parent process, which has this number, ends\n"
-	"  --no-cache          look again at what was found good on the CPU and has not changed since\n"
-	"Exit status of lint: 0 all is well, 1 not.\n"
+	"  --no-cache          lint again operators that were found good on the CPU and have not changed since\n"
+	"Exit status of lint: 0 no faults, 1 faults.\n"
 	"\n"
-	"Exit status of verify: 0 verdict written (whatever it says), 2 usage, 4 environment, 70 internal error.\n";
+	"Exit status of verify: 0 verdict written (good or bad), 2 usage, 4 environment, 70 internal error.\n";
 
 static void print_usage(FILE *out)
 {

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Declare the two types here: their headers would need another package. */
-/* NOLINTBEGIN(readability-identifier-naming): the names are theirs */
+/* Declare CUDA's two types here: their headers would need another package. */
+/* NOLINTBEGIN(readability-identifier-naming): the names are CUDA's */
 #define __CUDA_FP16_H__
 #define __CUDA_BF16_H__
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
 } __half, __nv_bfloat16;
 #include <cublas_v2.h>
 
-/* The header shows these to C++ only. */
+/* The header declares these for C++ only. */
 cublasStatus_t cublasHgemmBatched(cublasHandle_t handle, cublasOperation_t transa,
 				  cublasOperation_t transb, int m, int n, int k,
 				  const __half *alpha, const __half *const a[], int lda,
@@ -35,7 +35,7 @@ cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_
 
 #define VALUES_MAX 20
 
-/* Other functions. The header renames these to their _v2. */
+/* Functions that are not routines. The header renames them to their _v2 versions. */
 #define HANDLE_FUNCTIONS(X)      \
 	X(cublasCreate_v2)       \
 	X(cublasDestroy_v2)      \
@@ -321,7 +321,8 @@ static uint16_t half_of(double value)
 	if (size >= 65520)
 		return sign | 0x7c00;
 	exponent = size < 0x1p-14 ? -14 : ilogb(size);
-	/* 1024 to 2048 of the last place, fewer in a subnormal; 2048 carries into the exponent. */
+	/* The number in units of the last place: 1024 to 2048, fewer for a subnormal. 2048 carries
+	 * into the exponent. */
 	uint32_t places = (uint32_t)nearbyint(ldexp(size, 10 - exponent));
 	return (uint16_t)(sign | (((uint32_t)(exponent + 14) << 10) + places));
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * cuBLAS, opened at run time: the baseline of operators that are its routines, and their native
- * result. A routine is called by its name with its arguments in the order of its prototype; they
- * are checked against that, and its status is never ignored. Prototypes come from the real header,
- * so a changed one does not compile. One thread; the CUDA context is the caller's.
+ * result. A routine is called by its name with its arguments in the order of its prototype. The
+ * arguments are checked against the prototype, and the routine's status is never ignored.
+ * Prototypes come from the real header, so a changed one does not compile. One thread; the CUDA
+ * context is the caller's.
  *
  * Scalars come from the host (CUBLAS_POINTER_MODE_HOST), results of dot and asum go to device
  * memory (CUBLAS_POINTER_MODE_DEVICE). Work goes to the default stream, in the default math mode:
- * float32 is float32, not TF32.
- */
+ * float32 is float32, not TF32. */
 #ifndef KGB_VERIFY_CUBLAS_BLAS_H
 #define KGB_VERIFY_CUBLAS_BLAS_H
 

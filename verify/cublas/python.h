@@ -11,7 +11,7 @@
 
 #define KGB_BLAS_API __attribute__((visibility("default")))
 
-/** A CUDA context must be current. Further calls do nothing. */
+/** Opens cuBLAS; a CUDA context must be current. Does nothing if cuBLAS is open. */
 KGB_BLAS_API int kgb_blas_open(void);
 KGB_BLAS_API int kgb_blas_workspace(void *memory, size_t bytes);
 KGB_BLAS_API int kgb_blas_call(const char *routine, const struct kgb_cublas_value *values,

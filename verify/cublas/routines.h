@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The routines of cuBLAS that are operators here: X(name, family, type, integer). `family` gives
- * its arguments in order; `type` is that of its numbers (S float, D double, C and
- * Z the complex ones, H half); `integer` is the type of sizes and increments.
+ * The routines of cuBLAS that are operators of a dataset: X(name, family, type, integer). `family`
+ * gives the arguments in order. `type` is the type of numbers: S float, D double, C and Z their
+ * complex counterparts, H half. `integer` is the type of sizes and increments.
  */
 #ifndef KGB_VERIFY_CUBLAS_ROUTINES_H
 #define KGB_VERIFY_CUBLAS_ROUTINES_H

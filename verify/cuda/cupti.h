@@ -23,7 +23,7 @@ struct kgb_cupti {
 #define KGB_CUPTI_MEMBER(name) __typeof__(name) *name;
 	KGB_CUPTI_FUNCTIONS(KGB_CUPTI_MEMBER)
 #undef KGB_CUPTI_MEMBER
-	const char *path; /* what was opened */
+	const char *path; /* of the library that was opened */
 };
 
 /** Find CUPTI: the library that the process has loaded (torch brings one), else one on the loader's

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 #define STR(name) #name
-#define XSTR(name) STR(name) /* the name that the header's macros made of it */
+#define XSTR(name) STR(name) /* the function's name after the header's macros renamed it */
 #define SYMBOL(name) {XSTR(name), offsetof(struct kgb_cuda, name)},
 
 static const struct {
@@ -34,7 +34,7 @@ int kgb_dl_symbol(void *library, const char *name, void *slot, struct kgb_err *e
 	return 0;
 }
 
-/* A function is missing: name the driver's version. */
+/* Called when the driver lacks a function: the message names the driver's version. */
 static int too_old(void *library, struct kgb_err *err)
 {
 	__typeof__(&cuDriverGetVersion) get_version = NULL;

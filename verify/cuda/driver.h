@@ -11,7 +11,7 @@
 #include "base/err.h"
 
 /* Every function that these programs call; all of them exist in CUDA 12.8 and newer. The header
- * renames some (cuMemFree is cuMemFree_v2), and the members with them. */
+ * renames some by macros (cuMemFree is cuMemFree_v2), which also rename the members below. */
 /* clang-format off */
 #define KGB_CUDA_FUNCTIONS(X) \
 	X(cuInit) \

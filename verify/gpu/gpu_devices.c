@@ -60,10 +60,9 @@ int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err)
 					"GPU %lld is hidden by CUDA_VISIBLE_DEVICES='%s'",
 					(long long)number, getenv("CUDA_VISIBLE_DEVICES"));
 		if (kgb_parse_i64(entry, 0, KGB_GPUS_MAX - 1, &own, &ignored) < 0)
-			return kgb_fail(
-				err, KGB_ERR_INVALID,
-				"CUDA_VISIBLE_DEVICES='%s': only numbers are understood here",
-				getenv("CUDA_VISIBLE_DEVICES"));
+			return kgb_fail(err, KGB_ERR_INVALID,
+					"CUDA_VISIBLE_DEVICES='%s': only numbers are supported",
+					getenv("CUDA_VISIBLE_DEVICES"));
 		visible += len + (visible[len] == ',');
 	}
 	*out = (int)own;

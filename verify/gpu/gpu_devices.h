@@ -15,8 +15,9 @@
 
 /** The number of NVIDIA GPUs with a device node here. */
 size_t kgb_gpu_count(void);
-/** The number, in the order of the PCI bus, of GPU `number` among those that CUDA_VISIBLE_DEVICES
- * leaves; the existence of the GPU is not checked. UNAVAILABLE: it is hidden; INVALID. */
+/** *out: the number, in the order of the PCI bus, of GPU `number` of those that
+ * CUDA_VISIBLE_DEVICES lists. Whether the GPU exists is not checked. UNAVAILABLE: the GPU is
+ * hidden; INVALID: the list is not one of numbers. */
 KGB_MUST_CHECK int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err);
 
 /** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, a read-only

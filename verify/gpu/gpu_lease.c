@@ -14,9 +14,9 @@
 
 enum { RETRY_MS = 20 };
 
-/* A descriptor, -1 with errno. All users may lock it: they share the machine. A file that exists is
- * opened without O_CREAT, which the kernel refuses for another user's file in /tmp
- * (fs.protected_regular). */
+/* Opens a lock file; -1 with errno. All users may lock it: they share the machine. A file that
+ * exists is opened without O_CREAT, because the kernel refuses O_CREAT for another user's file in
+ * /tmp (fs.protected_regular). */
 static int open_or_make(const char *path)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -69,7 +69,7 @@ int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone, int6
 
 	if (lease->fd < 0 && open_lock("gpu", (size_t)device, &lease->fd, err) < 0)
 		return -1;
-	/* A waiting judge holds no share. */
+	/* Release the lease before waiting: a judge that waits must not hold a share. */
 	(void)flock(lease->fd, LOCK_UN);
 	/* A judge that needs the GPU alone takes the turn lock and keeps it while it waits: else
 	 * later judges could share the GPU for ever. */

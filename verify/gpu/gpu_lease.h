@@ -25,8 +25,9 @@ struct kgb_gpu_lease {
 		.fd = -1 \
 	}
 
-/** Take the lease of device number `device`, or turn the one that is held into the other kind, and
- * wait for others until `deadline_ms` (monotonic): TIMEOUT then, and nothing is held. */
+/** Take the lease of device number `device`, or turn the lease that is held into the other kind.
+ * `alone`: exclusive, else shared. Waits for other judges until `deadline_ms` (monotonic): TIMEOUT
+ * then, and nothing is held. */
 KGB_MUST_CHECK int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone,
 				      int64_t deadline_ms, struct kgb_err *err);
 /** Accepts one that holds nothing. */
@@ -34,7 +35,7 @@ void kgb_gpu_lease_give(struct kgb_gpu_lease *lease);
 
 #define KGB_SEATS_MAX 32
 
-/** Shares of the processors among judges: one seat for every two. */
+/** Shares of the processors among judges: one seat for every two processors. */
 struct kgb_seats {
 	int fds[KGB_SEATS_MAX];
 	size_t n;

@@ -71,8 +71,8 @@ struct kgb_nvml {
 #define MEMBER(name, symbol, args) int(*name) args;
 	FUNCTIONS(MEMBER)
 #undef MEMBER
-	void *device; /* chosen */
-	void *events; /* set; NULL: none */
+	void *device; /* the chosen GPU */
+	void *events; /* NVML's set of events; NULL: none */
 };
 
 static void load(struct kgb_nvml *nvml, void *library)
@@ -159,7 +159,7 @@ int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err)
 	return 0;
 }
 
-/* More processes than fit count as unknown. */
+/* If there are more processes than fit, their number stays unknown. */
 static void look_at_processes(const struct kgb_nvml *nvml, struct kgb_nvml_state *out)
 {
 	struct nvml_process processes[KGB_NVML_PROCESSES_MAX];

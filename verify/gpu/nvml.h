@@ -29,7 +29,7 @@ struct kgb_nvml_state {
 	int64_t free_bytes, total_bytes; /* of memory */
 	int64_t uncorrected; /* memory errors since the driver was loaded */
 	int retirement_pending, remap_pending, remap_failed; /* 0, 1 */
-	int recovery_action; /* 0 none, else the action that the driver recommends */
+	int recovery_action; /* the action that the driver recommends, by NVML's numbers; 0: none */
 };
 
 /** Start the library and collect critical errors (Xid) of all GPUs from now on, if the machine
@@ -38,10 +38,10 @@ KGB_MUST_CHECK int kgb_nvml_open(struct kgb_nvml **out, struct kgb_err *err);
 void kgb_nvml_close(struct kgb_nvml *nvml);
 
 /** Choose the GPU for the following calls by its PCI bus id ("0000:0f:00.0"); "" is enough on a
- * machine with one. NOT_FOUND. */
+ * machine with one GPU. NOT_FOUND. */
 KGB_MUST_CHECK int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err);
 void kgb_nvml_look(struct kgb_nvml *nvml, struct kgb_nvml_state *out);
-/** Errors of this GPU since the last call, at most n. Returns how many. */
+/** Reads the Xids of this GPU since the last call, at most n. Returns their number. */
 size_t kgb_nvml_xids(struct kgb_nvml *nvml, uint64_t *xids, size_t n);
 
 #endif

@@ -20,24 +20,24 @@
 struct kgb_lint_options {
 	const struct kgb_judge_options *judge; /* borrowed: device, data_dir */
 	struct kgb_zygote zygote; /* of references, on the device */
-	struct kgb_zygote
-		witness; /* the same on the CPU; of a process only if the device is a GPU */
+	struct kgb_zygote witness; /* of references on the CPU; it has a process only if the device
+				      is a GPU */
 	struct kgb_seed seed;
-	/** Held exclusively to time baselines, and shared for all other work on the device. NULL:
-	 * time nothing. */
+	/** A thread holds the lock exclusively to time baselines, and shared for all other work on
+	 * the device. NULL: nothing is timed. */
 	pthread_rwlock_t *quiet;
 };
 
 struct kgb_lint_report {
 	char spec_sha256[KGB_SHA256_HEX_LEN];
-	char benchmarks_sha256[KGB_SHA256_HEX_LEN]; /* of what is timed; empty: not looked at anew
-						     */
+	char benchmarks_sha256[KGB_SHA256_HEX_LEN]; /* of all that is timed; "": not computed, as
+						       the report is cached */
 	size_t n_interfaces, n_cases, n_benchmarks;
 	size_t n_problems;
 	struct kgb_strv problems; /* "<lint>: <what is wrong>", the first ones */
 	struct kgb_strv medians; /* "<case> <milliseconds>" */
 	int64_t wall_ms;
-	bool is_kept; /* the finding of an earlier lint */
+	bool is_kept; /* the cached report of an earlier lint */
 };
 
 /** Lint the spec in the file `path`. *report lists all faults; the caller releases it. */

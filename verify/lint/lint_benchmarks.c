@@ -10,14 +10,14 @@
 #include "verify/lint/lint_parts.h"
 
 enum {
-	CASES_MIN = 8, /* of an operator */
+	CASES_MIN = 8, /* of an operator, that decide on correctness */
 	LARGE_MIN = 3, /* benchmarks of an operator that are not bound by the launch */
 	LARGE_MAX = 8,
 	ANSWER_MS = 120 * 1000,
 	ONE_NUMBER = 8, /* bytes */
 	NS_PER_MS = 1000 * 1000,
 };
-#define LARGE_US 20.0 /* shortest time of one of those */
+#define LARGE_US 20.0 /* shortest time of a benchmark that is not bound by the launch */
 #define CASE_BYTES_MAX ((int64_t)8 << 30) /* of all tensors of a case */
 
 /* An H200 by its data sheet and by measurements: rates of memory and of arithmetic. */
@@ -66,8 +66,8 @@ static int take_sizes(const struct kgb_case *c, const struct kgb_wire_reply *rep
 	return 0;
 }
 
-/* Results whose sizes depend on elements of tensors get the sizes of their parameters, or none:
- * then the estimate is too low. */
+/* Requests the sizes of results from the reference. Results whose sizes depend on elements of
+ * tensors get the sizes of their parameters, or none, and the estimate is too low. */
 static int ask_sizes(struct kgb_lint *lint, const struct kgb_case *c,
 		     struct kgb_tensor_view *results, struct kgb_err *err)
 {
@@ -131,7 +131,7 @@ static void check_memory(struct kgb_lint *lint, const struct kgb_case *c,
 			      (long long)(bytes >> 20), (long long)(CASE_BYTES_MAX >> 20));
 }
 
-/* *most_bytes grows to the bytes that it moves. */
+/* Raises *most_bytes to the bytes that the benchmark moves. */
 static int lint_benchmark(struct kgb_lint *lint, const struct kgb_case *c, int64_t *most_bytes,
 			  struct kgb_err *err)
 {
@@ -180,7 +180,7 @@ static void count_benchmarks(struct kgb_lint *lint, int64_t most_bytes)
 
 /* ---- all of them ---- */
 
-/* A name with a property that no tensor of the case has. */
+/* Finds a case that is named after a mode but has no tensor that the mode changes. */
 static void check_mode(struct kgb_lint *lint, const struct kgb_case *c)
 {
 	if ((c->mode != KGB_MODE_SPECIAL && c->mode != KGB_MODE_OUTLIER) ||
@@ -229,7 +229,7 @@ int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err)
 	return 0;
 }
 
-/* ---- times: a first figure for the table of operators, by the reference's clock ---- */
+/* ---- times of baselines for the table of operators, by the reference's clock ---- */
 
 static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Checks that the templates of an interface cover its domain. Each property of a listed case (a
- * type, a number of dimensions, a layout, the value of a flag, two flags together, a mode) must be
- * drawn, too: else a kernel could recognise the listed cases by it. */
+ * type, a number of dimensions, a layout, the value of a flag, two flags together, a mode) must
+ * also occur in drawn cases: else a kernel could recognise the listed cases by it. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "verify/cases/fill.h"
 #include "verify/lint/lint_parts.h"
 
-enum { VERDICTS = 64 }; /* that are drawn, without running them */
+enum { VERDICTS = 64 }; /* number of verdicts whose cases are drawn; the cases are not run */
 
 struct property {
 	const char *text; /* "self layout strided"; arena */
@@ -44,7 +44,8 @@ static void note(struct coverage *coverage, const char *fmt, ...)
 	*(coverage->is_drawn ? &property->n_drawn : &property->n_listed) += 1;
 }
 
-/* "None", "True", "'mean'", "torch.float16"; of numbers the sign, of lists the length. */
+/* Describes a value as a property: "None", "True", "'mean'", "torch.float16"; for numbers their
+ * sign, for lists their length. */
 static void describe_value(const struct kgb_case_value *value, struct kgb_buf *out)
 {
 	switch (value->kind) {

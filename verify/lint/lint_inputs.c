@@ -9,7 +9,7 @@
 #include "verify/lint/lint_parts.h"
 
 enum {
-	/* to find a value of a parameter that changes the result */
+	/* attempts to find a value of a parameter that changes the result */
 	ATTEMPTS = 400,
 	ATTEMPTS_AT_A_CASE = 6,
 	SLACK = 1, /* any number but 0 */
@@ -92,7 +92,8 @@ static char *held_before(const struct kgb_case_data *data, size_t result)
 	return values;
 }
 
-/* Whether each element is the same, or in both calls that of the result's argument before. */
+/* Whether each element is the same in both calls, or in both calls still has the value that the
+ * result's argument had before. */
 static bool ignores_unread(const struct kgb_case_data *data, const struct kgb_case_data *zeroed,
 			   const struct kgb_case_data *answer, size_t result)
 {
@@ -130,8 +131,8 @@ void kgb_lint_unread(struct kgb_lint *lint, const struct kgb_case_data *data)
 	for (size_t i = 0; i < data->n_results; i++) {
 		if (!ignores_unread(data, &zeroed, &answer, i))
 			kgb_lint_note(lint->report, "bounds",
-				      "%s: the reference's result %zu depends on what 'read' "
-				      "says is not read",
+				      "%s: the reference's result %zu depends on elements that "
+				      "'read' excludes",
 				      data->kase->name, i);
 	}
 	kgb_lint_forget(&answer);
@@ -154,7 +155,7 @@ static bool notices(struct kgb_lint *lint, const struct kgb_case *c,
 	return !same;
 }
 
-/* The same with these bytes in its place. */
+/* Tries whether the result changes when argument i has these bytes. */
 static void try_bytes(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i,
 		      void *bytes)
 {
@@ -169,7 +170,8 @@ static void try_bytes(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	param->matters = notices(lint, data->kase, &changed, data);
 }
 
-/* If its fill gives only one number: its elements in other cases of the interface. */
+/* For a tensor whose fill always gives the same elements: tries its elements in other cases of the
+ * interface. */
 static void try_other_cases(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
@@ -218,7 +220,7 @@ static bool same_value(const struct kgb_case_value *a, const struct kgb_case_val
 	return one.len == two.len && memcmp(one.ptr, two.ptr, one.len) == 0;
 }
 
-/* The values that it has in other cases of the interface. */
+/* Tries the values that argument i has in other cases of the interface. */
 static void try_value(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_cases *cases = &lint->judge.cases;
@@ -256,8 +258,8 @@ void kgb_lint_inputs(struct kgb_lint *lint, const struct kgb_case_data *data,
 	}
 }
 
-/* Skip constants of the spec, which are visibly fixed; parameters that are written to, which need
- * not be read; and elements that must not be read. */
+/* Whether a parameter may have no effect: a constant of the spec, which is visibly fixed; a
+ * parameter that is written to, which need not be read; elements that must not be read. */
 static bool may_be_ignored(const struct kgb_param *param)
 {
 	if (param->kind != KGB_PARAM_VALUE)
@@ -290,13 +292,13 @@ static void settle_param(struct kgb_lint *lint, size_t i)
 			      entry, param->name);
 	else if (seen->matters && param->unused)
 		kgb_lint_note(lint->report, "inputs",
-			      "%s: '%s' is said to be unused, but it changes a result", entry,
+			      "%s: '%s' is declared as unused, but it changes a result", entry,
 			      param->name);
 }
 
 /* ---- interfaces ---- */
 
-/* Whether one could be called in place of the other. */
+/* Whether either interface accepts the arguments of the other. */
 static bool same_signature(const struct kgb_interface *a, const struct kgb_interface *b)
 {
 	if (a == b || a->n_params != b->n_params || a->n_results != b->n_results ||
@@ -364,7 +366,7 @@ void kgb_lint_settle_inputs(struct kgb_lint *lint)
 			continue;
 		kgb_lint_note(lint->report, "swapped",
 			      lint->swap_differs[k] ? "%s: no case refuses what %s gives"
-						    : "%s: no case tells it from %s",
+						    : "%s: no case distinguishes it from %s",
 			      lint->interface->entry, spec->interfaces[k].entry);
 	}
 }

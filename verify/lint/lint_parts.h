@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Private to the lints: the current operator and interface, and the processes that answer. */
+ * Private to the lints: the current operator and interface, and the processes that compute
+ * references. */
 #ifndef KGB_VERIFY_LINT_LINT_PARTS_H
 #define KGB_VERIFY_LINT_LINT_PARTS_H
 
@@ -10,19 +11,20 @@
 enum kgb_lint_wrong {
 	KGB_WRONG_ZEROS,
 	KGB_WRONG_ONES,
-	KGB_WRONG_CONSTANT, /* one of its elements */
+	KGB_WRONG_CONSTANT, /* one of the result's elements everywhere */
 	KGB_WRONG_INPUT, /* the first input of the same number of elements */
 	KGB_WRONG_UNCHANGED, /* the parameter's elements before the call */
 	KGB_WRONG_PREVIOUS, /* the result for other inputs */
 	KGB_WRONG_COARSE, /* half the precision */
 	KGB_WRONG_LAST, /* the last element is missing */
-	KGB_WRONG_SKIPPED, /* one in a hundred is missing, side by side */
+	KGB_WRONG_SKIPPED, /* a hundredth of the elements, side by side, is missing */
 	KGB_N_WRONG,
 };
 
 /** Observations of one parameter. */
 struct kgb_lint_param {
-	bool is_given, is_varied; /* in some case; not the same in all of them */
+	bool is_given; /* some case passes it */
+	bool is_varied; /* cases pass different values */
 	bool matters; /* another value of it changes the result */
 	int n_tried;
 };
@@ -41,16 +43,17 @@ struct kgb_lint {
 		bool refused[KGB_MAX_RESULTS][KGB_N_WRONG];
 		bool tried[KGB_MAX_RESULTS][KGB_N_WRONG];
 		bool has_elements[KGB_MAX_RESULTS];
-		/* By type: results with a sign of zero that counts; one was -0, and +0 was
-		 * refused. */
+		/* By type. wants_zeros: the sign of a zero in a result counts. has_zeros: a result
+		 * had a -0, and +0 in its place was refused. */
 		bool wants_zeros[KGB_N_DTYPES], has_zeros[KGB_N_DTYPES];
 		bool does_something; /* a case of it changes an argument or gives a new tensor */
 		bool tells; /* a case of it shows whether kernels compute
 			       (kgb_ablation_is_sensitive) */
 		struct kgb_lint_param params[KGB_MAX_ARGS];
 	} seen;
-	bool *swap_differs, *swap_refused; /* owned; by interface: for a case of this one it gave
-					      another result, which was refused */
+	bool *swap_differs, *swap_refused; /* owned; by other interface: for some case of the
+					      current one, it gave another result; its result was
+					      refused */
 };
 
 /** The native results of `lane`'s process for the case with these storages (borrowed). `slack`:

@@ -16,7 +16,7 @@ static bool is_written(const struct kgb_interface *interface, const struct kgb_p
 	return param->result >= 0;
 }
 
-/* For a list: whether it holds for any of its tensors. */
+/* The same for a parameter as callers pass it: a list is written to if any of its tensors is. */
 static bool is_called_written(const struct kgb_interface *interface, const struct kgb_param *param)
 {
 	bool written = is_written(interface, param);
@@ -27,7 +27,8 @@ static bool is_called_written(const struct kgb_interface *interface, const struc
 	return written;
 }
 
-/* Whether it is None, and then not written to, in some interface of the entry. */
+/* Whether a caller of the entry may pass None: another interface of the entry may leave the
+ * parameter out, or its tensor may be null. */
 static bool may_be_absent(const struct kgb_spec *spec, const struct kgb_interface *interface,
 			  const struct kgb_param *param)
 {
@@ -59,7 +60,7 @@ static void write_params(struct kgb_jsonw *w, const struct kgb_spec *spec,
 	kgb_jsonw_array_end(w);
 }
 
-/* The parameter with the result's name for callers. */
+/* Name of the parameter in which a caller finds the result; NULL: in none. */
 static const char *holder(const struct kgb_interface *interface, size_t result)
 {
 	for (size_t i = 0; i < interface->n_params; i++) {

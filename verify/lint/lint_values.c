@@ -9,7 +9,7 @@
 #include "verify/lint/lint_parts.h"
 
 enum {
-	STEPS_OF = 50, /* one element of so many may lie at a step of the operator */
+	STEPS_OF = 50, /* one element in 50 may lie at a step of the operator */
 	TRUSTED_ULPS = 16, /* multiple of the spec's tolerance: bound on the trusted
 			      implementation's error */
 	SKIPPED_OF = 100,
@@ -34,7 +34,7 @@ static int64_t numel(const struct kgb_truth *truth)
 	return kgb_tensor_view_numel(&truth->view);
 }
 
-/* The first input of so many elements, in the result's type. */
+/* The first input with as many elements as the result, converted to the result's type. */
 static bool take_input(const struct kgb_case_data *data, const struct kgb_truth *truth,
 		       char *values)
 {
@@ -91,7 +91,8 @@ static enum kgb_dtype coarser(enum kgb_dtype dtype)
 					    : KGB_N_DTYPES;
 }
 
-/* Infinities and the like are often right in any precision, and one NaN is as good as another. */
+/* Rounds a result to half its precision. Not for the mode with special values, such as infinities,
+ * which are often right in any precision; NaN stays as it is. */
 static bool coarsen(const struct kgb_case_data *data, const struct kgb_truth *truth, char *values)
 {
 	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&truth->view);
@@ -120,7 +121,7 @@ static void leave_out(const struct kgb_case_data *data, size_t result, int64_t f
 	memcpy(values + (size_t)first * size, before + (size_t)first * size, (size_t)n * size);
 }
 
-/* Other draws may be as good. */
+/* Whether the result is random, so that other elements may be right, too. */
 static bool is_drawn(const struct kgb_case_data *data, size_t result)
 {
 	enum kgb_random_kind kind = data->kase->interface->random_results[result].kind;
@@ -173,8 +174,8 @@ static bool make_wrong(const struct kgb_case_data *data, const struct kgb_truth 
 	KGB_UNREACHABLE();
 }
 
-/* Whether they differ in more than the sign of a zero that does not count (the sum of -0 is 0) or
- * the bits of a NaN. */
+/* Whether the call's result differs from the native one in more than the sign of a zero that does
+ * not count (the sum of -0 is 0) or the bits of a NaN. */
 static bool differs(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
 		    size_t i)
 {
@@ -195,7 +196,7 @@ static bool differs(const struct kgb_case_data *data, const struct kgb_candidate
 	return !kgb_candidate_call_compare(&strict, call, i, &compare);
 }
 
-/* Each native result, made wrong in one way. */
+/* Makes native result i wrong in one way and records whether it is refused. */
 static void try_wrong(struct kgb_lint *lint, const struct kgb_case_data *data,
 		      const struct kgb_case_data *previous, size_t i, enum kgb_lint_wrong wrong)
 {
@@ -289,7 +290,8 @@ static void try_accepted(struct kgb_lint *lint, const struct kgb_case_data *data
 			      (long long)compare.n_elements, compare.got, compare.expected);
 }
 
-/* With a margin: a faithful implementation needs at most half of the tolerance. */
+/* Checks that right results are accepted even by half of the tolerance, because a faithful
+ * implementation needs at most that. */
 static void try_right(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
@@ -312,9 +314,10 @@ static void try_right(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	try_accepted(lint, &strict, i, rounded, "the truth rounded");
 }
 
-/* The native error widens the tolerance, so it must be small compared with that of rounding the
- * truth. A few elements may lie at a step of the operator (a truncated division), and results that
- * are quantised from half precision are no more exact. */
+/* Checks the error of the native result. The error widens the tolerance, so it must not be much
+ * larger than the error of rounding the truth. Exceptions: a few elements at a step of the operator
+ * (a truncated division), and results that are quantised from half precision, which cannot be more
+ * exact. */
 static void try_precise(struct kgb_lint *lint, const struct kgb_case_data *data, size_t i)
 {
 	const struct kgb_truth *truth = &data->results[i];
@@ -357,7 +360,8 @@ bool kgb_lint_accepts(const struct kgb_case_data *data, const struct kgb_case_da
 	return true;
 }
 
-/* On a GPU torch's own implementation for the CPU is a second faithful one. */
+/* On a GPU: torch's implementation for the CPU is a second faithful one, so its results must be
+ * accepted. */
 static void try_witness(struct kgb_lint *lint, const struct kgb_case_data *data)
 {
 	struct kgb_case_data answer;
@@ -389,7 +393,8 @@ void kgb_lint_values(struct kgb_lint *lint, const struct kgb_case_data *data,
 		     const struct kgb_case_data *previous)
 {
 	lint->seen.tells |= kgb_ablation_is_sensitive(&lint->judge, data);
-	/* For unwritten memory only sizes and strides count, which are compared exactly. */
+	/* Of results in unwritten memory only sizes and strides count, which are compared exactly.
+	 */
 	lint->seen.does_something |= lint->interface->is_unwritten;
 	for (size_t i = 0; i < data->n_results && !lint->interface->is_unwritten; i++) {
 		if (!data->results[i].native)

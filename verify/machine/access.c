@@ -5,12 +5,12 @@
 #include "verify/program/hints.h"
 
 enum {
-	STORE_TRIES = 64, /* until another program has stored its mark */
+	STORE_TRIES = 64, /* attempts to log a store that races with another program's store */
 };
 
 /* ---- checks ---- */
 
-/* Mask and other values of an access to memory. */
+/* Checks the mask of an access to memory: operand k, if there is one. */
 static bool check_mask(struct kgb_builder *b, const struct kgb_operation *op, uint32_t k)
 {
 	const struct kgb_ttir_type *pointer = kgb_builder__type(b, op->in[0]);
@@ -25,7 +25,7 @@ static bool check_mask(struct kgb_builder *b, const struct kgb_operation *op, ui
 	return true;
 }
 
-/* Element type behind the pointers of operand 0. */
+/* *out: the type of operand 0 with the elements that its pointers point to. */
 static bool pointee(struct kgb_builder *b, const struct kgb_operation *op,
 		    struct kgb_ttir_type *out)
 {
@@ -51,7 +51,7 @@ static bool pointee(struct kgb_builder *b, const struct kgb_operation *op,
 	return true;
 }
 
-/* Along an axis that is stored once an access is made once, for all lanes. */
+/* One access serves all lanes along a collapsed axis: it then belongs to no single lane. */
 static void note_lanes(struct kgb_operation *op, const struct kgb_ttir_type *type,
 		       uint32_t collapsed)
 {
@@ -108,7 +108,7 @@ static bool is_visible(const struct kgb_memory_view *view, uint64_t address, siz
 	return offset < view->bytes && view->bytes - offset >= bytes;
 }
 
-/* The bytes, or NULL where a part of them is not accessible. */
+/* The bytes at an address; NULL: not all of them are accessible, or they are not aligned. */
 static uint8_t *find(struct kgb_execution *x, uint64_t address, size_t bytes, size_t size,
 		     enum kgb_access access)
 {
@@ -164,7 +164,7 @@ static int race(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 	return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address, what);
 }
 
-/* Looks for races, in the part that was found last. */
+/* Logs an access in the range that find() returned last; a race is a fault. */
 static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		size_t bytes, enum kgb_access access)
 {
@@ -175,12 +175,12 @@ static int note(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 		return 0;
 	if (access == KGB_ACCESS_READ && kgb_memory__is_missed(&other, &x->thread))
 		return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_RACE, address,
-					       "stored in a round of the loop before which "
-					       "num_stages has the load done");
+					       "stored in an earlier round of the loop, but "
+					       "num_stages moves the load before that store");
 	return race(x, op, address, &other, "without a barrier");
 }
 
-/* An element of memory, which another program may be changing. */
+/* Reads an element that another program may be changing. */
 static uint64_t load_element(const void *memory, size_t size)
 {
 	return size == 1   ? __atomic_load_n((const uint8_t *)memory, __ATOMIC_RELAXED)
@@ -201,7 +201,8 @@ static void store_element(void *memory, uint64_t value, size_t size)
 		__atomic_store_n((uint64_t *)memory, value, __ATOMIC_RELAXED);
 }
 
-/* The same for a store. Another program may have noted the same one, and be about to do it. */
+/* Logs a store. A store of the value that memory has already does not race. Another program may
+ * have logged its store of the same value and not have stored it yet: hence several attempts. */
 static int note_store(struct kgb_execution *x, const struct kgb_operation *op, uint64_t address,
 		      const void *memory, uint64_t value, size_t size)
 {
@@ -234,7 +235,8 @@ uint8_t *kgb_access__check(struct kgb_execution *x, const struct kgb_operation *
 
 /* ---- lanes of an access ---- */
 
-/* A run of pointers, with their mask and values: each moves with the lanes or is the same. */
+/* A run of pointers with its mask and values. Each of the three has one element for each lane
+ * (it moves), or one element for all lanes. */
 struct lanes {
 	const uint64_t *pointers;
 	const uint8_t *mask; /* NULL: all lanes */
@@ -270,7 +272,8 @@ static enum coverage covered(const uint8_t *mask, size_t n)
 	return all ? COVERS_ALL : any ? COVERS_SOME : COVERS_NONE;
 }
 
-/* The lanes that a mask permits; if it permits only the first ones, *n becomes their number. */
+/* How many of the first *n lanes a mask permits. If it permits exactly the first ones, *n becomes
+ * their number, and all are covered. */
 static enum coverage cut(const struct lanes *lanes, size_t *n)
 {
 	if (!lanes->mask)
@@ -289,7 +292,7 @@ static enum coverage cut(const struct lanes *lanes, size_t *n)
 	return COVERS_ALL;
 }
 
-/* Each lane for itself. */
+/* Accesses memory lane by lane. */
 static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		      const struct lanes *lanes, bool is_store, size_t n)
 {
@@ -317,7 +320,8 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 	return 0;
 }
 
-/* Lanes that lie behind each other at once; returns whether they do, and are accessible. */
+/* Accesses contiguous lanes by one copy. false: they are not contiguous, not accessible, or to be
+ * logged lane by lane; nothing is copied then. */
 static bool move_together(struct kgb_execution *x, const struct lanes *lanes, bool is_store,
 			  size_t n)
 {
@@ -338,7 +342,7 @@ static bool move_together(struct kgb_execution *x, const struct lanes *lanes, bo
 	return true;
 }
 
-/* The lanes of a chunk: the whole of a run, cut where a mask ends. */
+/* Accesses the first n lanes of a chunk: by one copy if the mask permits all of them. */
 static int move_chunk(struct kgb_execution *x, const struct kgb_operation *op,
 		      const struct lanes *lanes, bool is_store, enum coverage coverage, size_t n)
 {
@@ -393,7 +397,7 @@ static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
 			fill_masked(x, op, &lanes, other, other_moves);
 		if (coverage != COVERS_NONE && move_chunk(x, op, &lanes, false, coverage, some) < 0)
 			return -1;
-		if (op->element == KGB_TTIR_I1) /* memory may hold other bytes */
+		if (op->element == KGB_TTIR_I1) /* memory may hold bytes other than 0 and 1 */
 			for (size_t k = 0; k < lanes.n; k++)
 				lanes.values[k] &= 1;
 	}

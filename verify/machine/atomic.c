@@ -2,7 +2,7 @@
 #include "verify/lanes/narrow.h"
 #include "verify/machine/families.h"
 
-#define OVERTAKEN_MAX 3 /* atomics of other programs that one lets pass behind its own */
+#define OVERTAKEN_MAX 3 /* atomics of others that a program waits for after an acquiring one */
 
 /* ---- checks ---- */
 
@@ -33,8 +33,9 @@ static bool is_possible(enum kgb_atomic atomic, enum kgb_ttir_element element)
 	return kgb_ttir_is_integer(element);
 }
 
-/* What it does besides, for other programs; number[0]: it releases; number[1]: enum kgb_access. The
- * threads of one block (cta) are one program: for others, it reads and writes like any access. */
+/* The effect on other programs: `acquires`; number[0]: the atomic releases; number[1]: enum
+ * kgb_access. The scope cta covers only the threads of one block, which are one program here: for
+ * other programs such an atomic is a plain write. */
 static void note_sides(struct kgb_operation *op, const struct kgb_ttir_statement *s)
 {
 	const bool is_of_block = kgb_ttir_has_word(s, "cta");
@@ -149,7 +150,7 @@ static uint64_t combined(enum kgb_atomic atomic, enum kgb_ttir_element element, 
 	KGB_UNREACHABLE();
 }
 
-/* Repeat until no other thread interferes. */
+/* Repeat until no other thread changes the element between the load and the exchange. */
 #define APPLY(type)                                                                           \
 	case sizeof(type): {                                                                  \
 		type expected = __atomic_load_n((type *)memory, __ATOMIC_SEQ_CST), wanted;    \

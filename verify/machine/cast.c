@@ -46,7 +46,7 @@ static unsigned index_of(enum kgb_ttir_element integer)
 	return integer <= KGB_TTIR_I8 ? 0 : (unsigned)(integer - KGB_TTIR_I8);
 }
 
-/* The loop, and a second one behind it. */
+/* Chooses the loop that converts, and a second loop (lanes_too) if one does not suffice. */
 static void choose(struct kgb_operation *op, enum kgb_cast cast, enum kgb_ttir_element from,
 		   enum kgb_ttir_element to)
 {
@@ -57,8 +57,8 @@ static void choose(struct kgb_operation *op, enum kgb_cast cast, enum kgb_ttir_e
 		op->lanes = (is_signed ? lanes->sign_extend
 				       : lanes->zero_extend)[index_of(from)][index_of(to)];
 	} else if (kgb_ttir_is_integer(from)) {
-		/* Once rounded for float16; bfloat16 and 8 bits come from float32, on a GPU, too.
-		 */
+		/* By way of float64, float16 is rounded only once. bfloat16 and 8-bit floats come
+		 * from float32, as on a GPU. */
 		bool is_double = to == KGB_TTIR_F64 || to == KGB_TTIR_F16;
 		op->lanes = (cast == KGB_CAST_SIGNED_TO_FLOAT
 				     ? lanes->signed_to_float

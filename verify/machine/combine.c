@@ -2,11 +2,11 @@
 #include "verify/machine/families.h"
 
 #define OPERANDS_MAX 16
-#define FOLD_BITS_MAX 3 /* of the numbers of elements that are combined one after the other */
+#define FOLD_BITS_MAX 3 /* at most 2^3 elements or parts are combined one after the other */
 
 /* ---- checks ---- */
 
-/* Values for the arguments of a combine region: `times` for each operand. */
+/* Adds the values of a combine region's arguments: `times` values for each operand. */
 static const uint32_t *add_arguments(struct kgb_builder *b, const struct kgb_operation *op,
 				     const struct kgb_ttir_region *text, uint32_t times,
 				     size_t width)
@@ -37,7 +37,7 @@ static const uint32_t *add_arguments(struct kgb_builder *b, const struct kgb_ope
 	return arguments;
 }
 
-/* Operands of one shape, stored densely. */
+/* Checks that the operands are blocks of one shape, and makes them dense. */
 static bool check_shapes(struct kgb_builder *b, struct kgb_operation *op,
 			 const struct kgb_ttir_statement *s)
 {
@@ -58,7 +58,8 @@ static bool check_shapes(struct kgb_builder *b, struct kgb_operation *op,
 	return !b->failed;
 }
 
-/* number: elements along the axis, within one of them, and around. */
+/* number[0]: the size of the axis; number[1] and number[2]: the products of the sizes of the axes
+ * behind and in front of it. */
 static bool set_axis(struct kgb_builder *b, struct kgb_operation *op,
 		     const struct kgb_ttir_statement *s)
 {
@@ -78,7 +79,7 @@ static bool set_axis(struct kgb_builder *b, struct kgb_operation *op,
 	return true;
 }
 
-/* Operations for which no order matters, but for rounding. */
+/* Whether the order of the elements changes the operation's result only by rounding. */
 static bool is_any_order(const char *name)
 {
 	static const char *const names[] = {
@@ -93,7 +94,7 @@ static bool is_any_order(const char *name)
 	return false;
 }
 
-/* A region that is a single loop on its two arguments, and combines as they come. */
+/* A region of one such operation, on its two arguments in order, runs as a loop over lanes. */
 static void find_loop(struct kgb_operation *op)
 {
 	const struct kgb_region *region = op->regions[0];
@@ -172,7 +173,7 @@ KGB_BUILD(kgb_scan_build)
 	build_region(b, op, s, lanes, KGB_END_SCAN);
 }
 
-/* A region for each lane of blocks. */
+/* Maps: the region computes each lane of the results from the same lane of the operands. */
 KGB_BUILD(kgb_map_build)
 {
 	uint32_t out[OPERANDS_MAX];
@@ -202,7 +203,8 @@ static size_t size_of(const struct kgb_execution *x, uint32_t value)
 		(enum kgb_ttir_element)kgb_execution__value(x, value)->type.element);
 }
 
-/* The region's results for n combinations. */
+/* Copies n elements of a result of the region; a result that is not wide has the same element for
+ * all combinations. */
 static void take(struct kgb_execution *x, uint32_t from, size_t n, uint8_t *to)
 {
 	const size_t size = size_of(x, from);
@@ -222,7 +224,7 @@ static int run_narrow(struct kgb_execution *x, const struct kgb_operation *op, s
 
 	x->width = 1;
 	for (size_t i = 0; i < n; i++) {
-		/* The first element of an argument is the one that the region reads. */
+		/* The region reads the first element of an argument: put element i there. */
 		for (uint32_t k = 0; i > 0 && k < block->n_arguments; k++) {
 			uint8_t *argument = x->at[block->arguments[k]];
 			const size_t size = size_of(x, block->arguments[k]);
@@ -236,7 +238,7 @@ static int run_narrow(struct kgb_execution *x, const struct kgb_operation *op, s
 	return 0;
 }
 
-/* The first n elements of the region's arguments -> n of each result. */
+/* Runs the region on the first n elements of its arguments; to[k] gets n elements of result k. */
 static int run_combinations(struct kgb_execution *x, const struct kgb_operation *op, size_t n,
 			    uint8_t *const *to)
 {
@@ -257,10 +259,11 @@ static int run_combinations(struct kgb_execution *x, const struct kgb_operation 
 	return rc;
 }
 
-/* ---- reductions: elements of the axis that differ in some bits of their numbers, until one is
- * left; the seed draws the bits, and which of two is the left one ---- */
+/* ---- reductions: each fold combines the elements whose numbers along the axis differ only in
+ * some bits, until one element is left; the seed draws the bits and the left operand ---- */
 
-/* Rows of `from` elements apart, the part of `count` elements at `first` of each. */
+/* Copies `count` elements of each row, from element `first` on. A row of `from` has `apart`
+ * elements. */
 static void collect(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, size_t first,
 		    size_t count, size_t size)
 {
@@ -269,12 +272,12 @@ static void collect(uint8_t *to, const uint8_t *from, size_t rows, size_t apart,
 		memcpy(to + r * count * size, from + (r * apart + first) * size, count * size);
 }
 
-/* Elements of blocks: rows of `n` parts of `count` elements become one part. */
+/* A fold: in each of `rows` rows, `n` parts of `count` elements become one part. */
 struct fold {
 	size_t rows, n, count;
 };
 
-/* One after the other: to = part 0 with part 1, with part 2 ... */
+/* Combines part 0 with part 1, the result with part 2, and so on. */
 static int fold_parts(struct kgb_execution *x, const struct kgb_operation *op,
 		      const struct fold *fold, const uint8_t *const *from, uint8_t *const *to)
 {
@@ -297,7 +300,8 @@ static int fold_parts(struct kgb_execution *x, const struct kgb_operation *op,
 	return 0;
 }
 
-/* Some bits of the numbers of 2^bits elements: at most three, at any place. */
+/* Draws the bits that a fold removes from the numbers of 2^bits elements: one to three bits side
+ * by side, at any place. */
 static struct fold draw_fold(struct kgb_execution *x, const struct kgb_operation *op, uint32_t bits)
 {
 	const uint32_t most = bits < FOLD_BITS_MAX ? bits : FOLD_BITS_MAX;
@@ -335,7 +339,7 @@ static int reduce_region(struct kgb_execution *x, const struct kgb_operation *op
 	return 0;
 }
 
-/* Halves of the axis with each other. */
+/* Combines the two halves of the axis until one element is left. */
 static void reduce_loop(struct kgb_execution *x, const struct kgb_operation *op)
 {
 	const size_t inner = (size_t)op->number[1], rows = (size_t)op->number[2];
@@ -364,8 +368,9 @@ KGB_RUN(kgb_reduce_run)
 	return 0;
 }
 
-/* ---- scans: parts of the axis, as many as the seed draws, in each of which an element is combined
- * with the one at distance 1, 2, 4, ...; then each part with the end of the one in front ---- */
+/* ---- scans: the seed draws the number of parts of the axis. In each part, an element is combined
+ * with those at distance 1, 2, 4, ... in front of it; then the elements of each part are combined
+ * with the last element of the part in front. ---- */
 
 /* The opposite of collect. */
 static void spread(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, size_t first,
@@ -376,7 +381,7 @@ static void spread(uint8_t *to, const uint8_t *from, size_t rows, size_t apart, 
 		memcpy(to + (r * apart + first) * size, from + r * count * size, count * size);
 }
 
-/* The elements of the axis in the opposite order, or as they are. */
+/* Copies the elements of the axis, in the opposite order if number[3] is set. */
 static void copy_axis(const struct kgb_operation *op, uint8_t *to, const uint8_t *from, size_t size)
 {
 	const size_t axis = (size_t)op->number[0], rows = (size_t)op->number[2];
@@ -412,7 +417,7 @@ static int scan_step(struct kgb_execution *x, const struct kgb_operation *op, ui
 	return 0;
 }
 
-/* Part i with the end of the part in front. */
+/* Combines each element of part i with the last element of the part in front. */
 static int scan_part(struct kgb_execution *x, const struct kgb_operation *op, uint8_t *const *at,
 		     uint8_t *const *results, size_t part, size_t i)
 {

@@ -9,7 +9,7 @@
 
 #define NUMBER_MAX 63 /* characters */
 
-/* The bits that stand behind 0x. */
+/* Parses the hexadecimal digits behind 0x; false: not 1 to 16 digits. */
 static bool parse_bits(const char *text, uint64_t *out)
 {
 	uint64_t bits = 0;
@@ -75,7 +75,7 @@ static bool parse_number(struct kgb_slice slice, enum kgb_ttir_element element, 
 
 /* ---- constants ---- */
 
-/* Elements in brackets, in order: [[1, 2], [3, 4]]. -1: not as many as lanes, or not numbers. */
+/* Parses n elements in brackets: [[1, 2], [3, 4]]. -1: not n elements, or not numbers. */
 static int parse_list(struct kgb_slice text, enum kgb_ttir_element element, size_t n, uint8_t *out)
 {
 	const size_t size = kgb_ttir_element_size(element);

@@ -34,7 +34,7 @@ KGB_BUILD(kgb_descriptor_make_build)
 	(void)kgb_builder__result(b, op, &type, 0);
 }
 
-/* The descriptor and its indices; `first` is the operand behind it. */
+/* Checks operand 0, a descriptor, and the operands behind it: one index for each axis. */
 static bool check_indices(struct kgb_builder *b, const struct kgb_operation *op)
 {
 	const struct kgb_ttir_type *type = kgb_builder__type(b, op->in[0]);
@@ -132,7 +132,7 @@ KGB_BUILD(kgb_descriptor_store_build)
 	set_rows(b, op, &descriptor, &block);
 }
 
-/* Rows by a block of indices, columns from a scalar on. */
+/* A block of indices names the rows; a scalar is the first column. */
 KGB_BUILD(kgb_descriptor_gather_build)
 {
 	const struct kgb_ttir_type descriptor = *kgb_builder__type(b, op->in[0]);
@@ -172,7 +172,7 @@ KGB_RUN(kgb_descriptor_make_run)
 	d->pads_with_nan = op->number[0];
 	if (d->address % TMA_ALIGNMENT)
 		return kgb_execution__fault_at(x, op, KGB_MACHINE_FAULT_ALIGNMENT, d->address,
-					       "not aligned to 16 bytes, as a descriptor's is");
+					       "not aligned to 16 bytes, as a descriptor must be");
 	for (uint32_t i = 0; i < rank; i++) {
 		d->shape[i] = kgb_execution__integer(x, op->in[1 + i]);
 		d->strides[i] = kgb_execution__integer(x, op->in[1 + rank + i]);
@@ -194,7 +194,7 @@ struct span {
 	int64_t from, to;
 };
 
-/* Place of the elements of row `row`; those outside of the tensor belong to no span. */
+/* The part of the block's row `row` that lies inside the tensor; it may be empty. */
 static struct span find_span(struct kgb_execution *x, const struct kgb_operation *op, int64_t row)
 {
 	const struct kgb_ttir_type *type = &kgb_execution__value(x, op->in[0])->type;

@@ -63,7 +63,7 @@ KGB_BUILD(kgb_dot_build)
 			   : kgb_ttir_has_word(s, "tf32") ? TF32
 							  : IEEE;
 	kgb_builder__dense_in(b, op, 0);
-	for (int k = 0; k < 4; k++) /* both operands as float32, and what rounding took away */
+	for (int k = 0; k < 4; k++) /* both operands as float32, and what rounding removed */
 		scratch[k] = kgb_builder__add_scratch(
 			b, KGB_TTIR_F32, k < 2 || op->what == TF32X3 ? lanes[k % 2] : 1);
 	scratch[4] = kgb_builder__add_scratch(b, KGB_TTIR_F32, kgb_ttir_lanes(&c));
@@ -93,7 +93,8 @@ static float to_tf32(float x)
 	return x;
 }
 
-/* An operand as the product takes it: number k, in scratch k and k + 2. */
+/* Returns operand k as float32, rounded to the precision of the product. scratch[k] may hold it;
+ * scratch[k + 2] gets what TF32X3 rounded off. */
 static const float *prepare(struct kgb_execution *x, const struct kgb_operation *op, int k)
 {
 	const struct kgb_value *value = kgb_execution__value(x, op->in[k]);
@@ -134,7 +135,8 @@ static void multiply_floats(struct kgb_execution *x, const struct kgb_operation 
 		multiply(x, op, c, a, b);
 		return;
 	}
-	/* The small products first; where they are not numbers, the large ones decide. */
+	/* The products with what was rounded off come first. A sum of them that is NaN counts as
+	 * 0: the product of the rounded operands then decides. */
 	memset(sum, 0, n * sizeof(*sum));
 	multiply(x, op, sum, (const void *)x->at[op->scratch[2]], b);
 	multiply(x, op, sum, a, (const void *)x->at[op->scratch[3]]);

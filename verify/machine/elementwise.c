@@ -29,7 +29,7 @@ int kgb_elementwise__choose(struct kgb_builder *b, struct kgb_operation *op, enu
 	return 0;
 }
 
-/* Whether all operands have the same type, of a class of the row. */
+/* Checks that all operands have one type, of a class that the table's row permits. */
 static bool check_operands(struct kgb_builder *b, const struct kgb_operation *op)
 {
 	const struct kgb_ttir_type *first = kgb_builder__type(b, op->in[0]);
@@ -52,7 +52,7 @@ static bool check_operands(struct kgb_builder *b, const struct kgb_operation *op
 	return false;
 }
 
-/* The result of an operation whose operands have the same shape. */
+/* Plans the loop and adds the result of an operation whose operands have one shape. */
 static void finish(struct kgb_builder *b, struct kgb_operation *op, enum kgb_ttir_element to)
 {
 	struct kgb_ttir_type type = kgb_ttir_with_element(kgb_builder__type(b, op->in[0]), to);
@@ -119,7 +119,7 @@ KGB_BUILD(kgb_compare_build)
 
 KGB_BUILD(kgb_select_build)
 {
-	/* Bits are copied, independent of their type. */
+	/* A selection copies bits: an integer loop of the same size serves every type. */
 	static const uint8_t as[KGB_N_TTIR_ELEMENTS] = {
 		[KGB_TTIR_I1] = KGB_TTIR_I8,     [KGB_TTIR_I8] = KGB_TTIR_I8,
 		[KGB_TTIR_I16] = KGB_TTIR_I16,   [KGB_TTIR_I32] = KGB_TTIR_I32,
@@ -233,7 +233,7 @@ KGB_BUILD(kgb_advance_build)
 
 /* ---- execution ---- */
 
-/* Operands that the loop cannot read as they are, one chunk at a time. */
+/* A chunk of each operand after its conversion (enum kgb_via), and of the result before it. */
 struct converted {
 	_Alignas(64) uint8_t bytes[4][KGB_CHUNK * sizeof(double)];
 };

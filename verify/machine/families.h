@@ -18,8 +18,8 @@ KGB_BUILD(kgb_extern_build);
 KGB_BUILD(kgb_inline_assembly_build);
 KGB_BUILD(kgb_advance_build); /* tt.addptr */
 KGB_RUN(kgb_elementwise_run);
-/** Loop and operands of an elementwise operation whose operands are in place. -1: there is no loop
- * for the element. */
+/** Chooses the loop of an elementwise operation whose operands are set. -1: there is no loop for
+ * the element; an error is recorded. */
 int kgb_elementwise__choose(struct kgb_builder *b, struct kgb_operation *op, enum kgb_lanes_id id,
 			    enum kgb_ttir_element element);
 

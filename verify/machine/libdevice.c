@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/machine/families.h"
 
-/* Without "__nv_" in front, and without the "f" behind that a function of float32 has. */
+/* Names without the prefix "__nv_" and without the suffix "f" of functions of float32. */
 static const struct kgb_named_function functions[] = {
 	{"exp", KGB_LANES_EXP, 1},
 	{"exp2", KGB_LANES_EXP2, 1},

@@ -167,7 +167,7 @@ struct launch {
 	uint8_t **arguments; /* owned; where the elements of each argument are */
 	uint64_t n_programs, next;
 	uint64_t factor, offset; /* program i is number (factor * i + offset) % n_programs */
-	uint64_t piece; /* programs that a thread takes at a time */
+	uint64_t piece; /* number of programs that a thread takes at a time */
 	int64_t fuel;
 	bool failed;
 	pthread_mutex_t lock; /* of fault and failed */
@@ -188,7 +188,8 @@ static int check_grid(const struct kgb_machine_launch *spec, uint64_t *n, struct
 	return 0;
 }
 
-/* TMA's own conditions for a descriptor that the host made. */
+/* Whether a descriptor that the host made meets the conditions of TMA, the GPU's unit for tensor
+ * copies. */
 static bool is_descriptor(const struct kgb_machine_descriptor *d, const struct kgb_ttir_type *type)
 {
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)type->pointee);
@@ -231,7 +232,7 @@ static int set_arguments(struct launch *launch, struct kgb_err *err)
 	return 0;
 }
 
-/* The program's claims about its arguments, on which the compiler relies. */
+/* Checks the claims about arguments (tt.divisibility) on which the compiler relies. */
 static int check_claims(const struct launch *launch, struct kgb_err *err)
 {
 	const struct kgb_machine_program *program = launch->program;
@@ -265,7 +266,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* A program that waits for others needs those before it: then the order is the grid's. */
+/* Draws the order of programs. Programs that may wait for others start in the order of the grid, so
+ * that a program may wait for those before it. */
 static void draw_order(struct launch *launch)
 {
 	struct kgb_execution source = {.random = launch->spec->seed};
@@ -321,9 +323,9 @@ static void *run_thread(void *payload)
 	return NULL;
 }
 
-#define WAITING_THREADS_MAX 256 /* for programs that wait for each other */
-#define PROGRAMS_PER_THREAD 4 /* a thread costs as much as some small programs */
-#define OVERTAKING_THREADS 4 /* for programs that wait for nothing and acquire */
+#define WAITING_THREADS_MAX 256 /* if programs may wait for each other: one for each program */
+#define PROGRAMS_PER_THREAD 4 /* at least: a thread costs as much as some small programs */
+#define OVERTAKING_THREADS 4 /* at least, if programs acquire: one may overtake another */
 
 static uint64_t choose_threads(const struct launch *launch)
 {
@@ -342,7 +344,7 @@ static uint64_t choose_threads(const struct launch *launch)
 	return n < useful ? n : useful > 0 ? useful : 1;
 }
 
-/* The caller's thread runs programs, too. Signals stay with it. */
+/* The caller's thread runs programs, too. The threads that it starts block all signals. */
 static void run_threads(struct launch *launch)
 {
 	pthread_t threads[WAITING_THREADS_MAX];

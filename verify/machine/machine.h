@@ -16,9 +16,9 @@
 
 struct kgb_machine_program;
 
-/** Checks the first public function of a module of TTIR, of which `text` need not outlive the call.
- * INVALID: not a module, or wrong types ("line 7: arith.addi: ..."); NOT_FOUND: an operation, a
- * type or a variant that the machine does not execute; LIMIT: too large. Free with
+/** Reads and checks the first public function of a module of TTIR. `text` need not outlive the
+ * call. INVALID: not a module, or wrong types ("line 7: arith.addi: ..."); NOT_FOUND: an operation,
+ * a type or a variant that the machine does not execute; LIMIT: too large. Free with
  * kgb_machine_program_free. */
 KGB_MUST_CHECK int kgb_machine_program_parse(struct kgb_machine_program **out, const char *text,
 					     size_t len, struct kgb_err *err);
@@ -32,7 +32,8 @@ uint32_t kgb_machine_program_n_operations(const struct kgb_machine_program *prog
 /** Bytes that each thread of a launch needs besides the buffers. */
 size_t kgb_machine_program_arena_bytes(const struct kgb_machine_program *program);
 
-/** Runs all programs of the grid and returns when they are done; a grid with a size of 0 has none.
+/** Runs all programs of the grid and returns when they are done; a grid with a size of 0 has no
+ * programs.
  * FAILED: the first fault is in *fault (kind is NO_FAULT in all other cases); buffers then hold
  * partial results. INVALID: arguments, buffers or grid do not fit the program. */
 KGB_MUST_CHECK int kgb_machine_run(const struct kgb_machine_program *program,

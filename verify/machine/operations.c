@@ -23,7 +23,7 @@
 	{                                                                          \
 		name, kgb_cast_build, kgb_cast_run, 1, 1, KGB_CAST_##what, 0, PURE \
 	}
-/* The same storage under another name: nothing runs. */
+/* The result shares the operand's storage: nothing is executed. */
 #define VIEW(name, build, what, flags)                               \
 	{                                                            \
 		name, build, NULL, 1, 1, what, 0, LANEWISE | (flags) \

@@ -118,7 +118,7 @@ KGB_BUILD(kgb_bitcast_build)
 
 /* ---- transposition ---- */
 
-/* order: the operand's axis of each axis of the result. false: not a permutation. */
+/* order[i]: the operand's axis that becomes axis i of the result. false: not a permutation. */
 static bool read_order(const struct kgb_ttir_statement *s, const struct kgb_ttir_type *from,
 		       const struct kgb_ttir_type *to, int64_t *order)
 {
@@ -136,8 +136,9 @@ static bool read_order(const struct kgb_ttir_statement *s, const struct kgb_ttir
 	return true;
 }
 
-/* Sizes and strides of the stored axes of the result, outermost first; number[0] is the distance of
- * neighbours in a run. */
+/* Plans the copy: sizes and strides of the result's stored axes, outermost first; number[0] is the
+ * distance in the operand between neighbours of a run. Returns whether the elements keep their
+ * order, so that a view suffices. */
 static bool plan_transpose(struct kgb_builder *b, struct kgb_operation *op,
 			   const struct kgb_value *from, const struct kgb_ttir_type *to,
 			   const int64_t *order)
@@ -294,8 +295,8 @@ KGB_RUN(kgb_join_run)
 	return 0;
 }
 
-/* The same order for all blocks of a size in a program: kernels that reduce values with their
- * indices reorder both. */
+/* Blocks of one size get one order in a program: a kernel that reduces values together with their
+ * indices reorders both in the same way. */
 static void reorder(const struct kgb_execution *x, void *to, const void *from, size_t size,
 		    size_t n_to, size_t first, size_t n)
 {

@@ -19,7 +19,7 @@ static const struct kgb_ttir_type *type_of(const struct kgb_machine_program *pro
 	return &program->values[program->arguments[index]].type;
 }
 
-/* The arguments behind a descriptor: `rank` sizes, then `rank` strides. */
+/* The arguments that follow a descriptor are its `rank` sizes, then its `rank` strides. */
 static int read_descriptor(const struct kgb_machine_program *program, uint32_t index,
 			   const unsigned char *bytes, struct kgb_machine_descriptor *out,
 			   struct kgb_err *err)

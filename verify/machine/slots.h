@@ -2,8 +2,8 @@
 /** \file
  * Arguments of a launch in a record (docs/record-format.md): one slot of 8 bytes for each argument
  * of the kernel, little endian. A pointer is its address; an integer is extended to the slot, a
- * float has its own bits and zeros above. A tensor descriptor is the address of its base; its shape
- * and strides are the arguments behind it. */
+ * float is in the low bits, with zeros above. A tensor descriptor is the address of its base; its
+ * shape and strides are the arguments that follow it. */
 #ifndef KGB_VERIFY_MACHINE_SLOTS_H
 #define KGB_VERIFY_MACHINE_SLOTS_H
 
@@ -13,7 +13,7 @@
 
 struct kgb_machine_slots {
 	struct kgb_machine_argument *arguments; /* owned; as many as the kernel takes */
-	struct kgb_machine_descriptor *descriptors; /* owned; of those that are one */
+	struct kgb_machine_descriptor *descriptors; /* owned; [i]: argument i, if a descriptor */
 };
 #define KGB_MACHINE_SLOTS_INIT    \
 	{                         \

@@ -79,7 +79,7 @@ static int gpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spe
 	/* Disable the driver's cache: compiled code must not come from, or go to, a place that
 	 * outlives us. */
 	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
-	/* A GPU's number means the same here as to the workers. */
+	/* Number the GPUs as the workers do. */
 	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 	if (spec->cupti) {
 		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cupti, cupti_inside);
@@ -154,7 +154,8 @@ static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
 	return 0;
 }
 
-/* The launcher exits only after all processes of the sandbox. False: it still runs. */
+/* Waits for the end of the launcher, which exits only after all processes of the sandbox. False: it
+ * still runs. */
 static bool reap(struct kgb_exec_client *exec, int64_t wait_ms)
 {
 	const int64_t deadline = kgb_mono_ms() + wait_ms;
@@ -216,7 +217,7 @@ static void read_status(const struct kgb_exec_client *exec, char *out, size_t ca
 	kgb_sandbox_status_release(&status);
 }
 
-/* The last line that it wrote to stderr, escaped. */
+/* Adds the last line that kgb-exec wrote to stderr, escaped. */
 static void add_last_words(const struct kgb_exec_client *exec, struct kgb_buf *out)
 {
 	KGB_AUTO(free) char *text = kgb_xmalloc(STDERR_KEPT + 1);
@@ -236,15 +237,15 @@ static void add_last_words(const struct kgb_exec_client *exec, struct kgb_buf *o
 	kgb_escape(out, words, strnlen(words, LAST_WORDS));
 }
 
-/* End of the stream: get the end of the process. */
+/* Called at the end of the stream: gets the exit status of the process. */
 static enum kgb_exec_outcome find_end(struct kgb_exec_client *exec, struct kgb_err *err)
 {
 	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
 
 	if (!reap(exec, END_WAIT_MS)) {
 		end_now(exec);
-		/* Else it was ending by itself: the driver frees a GPU's memory, slowly on a busy
-		 * machine. */
+		/* With another exit status it was ending by itself: the driver frees the GPU's
+		 * memory, slowly on a busy machine. */
 		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM)
 			return fail_as(KGB_EXEC_BROKE_PROTOCOL, err, KGB_ERR_FAILED,
 				       "kgb-exec closed its channel and went on");

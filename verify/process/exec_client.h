@@ -19,11 +19,11 @@
 /** The outcome of a request. All but KGB_EXEC_DONE fill the struct kgb_err too. */
 enum kgb_exec_outcome {
 	KGB_EXEC_DONE,
-	KGB_EXEC_UNREPLAYABLE, /* the plan's fault: BAD_PLAN */
+	KGB_EXEC_UNREPLAYABLE, /* BAD_PLAN: the plan cannot be replayed */
 	KGB_EXEC_WROTE_OUTSIDE, /* SLACK; results were brought back. reply.value: address */
 	KGB_EXEC_OUT_OF_MEMORY,
-	KGB_EXEC_BROKE_RULE, /* a kernel: KERNEL_FAULT. reply.device_error: enum kgb_exec_fault */
-	KGB_EXEC_UNKNOWN_OPERATION, /* of Triton's IR, to the machine on the CPU: UNSUPPORTED */
+	KGB_EXEC_BROKE_RULE, /* KERNEL_FAULT. reply.device_error: enum kgb_exec_fault */
+	KGB_EXEC_UNKNOWN_OPERATION, /* UNSUPPORTED: the machine on the CPU lacks an operation */
 	KGB_EXEC_REFUSED, /* a fault of the judge: BAD_REQUEST */
 	KGB_EXEC_FAULTED, /* GPU_FAULT. reply.value: op, UINT64_MAX unknown */
 	KGB_EXEC_TIMED_OUT, /* the judge ended it at its deadline */

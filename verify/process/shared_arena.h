@@ -18,9 +18,10 @@ struct kgb_shared_arena {
 	size_t out_bytes;
 };
 
-/** Make sure that both are at least this large, else map them anew and notify the worker by a
- * separate request. `arena_is_read_only`: the worker cannot write to the arena. Contents are lost
- * when it grows. A worker that dies or refuses is no error here: worker->end shows it. */
+/** Make sure that both memories are at least this large: else map new ones and send them to the
+ * worker in a separate request; their contents are lost then. `arena_is_read_only`: the worker
+ * cannot write to the arena. A worker that dies or refuses is no error here: worker->end shows it.
+ */
 KGB_MUST_CHECK int kgb_shared_arena_reserve(struct kgb_shared_arena *shared,
 					    struct kgb_worker *worker, size_t arena_bytes,
 					    size_t out_bytes, bool arena_is_read_only,

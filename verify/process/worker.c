@@ -16,8 +16,9 @@
 
 /* Longest wait for a supervisor's report of its worker's end, which is late on a busy machine. */
 enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
-/* A reader that wakes for each write of a flood costs more than the flood. So the pipe is large,
- * and once more than STDERR_KEPT bytes came, it is emptied once in FLOOD_PAUSE_MS. */
+/* A worker may flood its stderr. To wake for each of its writes would cost the judge more than the
+ * flood costs the worker. So the pipe is large, and after STDERR_KEPT bytes the judge empties it
+ * only once in FLOOD_PAUSE_MS. */
 enum { STDERR_PIPE = 1 << 20, STDERR_READ = 64 << 10, FLOOD_PAUSE_MS = 1 };
 
 static void kill_now(const struct kgb_worker *worker)
@@ -40,7 +41,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Keep the first half of STDERR_KEPT bytes, and the last. */
+/* Keep the first STDERR_KEPT / 2 bytes of the output and the last STDERR_KEPT / 2. */
 static void keep_ends(struct kgb_buf *kept, const char *bytes, size_t n)
 {
 	enum { HALF = STDERR_KEPT / 2 };
@@ -82,8 +83,8 @@ static void drain_stderr(struct kgb_worker *worker)
 	}
 }
 
-/* Whether the worker writes more than is kept, and its pipe holds the output of a pause (the kernel
- * may refuse its size). */
+/* Whether the worker has written more than is kept, and its pipe can hold the output of a pause
+ * (the kernel may have refused to enlarge the pipe). */
 static bool is_flooding(const struct kgb_worker *worker)
 {
 	return worker->stderr_text.len == STDERR_KEPT &&
@@ -115,7 +116,7 @@ static bool wait_readable(struct kgb_worker *worker, int fd, int64_t deadline_ms
 	}
 }
 
-/* One control message; NULL when the supervisor is gone or silent. */
+/* Reads one control message; NULL: the supervisor is gone or sent none until the deadline. */
 static cJSON *read_control(struct kgb_worker *worker, int64_t deadline_ms, int *fds, size_t max_fds,
 			   size_t *n_fds)
 {
@@ -154,7 +155,7 @@ static void find_end(struct kgb_worker *worker)
 		worker->end = KGB_WORKER_LOST;
 }
 
-/* End it for a reason of the judge. */
+/* Ends the worker by the judge's decision. */
 static void put_down(struct kgb_worker *worker, enum kgb_worker_end end, const char *why)
 {
 	kill_now(worker);
@@ -193,7 +194,7 @@ static int read_started(struct kgb_worker *worker, int64_t timeout_ms, struct kg
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "start a worker: %s", error);
 	if (!started || n_fds != 1)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"start a worker: no word from its supervisor");
+				"start a worker: its supervisor sent no message");
 	snprintf(worker->python, sizeof(worker->python), "%s", kgb_json_str(started, "python", ""));
 	snprintf(worker->torch, sizeof(worker->torch), "%s", kgb_json_str(started, "torch", ""));
 	snprintf(worker->triton, sizeof(worker->triton), "%s", kgb_json_str(started, "triton", ""));
@@ -253,7 +254,7 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 		kgb_worker_refuse(worker, "does not read its requests");
 		return 0;
 	}
-	/* It died between two requests: kgb_worker_wait gets the report of its end. */
+	/* A worker that died between two requests: kgb_worker_wait gets the report of its end. */
 	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
 }
 
@@ -289,7 +290,7 @@ void kgb_worker_refuse(struct kgb_worker *worker, const char *why)
 		put_down(worker, KGB_WORKER_LIED, why);
 }
 
-/* Whether a worker that has hung up is about to end. */
+/* Whether a worker that has closed its channel still runs after DYING_MS. */
 static bool lives_on(struct kgb_worker *worker)
 {
 	const int fd = worker->pid_fd >= 0 ? worker->pid_fd : worker->control_fd;
@@ -297,8 +298,8 @@ static bool lives_on(struct kgb_worker *worker)
 	return !wait_readable(worker, fd, kgb_mono_ms() + DYING_MS);
 }
 
-/* It has hung up but does not end: a breach of the protocol, unless it was ending slowly on a busy
- * machine. */
+/* Ends a worker that closed its channel and still runs: a breach of the protocol, unless it was
+ * ending slowly on a busy machine. */
 static void end_hung_up(struct kgb_worker *worker)
 {
 	kill_now(worker);

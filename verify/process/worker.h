@@ -31,7 +31,7 @@ struct kgb_worker {
 	int channel_fd;
 	int stderr_fd;
 	int pid_fd; /* ends the worker and all its descendants */
-	bool is_lasting; /* it serves other verifications afterwards: to stop it, hang up */
+	bool is_lasting; /* it serves other verifications later: stop it by closing the channel */
 	uint64_t last_id;
 	struct kgb_buf stderr_text; /* its first 8 KiB and its last 8 KiB */
 	enum kgb_worker_end end;
@@ -73,12 +73,12 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 KGB_MUST_CHECK int kgb_worker_await(struct kgb_worker *worker, int64_t deadline_ms,
 				    const char *what, struct kgb_wire_reply *reply,
 				    struct kgb_err *err);
-/** End it for a breach of the protocol that only the caller can detect. */
+/** End a worker for a breach of the protocol that only the caller can detect. */
 void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
-/** Start its end, or hang up on a lasting one, without waiting, which shortens the wait of
- * kgb_worker_stop. */
+/** Start to end a worker, or close the channel to a lasting one, without waiting. This shortens the
+ * wait of kgb_worker_stop. */
 void kgb_worker_kill(const struct kgb_worker *worker);
-/** End it, wait for its supervisor's report, and free everything. */
+/** End a worker, wait for its supervisor's report, and free everything. */
 void kgb_worker_stop(struct kgb_worker *worker);
 
 #endif

@@ -29,7 +29,7 @@ enum {
 	STDERR_TAIL = 600,
 	CONNECT_BACKLOG = 64,
 	ISOLATION_MAX = 1024,
-	STATUS_MS = 10 * 1000, /* for a launcher whose sandbox is gone */
+	STATUS_MS = 10 * 1000, /* wait for a launcher whose sandbox is gone */
 	PRIVATE_BYTES = 16 << 20 /* Triton's own modules for CUDA are compiled there */
 };
 #define TRACE_LIBRARY "/kgb/lib/libkgb_trace.so"
@@ -93,7 +93,7 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	}
 }
 
-/* It is beside the other library if CUDA's headers were there to build it. */
+/* libkgb_cublas.so is beside the trace library if the build had CUDA's headers. */
 static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 {
 	const char *slash = strrchr(trace_library, '/');
@@ -105,8 +105,8 @@ static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 		kgb_policy_mount(policy, KGB_MOUNT_RO, library, "/kgb/lib/libkgb_cublas.so");
 }
 
-/* Their mounts: the interpreter, our Python files, a GPU if there is one to work on; nothing of
- * datasets, runs or the workspace. */
+/* A zygote's mounts: the interpreter, our Python files, and the GPU that its workers use; nothing
+ * of datasets, runs or the workspace. */
 static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 		       const struct kgb_zygote_spec *spec, struct kgb_err *err)
 {
@@ -187,7 +187,7 @@ int kgb_zygote_start(struct kgb_zygote *zygote, enum kgb_role role,
 	return 0;
 }
 
-/* The cause why the launcher could not start the sandbox, "" without one. */
+/* The cause why the launcher could not start the sandbox; "": it reported none. */
 static void read_status(const struct kgb_zygote *zygote, char *out, size_t cap)
 {
 	struct kgb_sandbox_status status;
@@ -280,7 +280,7 @@ int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd, struct
 				   false, err);
 }
 
-/* Without an identity the caches have no entry for it. */
+/* Reads the identity of a warm zygote. Without one, no cache is used. */
 static void read_identity(struct kgb_zygote *zygote)
 {
 	KGB_AUTO(free) char *name = identity_file(zygote->role);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Warm parents of workers: a sandboxed Python with torch and triton imported, which forks a worker
- * for every control socket that it receives. Either private, started for one verification, or one
- * that `kgb-judge zygotes` keeps warm behind a socket in a directory. Threads may request workers
- * at the same time; one thread starts and ends zygotes. */
+ * for every control socket that it receives. A zygote is either the process's own, started for one
+ * verification, or one that `kgb-judge zygotes` keeps warm behind a socket in a directory. Threads
+ * may request workers at the same time; one thread starts and ends zygotes. */
 #ifndef KGB_VERIFY_PROCESS_ZYGOTE_H
 #define KGB_VERIFY_PROCESS_ZYGOTE_H
 
@@ -28,15 +28,14 @@ const char *kgb_role_name(enum kgb_role role);
 
 struct kgb_zygote {
 	enum kgb_role role;
-	int hub_fd; /* own zygote: control sockets go here; -1 for one that is reached by its socket
-		     */
+	int hub_fd; /* own zygote: control sockets are sent here; -1 for the other kind */
 	int log_fd; /* own zygote: a memfd with its stderr and its sandbox's; -1 for the other kind
 		     */
 	int status_fd; /* own zygote: reports of the launcher and bwrap; -1 */
 	pid_t launcher; /* own zygote; 0 when it was reaped */
 	char *socket_dir; /* owned; NULL for an own zygote */
 	/** Digest of the software behind its workers' answers (verify/python/runner/identity.py);
-	 * "": not known. */
+	 * "": unknown. */
 	char identity[KGB_SHA256_HEX_LEN];
 };
 
@@ -52,7 +51,8 @@ struct kgb_zygote_spec {
 	const char *trace_library;
 	const char *cupti; /* path of libcupti.so.N; NULL: the loader's path */
 	int spares; /* workers that are made before they are needed */
-	bool tells_sizes; /* references compute sizes without data: import the modules for that */
+	bool tells_sizes; /* references also compute sizes of results, without data: import the
+			     modules for that */
 };
 
 /** Private disk space of a runner: on a GPU for all compiled variants of a tuned kernel. */
@@ -71,13 +71,13 @@ KGB_MUST_CHECK int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, st
 /** Send a control socket (borrowed) to an own zygote. */
 KGB_MUST_CHECK int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd,
 				      struct kgb_err *err);
-/** Write its identity to the file "<role>.identity" in `dir_fd`, for the users of its socket there.
- */
+/** Write the zygote's identity to the file "<role>.identity" in `dir_fd`, for users of its socket
+ * there. */
 KGB_MUST_CHECK int kgb_zygote_tell_identity(const struct kgb_zygote *zygote, int dir_fd,
 					    struct kgb_err *err);
 #define KGB_ZYGOTES_ISOLATION "isolation.json"
-/** Write this machine's isolation to that file in `dir_fd`, so that it is probed once and not for
- * each verdict. */
+/** Write the isolation that this machine permits to that file in `dir_fd`, so that it is probed
+ * once and not for each verdict. */
 KGB_MUST_CHECK int kgb_zygotes_write_isolation(const struct kgb_isolation_info *info, int dir_fd,
 					       struct kgb_err *err);
 /** Read it; false: `dir` has no such file. */

@@ -68,7 +68,7 @@ static uint32_t stored_axes(const struct kgb_ttir_type *type, uint32_t *collapse
 	return n;
 }
 
-/* The innermost one around. */
+/* The innermost combine region around the current place; NULL: none. */
 static const struct kgb_region *combine_region(const struct kgb_builder *b)
 {
 	const struct kgb_region *region = b->region;
@@ -190,7 +190,7 @@ void kgb_builder__forget(struct kgb_builder *b, size_t mark)
 	}
 }
 
-/* A block that was not run has not computed its values. */
+/* Whether the name's block has run whenever the current block runs. */
 static bool is_computed(const struct kgb_builder_name *name)
 {
 	const struct kgb_region *region = name->region;
@@ -209,7 +209,7 @@ uint32_t kgb_builder__find(struct kgb_builder *b, struct kgb_ttir_operand operan
 		}
 		i = name->next;
 	}
-	kgb_builder__fail(b, "no value %%%.*s is known here",
+	kgb_builder__fail(b, "no value %%%.*s is visible here",
 			  (int)(operand.name.n < 60 ? operand.name.n : 60), operand.name.s);
 	return 0;
 }
@@ -252,7 +252,7 @@ void kgb_builder__set_out(struct kgb_builder *b, struct kgb_operation *op, uint3
 	op->n_out = n;
 }
 
-/* A scalar of a combine region that depends on its arguments. */
+/* Gives a scalar that depends on a combine region's arguments an element for each combination. */
 static void make_wide(struct kgb_builder *b, uint32_t value)
 {
 	struct kgb_value *wide = &b->values.items[value];
@@ -354,7 +354,7 @@ void kgb_builder__barrier(struct kgb_builder *b)
 	kgb_builder__place(b, new_operation(b, b->rule->name, pass_barrier));
 }
 
-/* The names of a statement stand for the results of its operation. */
+/* Gives the results of a statement's operation the statement's names. */
 static void name_results(struct kgb_builder *b, const struct kgb_operation *op,
 			 const struct kgb_ttir_statement *s)
 {
@@ -575,7 +575,7 @@ static void strides_of(const struct kgb_value *value, uint32_t *strides)
 	}
 }
 
-/* Whether an axis continues at the end of the next inner one, for all operands. */
+/* Whether all operands traverse an axis and the next inner one as if they were one axis. */
 static bool continues(uint32_t strides[3][KGB_TTIR_RANK_MAX], int axis, const uint32_t *inner,
 		      uint32_t inner_size)
 {
@@ -585,7 +585,7 @@ static bool continues(uint32_t strides[3][KGB_TTIR_RANK_MAX], int axis, const ui
 	return true;
 }
 
-/* Axes from the innermost outwards; join neighbours that all operands traverse as one. */
+/* Goes through the axes from the innermost outwards and joins axes that continue each other. */
 static void make_plan(struct kgb_plan *plan, const struct kgb_value *const *operands,
 		      uint32_t n_operands, const struct kgb_ttir_type *type, uint32_t collapsed)
 {
@@ -619,7 +619,7 @@ static void make_plan(struct kgb_plan *plan, const struct kgb_value *const *oper
 	}
 }
 
-/* A copy of the value with more stored axes. */
+/* Adds a copy of the value with fewer collapsed axes. */
 static uint32_t expand(struct kgb_builder *b, uint32_t value, uint32_t collapsed)
 {
 	struct kgb_operation *op = kgb_builder__add_operation(b, "expand", kgb_execution__expand);

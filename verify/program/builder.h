@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * From the tree of a text to a checked program: names become values, every type is verified, calls
- * are expanded. The first error is kept; after it, functions return harmless values. */
+ * Builds a checked program from the tree of a text: names become values, every type is verified,
+ * calls are expanded. The first error is kept; after it, functions return harmless values. */
 #ifndef KGB_VERIFY_PROGRAM_BUILDER_H
 #define KGB_VERIFY_PROGRAM_BUILDER_H
 
@@ -35,7 +35,7 @@ struct kgb_build_rule {
 	   */
 #define KGB_BUILD_END 8 /* ends a region, and its block */
 #define KGB_BUILD_BRANCH 16 /* ends a block */
-#define KGB_BUILD_PURE 32 /* only makes its results */
+#define KGB_BUILD_PURE 32 /* has no effect but its results */
 #define KGB_BUILD_MOVES 64 /* moves values between lanes */
 #define KGB_BUILD_BARRIER 128 /* all lanes wait for each other here */
 
@@ -53,8 +53,8 @@ struct kgb_builder_name {
 	struct kgb_slice name;
 	const uint32_t *values; /* owned by the program */
 	uint32_t count;
-	uint32_t next; /* in the same chain; index + 1 */
-	const struct kgb_region *region; /* where it is defined; NULL: an argument */
+	uint32_t next; /* the next name in the same chain: index + 1; 0: none */
+	const struct kgb_region *region; /* in which it is defined; NULL: an argument */
 	uint32_t block; /* of the region */
 };
 
@@ -89,8 +89,8 @@ struct kgb_builder {
 	const uint32_t *expected;
 	uint32_t n_expected;
 	enum kgb_end expected_end;
-	unsigned n_calls; /* in each other */
-	unsigned n_loops; /* while loops around */
+	unsigned n_calls; /* nested calls at the current place */
+	unsigned n_loops; /* nested while loops at the current place */
 };
 
 void kgb_builder__fail(struct kgb_builder *b, const char *fmt, ...) KGB_PRINTF(2, 3);
@@ -99,10 +99,10 @@ void kgb_builder__unsupported(struct kgb_builder *b, const char *fmt, ...) KGB_P
 
 const struct kgb_value *kgb_builder__value(const struct kgb_builder *b, uint32_t value);
 const struct kgb_ttir_type *kgb_builder__type(const struct kgb_builder *b, uint32_t value);
-/** A new value; `collapsed` axes are stored once (those of size 1 always). */
+/** Adds a value. `collapsed`: a bit for each axis that is collapsed; axes of size 1 always are. */
 uint32_t kgb_builder__add_value(struct kgb_builder *b, const struct kgb_ttir_type *type,
 				uint32_t collapsed);
-/** A value of a new type that shares another's storage. */
+/** Adds a value of a type that shares the storage of another value. */
 uint32_t kgb_builder__add_view(struct kgb_builder *b, uint32_t of, const struct kgb_ttir_type *type,
 			       uint32_t collapsed);
 /** Give a value the contiguity claim of another (verify/program/hints.h). */
@@ -112,40 +112,40 @@ uint32_t kgb_builder__add_scratch(struct kgb_builder *b, enum kgb_ttir_element e
 /** A constant of these elements. */
 uint32_t kgb_builder__add_constant(struct kgb_builder *b, const struct kgb_ttir_type *type,
 				   uint32_t collapsed, const void *elements);
-/** Scratch of an operation: these values. */
+/** Makes these values the scratch of an operation. */
 void kgb_builder__set_scratch(struct kgb_builder *b, struct kgb_operation *op, uint32_t n,
 			      const uint32_t *values);
-/** Operands or results of an operation. */
+/** A new list of n values: operands or results of an operation. */
 uint32_t *kgb_builder__list(struct kgb_builder *b, size_t n);
 void kgb_builder__set_in(struct kgb_builder *b, struct kgb_operation *op, uint32_t k,
 			 uint32_t value);
 void kgb_builder__set_out(struct kgb_builder *b, struct kgb_operation *op, uint32_t n,
 			  const uint32_t *values);
-/** One result; returns its value. */
+/** Adds the only result of an operation; returns its value. */
 uint32_t kgb_builder__result(struct kgb_builder *b, struct kgb_operation *op,
 			     const struct kgb_ttir_type *type, uint32_t collapsed);
 /** The last type that the statement names. */
 struct kgb_ttir_type kgb_builder__last_type(struct kgb_builder *b);
-/** All axes. */
+/** All axes, as a mask of collapsed axes. */
 #define KGB_COLLAPSED_ALL UINT32_MAX
 
-/** A value with the same lanes, all of them stored. */
+/** A value with the same lanes and without collapsed axes: the value itself if it is dense. */
 uint32_t kgb_builder__dense(struct kgb_builder *b, uint32_t value);
 /** Make all operands from `first` on dense. */
 void kgb_builder__dense_in(struct kgb_builder *b, struct kgb_operation *op, uint32_t first);
-/** The plan for up to three operands and a result with these stored axes; operands with runs that
- * are too short are made dense. Sets op->plan and op->is_wide. */
+/** Plans the loop over up to three operands and a result of this type and these collapsed axes. If
+ * runs would be too short, the operands get the result's axes. Sets op->plan and op->is_wide. */
 void kgb_builder__plan(struct kgb_builder *b, struct kgb_operation *op, uint32_t n_operands,
 		       const struct kgb_ttir_type *type, uint32_t collapsed);
-/** Axes along which all of the first n operands are stored once. */
+/** The axes that all of the first n operands collapse. */
 uint32_t kgb_builder__collapsed(const struct kgb_builder *b, const struct kgb_operation *op,
 				uint32_t n);
 
-/** Add an operation behind those of the region; it gets its position. */
+/** Add an operation at the end of the current region; it gets its position. */
 void kgb_builder__place(struct kgb_builder *b, struct kgb_operation *op);
 struct kgb_operation *kgb_builder__add_operation(struct kgb_builder *b, const char *name,
 						 kgb_run_fn run);
-/** Add a barrier: an operation that counts the waits of all lanes for each other. */
+/** Add a barrier, at which all lanes wait for each other: an operation that counts it. */
 void kgb_builder__barrier(struct kgb_builder *b);
 /** A region of an operation that was placed (NULL: the kernel itself). `arguments` are the values
  * of the first block. `width` is the most combinations that a combine region does at a time, 0 for
@@ -153,8 +153,8 @@ void kgb_builder__barrier(struct kgb_builder *b);
 struct kgb_region *kgb_builder__region(struct kgb_builder *b, struct kgb_operation *op,
 				       const struct kgb_ttir_region *text,
 				       const uint32_t *arguments, size_t width);
-/** The same, and a check that each of its blocks ends with `end`, which yields values of the types
- * of these, or with a branch. */
+/** The same, with a check: each block ends with a branch, or with `end`, which yields values of the
+ * types of the `expected` values. */
 struct kgb_region *kgb_builder__region_with_end(struct kgb_builder *b, struct kgb_operation *op,
 						const struct kgb_ttir_region *text,
 						const uint32_t *arguments, size_t width,

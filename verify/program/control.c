@@ -2,7 +2,7 @@
 #include "verify/program/control.h"
 #include "verify/program/hints.h"
 
-#define MISSED_MAX 15 /* rounds of a loop */
+#define MISSED_MAX 15 /* rounds of a loop whose stores an early load misses, at most */
 
 /* ---- ends of regions ---- */
 
@@ -126,7 +126,7 @@ KGB_RUN(kgb_branch_run)
 
 /* ---- loops ---- */
 
-/* Values of these types that live as long as an operation. */
+/* Adds values of the arguments' types that are needed as long as an operation. */
 static uint32_t *add_carried(struct kgb_builder *b, const struct kgb_operation *op,
 			     const struct kgb_ttir_argument *arguments, uint32_t n)
 {
@@ -157,7 +157,8 @@ static void add_results(struct kgb_builder *b, struct kgb_operation *op, const u
 	op->n_out = n;
 }
 
-/* Fills expected types of a region's end with those that the statement names for its results. */
+/* Checks that the result types of a loop's statement are the types of the values that it carries.
+ */
 static bool same_as_results(struct kgb_builder *b, const struct kgb_ttir_statement *s,
 			    const struct kgb_ttir_argument *arguments, uint32_t n)
 {
@@ -170,18 +171,18 @@ static bool same_as_results(struct kgb_builder *b, const struct kgb_ttir_stateme
 	return same;
 }
 
-/* ---- loads ahead of their round ---- With tl.range(num_stages=n) a GPU does a load of an
- * innermost loop n - 1 rounds ahead, behind the stores of that round: it misses those of the n - 2
- * rounds before its round. Seen in the code of Triton 3.9 for compute capability 9.0: so it is for
- * loads of at least 4 bytes that stand in the body itself, where an operation of the body uses
- * them, unless the body has a barrier. Where products are in the body, other rules hold. */
+/* ---- loads ahead of their round ---- With tl.range(num_stages=n), a GPU executes a load of an
+ * innermost loop n - 1 rounds early, after the stores of that earlier round. So the load misses the
+ * stores of the n - 2 rounds before its own round. Triton 3.9 compiles so, for compute capability
+ * 9.0, loads of at least 4 bytes that are in the body itself and whose result an operation of the
+ * body uses. It does not if the body has a barrier; bodies with products follow other rules. */
 
 static bool is_named(const struct kgb_operation *op, const char *name)
 {
 	return strcmp(op->name, name) == 0;
 }
 
-/* Whether a loop, or what may have one, is in a region, or a barrier or product. */
+/* Whether a region has a loop or a call, which may contain a loop, or a barrier, or a product. */
 static bool has_one_stage(const struct kgb_region *region)
 {
 	bool has = region->n_blocks > 1;
@@ -277,7 +278,7 @@ KGB_RUN(kgb_for_run)
 	const uint64_t unused = 64 - 8 * size;
 	const uint64_t u_end = (uint64_t)end << unused;
 	const size_t n_seen = (size_t)op->number[1] + 1;
-	uint32_t stores[MISSED_MAX + 1]; /* before this round and the last ones */
+	uint32_t stores[MISSED_MAX + 1]; /* number of stores before this round and the last ones */
 
 	KGB_ASSERT(n_seen > 0 && n_seen <= KGB_ARRAY_LEN(stores));
 	if (step <= 0)
@@ -395,7 +396,7 @@ KGB_RUN(kgb_if_run)
 	return 0;
 }
 
-/* ---- calls: a function of one block is expanded in place, another one becomes a region ---- */
+/* ---- calls: a straight function is expanded in place, any other one becomes a region ---- */
 
 static const struct kgb_ttir_function *find_function(struct kgb_builder *b, struct kgb_slice name)
 {
@@ -420,7 +421,7 @@ static bool is_straight(const struct kgb_ttir_function *f)
 	       (n > 0 && kgb_slice_is(block->statements[n - 1]->name, "tt.return"));
 }
 
-/* The return of a straight function gives the results. */
+/* Adds the statements of a straight function; the operands of its return become the results. */
 static void expand_call(struct kgb_builder *b, struct kgb_operation *op,
 			const struct kgb_ttir_function *f)
 {

@@ -8,8 +8,8 @@
 #define VECTOR_BYTES 16 /* of the largest load or store of a lane */
 #define N_MAX (1 << 30)
 
-/* The integers of "dense<[16, 1]> : tensor<2xi32>", or one for all axes. false: there is no such
- * hint. */
+/* Reads one integer for each axis from "dense<[16, 1]> : tensor<2xi32>"; a single one is for all
+ * axes. false: there is no such hint. */
 static bool read_hint(struct kgb_builder *b, const struct kgb_ttir_statement *s, const char *key,
 		      int64_t *out, uint32_t rank)
 {
@@ -38,7 +38,7 @@ static bool read_hint(struct kgb_builder *b, const struct kgb_ttir_statement *s,
 	return true;
 }
 
-/* The largest power of two that divides it, at most `most`. */
+/* The largest power of two that divides n, at most `most`. */
 static uint32_t power_in(int64_t n, uint32_t most)
 {
 	uint32_t power = 1;
@@ -50,7 +50,7 @@ static uint32_t power_in(int64_t n, uint32_t most)
 
 /* ---- multiples and constancy ---- */
 
-/* Values of an operation, and the examined axis. */
+/* The lanes of a value, and the axis along which hints are checked. */
 struct checked {
 	const uint8_t *lanes, *mask; /* mask: NULL: all lanes */
 	size_t size; /* of an element */
@@ -88,13 +88,13 @@ static int check_axis(struct kgb_execution *x, const struct kgb_operation *op,
 		if (bits % (uint64_t)*multiple && is_first(c, i, *contiguous))
 			return kgb_execution__fault(
 				x, op, KGB_MACHINE_FAULT_HINT,
-				"lane %zu is said to be a multiple of %lld, and is 0x%llx", i,
+				"lane %zu is claimed to be a multiple of %lld, and is 0x%llx", i,
 				(long long)*multiple, (unsigned long long)bits);
 		if (bits != lane(c, first) && (!c->mask || c->mask[first]))
 			return kgb_execution__fault(
 				x, op, KGB_MACHINE_FAULT_HINT,
-				"lanes %zu and %zu are said to be equal: 0x%llx, 0x%llx", first, i,
-				(unsigned long long)lane(c, first), (unsigned long long)bits);
+				"lanes %zu and %zu are claimed to be equal: 0x%llx, 0x%llx", first,
+				i, (unsigned long long)lane(c, first), (unsigned long long)bits);
 	}
 	return 0;
 }
@@ -121,7 +121,8 @@ static int check_run(struct kgb_execution *x, const struct kgb_operation *op)
 	return 0;
 }
 
-/* Skip lanes that a load's mask excludes: they have no defined value. */
+/* Adds the check of a value's hints. The check skips lanes that a load's mask excludes: they have
+ * no defined value. */
 static void add_check(struct kgb_builder *b, struct kgb_operation *maker, const int64_t *hints)
 {
 	const struct kgb_ttir_type type = *kgb_builder__type(b, maker->out[0]);
@@ -272,8 +273,8 @@ static bool begins_vector(const struct vectors *v, size_t i, size_t length)
 	return i / v->inner % v->axis_size % length == 0;
 }
 
-/* Whether the compiler can have made vectors of this length: they are aligned, and the mask takes
- * all of each or nothing. */
+/* Whether compiled code can have vectors of this length: each is aligned, and the mask permits all
+ * lanes of it or none. */
 static bool may_be_vectors(const struct vectors *v, size_t length)
 {
 	if (v->axis_size % length)
@@ -290,7 +291,8 @@ static bool may_be_vectors(const struct vectors *v, size_t length)
 	return true;
 }
 
-/* Do not change lanes outside of the buffer: a kernel uses none there. */
+/* Moves the lanes of a vector behind its first lane, except out of the buffer: no honest kernel
+ * uses a lane there. */
 static void make_vector(const struct kgb_execution *x, const struct vectors *v, size_t i,
 			size_t length)
 {

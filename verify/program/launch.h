@@ -32,14 +32,14 @@ struct kgb_machine_descriptor {
 	bool pads_with_nan; /* elements outside read as NaN, not 0 */
 };
 struct kgb_machine_argument {
-	uint64_t bits; /* of a scalar, in the low bytes; of a pointer the address */
-	const struct kgb_machine_descriptor *descriptor; /* borrowed; NULL: not one */
+	uint64_t bits; /* a scalar, in the low bytes, or a pointer's address */
+	const struct kgb_machine_descriptor *descriptor; /* borrowed; NULL: not a descriptor */
 };
 
 /** A GPU's limits on a launch. */
 #define KGB_MACHINE_GRID_X_MAX 0x7fffffffu
 #define KGB_MACHINE_GRID_YZ_MAX 65535u
-#define KGB_MACHINE_FUEL (INT64_C(1) << 32) /* about two minutes of one program */
+#define KGB_MACHINE_FUEL (INT64_C(1) << 32) /* steps of one program: about two minutes */
 #define KGB_MACHINE_THREADS_MAX 64
 #define KGB_MACHINE_WARP 32 /* lanes */
 
@@ -54,7 +54,7 @@ struct kgb_machine_launch {
 	int64_t fuel; /* steps of each program, of about 20 ns; 0: KGB_MACHINE_FUEL */
 	bool finds_races; /* log accesses, to detect races; takes 48 bytes for each element of a
 			     writable buffer */
-	bool has_warps; /* more than one for each program: its lanes race, too */
+	bool has_warps; /* a program has several warps: its lanes can race, too */
 };
 
 enum kgb_machine_fault_kind {
@@ -81,8 +81,8 @@ struct kgb_machine_fault {
 	char kernel_file[48]; /* name without folders */
 	uint32_t program[3]; /* program id */
 	uint64_t address; /* of an access */
-	int32_t buffer; /* that the address lies in, or the nearest below it; -1: none, or no access
-			 */
+	int32_t buffer; /* the buffer with the address, or the nearest below it; -1: there is none,
+			   or the fault is not an access */
 	int64_t offset; /* bytes from the buffer's beginning */
 	char message[256]; /* one line: the fault and its place */
 };

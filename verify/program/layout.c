@@ -3,7 +3,7 @@
 
 #define ARENA_BYTES_MAX (UINT64_C(512) << 20)
 #define ALIGNMENT 64
-#define LIVE_MAX 4096 /* storage at a time, beyond which the search for places ends */
+#define LIVE_MAX 4096 /* roots needed at a time; with more, each further root gets new space */
 
 /* ---- lifetime of each root ---- */
 
@@ -14,7 +14,8 @@ static void note_use(struct kgb_machine_program *program, uint32_t value,
 	const struct kgb_region *region = at->region;
 	uint32_t last = at->end;
 
-	/* Used in a loop around which it was made: until the loop ends. */
+	/* A root from outside of a region is needed until the region's operation ends: a loop may
+	 * run the region again. */
 	while (region && region != root->home && region->parent) {
 		last = region->parent->end;
 		region = region->outer;
@@ -30,8 +31,8 @@ static void note_list(struct kgb_machine_program *program, const uint32_t *value
 		note_use(program, values[i], at);
 }
 
-/* The roots of values that are made in a region live from the one position to the other: blocks
- * follow each other in any order, and an argument is set before the region begins. */
+/* Notes the uses of values in a region. A block's argument is needed until the region's operation
+ * ends, because blocks follow each other in any order. */
 static void note_region(struct kgb_machine_program *program, const struct kgb_region *region)
 {
 	const struct kgb_operation *parent = region->parent;
@@ -49,7 +50,7 @@ static void note_region(struct kgb_machine_program *program, const struct kgb_re
 			note_use(program, region->blocks[k].arguments[i], parent);
 }
 
-/* The outermost region around in which a branch goes backwards. */
+/* The outermost of the regions around a value in which a branch goes backwards; NULL: none. */
 static const struct kgb_region *find_loop(const struct kgb_region *region)
 {
 	const struct kgb_region *found = NULL;
@@ -60,7 +61,8 @@ static const struct kgb_region *find_loop(const struct kgb_region *region)
 	return found;
 }
 
-/* Without such branches operations run in the order of their positions. */
+/* A root that is made in such a region is needed as long as the region runs. Elsewhere, operations
+ * run in the order of their positions. */
 static void extend_loops(struct kgb_machine_program *program)
 {
 	for (uint32_t i = 0; i < program->n_values; i++) {
@@ -87,7 +89,7 @@ static int by_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The lowest gap among those that live, which are in the order of their places. */
+/* Gives a root the lowest gap between the live roots, which are in the order of their places. */
 static void place(struct kgb_value *value, struct kgb_value **live, size_t *n_live)
 {
 	size_t kept = 0, at = 0, from = 0;

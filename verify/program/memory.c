@@ -39,7 +39,8 @@ static int check_buffers(const struct kgb_memory *memory, struct kgb_err *err)
 	return 0;
 }
 
-/* Elements are counted from a multiple of their size. */
+/* Entries begin at multiples of 2^shift bytes, so a buffer may touch an entry at each end in part.
+ */
 static size_t shadow_elements(const struct kgb_memory *memory, const struct kgb_memory_range *range)
 {
 	return (range->buffer->bytes >> memory->shift) + 2;
@@ -146,7 +147,7 @@ static void set_mark(struct kgb_packed_mark *mark, const struct kgb_mark *to)
 			 __ATOMIC_RELAXED);
 }
 
-/* Whether the accesses are of two warps of one program without a barrier since. */
+/* Whether the accesses are of two warps, without a barrier between them. */
 static bool are_warps_apart(const struct kgb_mark *a, const struct kgb_mark *b)
 {
 	return a->lane && b->lane && ((a->lane | b->lane) & KGB_LANE_OF_NO_WARP) == 0 &&
@@ -154,8 +155,8 @@ static bool are_warps_apart(const struct kgb_mark *a, const struct kgb_mark *b)
 	       (a->lane - 1) / KGB_MACHINE_WARP != (b->lane - 1) / KGB_MACHINE_WARP;
 }
 
-/* Whether nothing orders two accesses of one program. Nothing orders the lanes of one store; those
- * that store the same bits there do not write. */
+/* Whether two accesses of one program have no order. The lanes of one store have none; lanes that
+ * store the same bits do not race: the later one is a KGB_ACCESS_REPEAT. */
 static bool are_lanes_apart(const struct kgb_mark *theirs, const struct kgb_mark *mine,
 			    enum kgb_access access)
 {
@@ -184,7 +185,7 @@ static bool conflicts(const struct kgb_memory *memory, const struct kgb_packed_m
 	return true;
 }
 
-/* Never replace another program's mark by a second one of this program. */
+/* Logs a read. Two marks of one program never displace the only mark of another program. */
 static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 {
 	struct kgb_packed_mark *last = &shadow->readers[0], *before = &shadow->readers[1];
@@ -198,9 +199,10 @@ static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 	set_mark(last, mine);
 }
 
-/* Atomics leave no mark: they race with what is not atomic only. A repeated write is marked as a
- * read: it races with what another thread changes later. A move of values between lanes since a
- * read proves that the lane has read, not that another one has written. */
+/* An atomic leaves no mark and is compared with the marks of other accesses. A KGB_ACCESS_REPEAT is
+ * logged as a read: it races with a later change by another thread. If values moved between lanes
+ * after a read, the read is over; a write may still be pending. Hence readers count moves, and
+ * writers count barriers. */
 static int note_element(struct kgb_memory *memory, struct kgb_shadow *shadow,
 			enum kgb_access access, const struct kgb_thread *who,
 			struct kgb_mark *other)

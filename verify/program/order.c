@@ -9,9 +9,9 @@
 
 #define FIRST_SLOTS 64
 #define PAUSES_MAX 4096 /* in a launch; each costs some switches of threads */
-#define LAST_ACQUIRED 8 /* number of latest atomics that are searched for one at the same place */
+#define LAST_ACQUIRED 8 /* a program's latest atomics that is_known() examines */
 
-/* An atomic: at a place, or of a program. */
+/* An atomic in the list of a program (`where` is a place), or of a place (`where` is a program). */
 struct event {
 	uint32_t where, time;
 };
@@ -20,9 +20,8 @@ struct event {
 struct place {
 	uint64_t address;
 	KGB_VEC(struct event) acquirers; /* programs; by time */
-	uint32_t released; /* when it was last */
-	uint32_t search,
-		reached; /* time since which it is ordered, by the last search that reached it */
+	uint32_t released; /* time of the last release here */
+	uint32_t search, reached; /* `search` found: acquirers after `reached` are ordered */
 };
 
 struct program {
@@ -30,11 +29,11 @@ struct program {
 };
 
 struct kgb_order {
-	pthread_mutex_t lock; /* recursive; of all */
-	pthread_cond_t moved; /* n_left or n_threads have changed */
-	uint32_t n_left; /* how often a thread has left */
-	uint32_t n_threads, n_paused; /* that have begun; of them, that are held back */
-	uint32_t n_pauses; /* that there may still be */
+	pthread_mutex_t lock; /* recursive; guards all fields */
+	pthread_cond_t moved; /* n_left or n_threads has changed */
+	uint32_t n_left; /* number of calls of kgb_order__leave */
+	uint32_t n_threads, n_paused; /* that run programs; those that are held back */
+	uint32_t n_pauses; /* pauses that are still permitted */
 	struct program *programs; /* owned */
 	uint64_t n_programs;
 	KGB_VEC(struct place) places;
@@ -213,8 +212,8 @@ static size_t first_after(const struct event *events, size_t n, uint32_t time)
 	return low;
 }
 
-/* The places at which a program released after a time are ordered since then. Returns whether
- * `later` acquired at one of them. */
+/* Reaches the places at which a program released after a time: what acquires there after the
+ * release is ordered. Returns whether `later` did. */
 static bool reach_releases(struct kgb_order *order, uint32_t program, uint32_t time, uint32_t later)
 {
 	const struct program *from = &order->programs[program], *to = &order->programs[later];

@@ -16,7 +16,8 @@ struct kgb_operation;
 typedef int (*kgb_run_fn)(struct kgb_execution *x, const struct kgb_operation *op);
 
 /** The lanes of a value are an array in row-major order. An axis along which all lanes are the same
- * is stored once; so a splat is one element, and a broadcast costs nothing. */
+ * is collapsed: one element is stored for it. So a splat is one element, and a broadcast costs
+ * nothing. */
 struct kgb_value {
 	struct kgb_ttir_type type;
 	uint32_t collapsed; /* bit for each axis that is stored once; set for axes of size 1 */
@@ -26,21 +27,21 @@ struct kgb_value {
 	bool is_constant; /* `at` is a place in the program's constants */
 	bool is_wide; /* a scalar in a combine region, with an element for each combination at a
 			 time */
-	const struct kgb_region *home; /* first write of a root */
-	uint32_t first, last; /* operations between which a root is needed */
-	size_t bytes, at; /* of a root: in an execution's arena */
+	const struct kgb_region *home; /* of a root: the region in which it is made */
+	uint32_t first, last; /* of a root: positions between which it is needed */
+	size_t bytes, at; /* of a root: its size, and its offset in an execution's arena */
 	/* Hints: number of lanes along an axis that are claimed to be contiguous, at most 16; 0: no
 	 * claim. */
 	uint8_t vector, vector_axis;
-	uint32_t vector_from; /* the value that it inherits this from; 0: claimed directly */
+	uint32_t vector_from; /* the value from which the claim is inherited; 0: claimed directly */
 };
 
-/** The traversal of operands with different storage in a loop: runs, in which each operand moves by
- * one element or stays, and axes around them. */
+/** How a loop traverses operands that collapse different axes: in runs, and along axes around the
+ * runs. From lane to lane of a run, each operand moves by one element or stays. */
 struct kgb_plan {
 	uint32_t n_runs, run; /* run: elements of the result in each */
 	unsigned moves; /* bit k: operand k moves within a run */
-	uint32_t n_axes; /* outermost first */
+	uint32_t n_axes; /* around the runs, outermost first */
 	uint32_t sizes[KGB_TTIR_RANK_MAX];
 	uint32_t strides[3][KGB_TTIR_RANK_MAX]; /* of operand k, in elements */
 };
@@ -76,7 +77,7 @@ enum kgb_via {
 enum kgb_flow {
 	KGB_FLOW_NEXT,
 	KGB_FLOW_END, /* the region is done */
-	KGB_FLOW_BRANCH, /* the block that it chose */
+	KGB_FLOW_BRANCH, /* the block that the operation chose */
 };
 
 struct kgb_operation {
@@ -88,7 +89,7 @@ struct kgb_operation {
 	struct kgb_region *region; /* its position */
 	struct kgb_region *regions[2];
 	uint32_t n_regions;
-	uint32_t position, end; /* of itself, and of the last operation in its regions */
+	uint32_t position, end; /* end: position of the last operation in its regions */
 	uint32_t cost; /* fuel */
 	int line, kernel_line;
 	const char *kernel_file; /* owned by the program */
@@ -101,7 +102,7 @@ struct kgb_operation {
 	bool is_wide;
 	bool has_lanes; /* a load or store, each of whose lanes accesses memory */
 	bool acquires; /* an atomic that acquires, whose result is read */
-	bool is_early; /* a load that a GPU does some rounds of its loop ahead */
+	bool is_early; /* a load that a GPU executes some rounds of its loop ahead */
 	bool is_pure; /* it may be dropped if its results are unread */
 	uint32_t what; /* a variant */
 	int64_t number[4];
@@ -109,7 +110,7 @@ struct kgb_operation {
 	const uint32_t *scratch; /* values without a name */
 	uint32_t n_scratch;
 	const char *text; /* of an assertion; owned by the program */
-	uint32_t successors[2], successor_in[2]; /* blocks, and their first operand */
+	uint32_t successors[2], successor_in[2]; /* blocks, and the first operand for each */
 };
 
 struct kgb_machine_claim {
@@ -132,13 +133,12 @@ struct kgb_machine_program {
 	uint32_t
 		least_access; /* bytes of the smallest element that it touches in memory; 0: none */
 	bool has_atomic;
-	bool acquires; /* an operation does */
+	bool acquires; /* an operation acquires */
 	bool may_wait; /* a loop without a known end has an atomic or volatile access */
 };
 
-/** Gives each root a place in the arena; those that are not needed at a time share one. -1: too
- * large.
- */
+/** Gives each root a place in the arena. Roots that are never needed at the same time may share
+ * one. -1: the arena is too large. */
 KGB_MUST_CHECK int kgb_program__lay_out(struct kgb_machine_program *program, struct kgb_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Removes operations with unread results. Triton's front end leaves many: it computes every index
- * in 64 bits, too, to check whether 32 suffice, and asserts that only on request. */
+ * Removes operations with unread results. Triton's front end leaves many: it also computes every
+ * index in 64 bits, to check whether 32 bits suffice, but asserts the check only on request. */
 #include "verify/program/builder.h"
 
 static struct kgb_builder_read *read_of(struct kgb_builder *b, uint32_t value)
@@ -9,7 +9,7 @@ static struct kgb_builder_read *read_of(struct kgb_builder *b, uint32_t value)
 	return &b->reads.items[kgb_builder__value(b, value)->root];
 }
 
-/* Prune a region and those in it. */
+/* Counts the reads of each root in a region and in the regions inside of it. */
 static void count_reads(struct kgb_builder *b, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations; i++) {
@@ -45,7 +45,7 @@ static bool is_needed(struct kgb_builder *b, const struct kgb_operation *op)
 	return !op->is_pure;
 }
 
-/* Marks the operation and, one after the other, those that only it has read. */
+/* Drops an operation, then the pure operations whose results nothing reads any more. */
 static void drop(struct kgb_builder *b, struct kgb_operation *op)
 {
 	KGB_VEC(struct kgb_operation *) dropped = {0};
@@ -83,7 +83,7 @@ static void close_gaps(struct kgb_region *region)
 	region->n_operations = kept;
 }
 
-/* An atomic with an unread result orders no later work. */
+/* An atomic acquires only if its result is read: else it orders no later work. */
 static void note_acquisition(struct kgb_builder *b, struct kgb_operation *op)
 {
 	if (op->acquires)

@@ -24,7 +24,8 @@ struct kgb_cpu_image {
 	size_t module_len;
 };
 
-/** *out leads into the image. INVALID: it is neither. */
+/** Sets *out, whose pointers lead into the image. INVALID: the image is neither Triton's IR nor
+ * torch's. */
 KGB_MUST_CHECK int kgb_cpu_image_split(const struct kgb_image *image, struct kgb_cpu_image *out,
 				       struct kgb_err *err);
 

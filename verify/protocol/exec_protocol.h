@@ -72,7 +72,7 @@ struct kgb_exec_request {
 	int32_t skip; /* RUN: number of an op that is left out, -1 none; TIME: -1 */
 	uint32_t slot; /* RUN: number of the input image; TIME: the first one, the next sample takes
 			  the next, round robin over slots 0 .. n_slots - 1 */
-	uint32_t n_slots; /* ARENA, TIME: number of input images there are / are rotated */
+	uint32_t n_slots; /* ARENA: number of input images; TIME: number of them that samples use */
 	uint32_t n_samples; /* TIME */
 	uint32_t flags; /* TIME: KGB_EXEC_* below. ARENA: bit i: no op of a plan may write to part i
 			   (checked on the CPU only) */
@@ -122,8 +122,8 @@ enum kgb_exec_status {
 			      image lacks, wrong size of parameters */
 	KGB_EXEC_NO_MEMORY,
 	KGB_EXEC_RESERVATION, /* the address range is taken in this process: start another one */
-	/** Illegal address, trap ...: end this process. `value`: number of the first op that is not
-	 * known to have ended well, UINT64_MAX unknown. */
+	/** Illegal address, trap ...: the process must end. `value`: number of the first op without
+	 * a mark of its end; UINT64_MAX: unknown. */
 	KGB_EXEC_GPU_FAULT,
 	/** A run wrote outside all blocks of its plans, on mapped memory: lowest address in
 	 * `value`. The results are brought back nevertheless. */
@@ -163,7 +163,7 @@ struct kgb_exec_machine {
 	uint32_t n_sms;
 	uint32_t sm_mhz; /* highest clock */
 	uint64_t l2_bytes, memory_bytes;
-	uint64_t free_bytes; /* of memory, when asked */
+	uint64_t free_bytes; /* of memory, at the time of the request */
 	uint64_t peak_bytes_per_s; /* clock times width of the memory's bus */
 	/* MEASURE only */
 	uint64_t bytes_per_s; /* highest measured rate of reading memory */

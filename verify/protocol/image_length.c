@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of the fatbin format only the front of its header matters here. */
+/* The front of a fatbin's header, which is enough to compute the length. */
 struct fatbin_header {
 	uint32_t magic;
 	uint16_t version;

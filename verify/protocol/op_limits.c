@@ -18,7 +18,7 @@
 #define SHARED_BYTES_MAX (228u << 10)
 #define CLUSTER_BLOCKS_MAX 16
 
-/* By number, as in enum CUlaunchAttributeID, which may not be there when this is compiled. */
+/* Numbers of enum CUlaunchAttributeID; its header may be missing when this file is compiled. */
 enum {
 	ATTR_IGNORE = 0,
 	ATTR_COOPERATIVE = 2,
@@ -27,7 +27,7 @@ enum {
 };
 static const struct {
 	const char *name;
-	size_t bytes; /* of the value that count; 0: cannot be replayed */
+	size_t bytes; /* of the value that are used; 0: the attribute cannot be replayed */
 } attrs[] = {
 	[ATTR_IGNORE] = {"ignored", 0},
 	[1] = {"access policy window", 0},

@@ -22,8 +22,8 @@ KGB_MUST_CHECK int kgb_exec_check_plan(const struct kgb_record *record,
 				       kgb_exec_check_image_fn check_image, struct kgb_err *err);
 
 /** Check that this is a whole cubin or fatbin. The driver takes a pointer without a length, and
- * accepts a struct of pointers as a fatbin: outside bytes must be neither short nor such a
- * struct. */
+ * accepts a struct of pointers as a fatbin: untrusted bytes must not be truncated, and must not be
+ * such a struct. */
 KGB_MUST_CHECK int kgb_exec_check_image(const struct kgb_image *image, struct kgb_err *err);
 
 /** Check that every op except launches stays within `memory`. */

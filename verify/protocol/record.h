@@ -10,8 +10,8 @@
  * allocator at KGB_POOL_ADDRESS, every block in a separate mapping with unmapped memory around it.
  * The driver grants both ranges at every start, so a plan needs no relocation: pointers in kernel
  * parameters, in tensor maps and in uploaded tables stay right. Their upper halves (4951 and 10955)
- * are numbers that no size of a test case has: two 32-bit sizes side by side must not look like an
- * address. */
+ * are numbers that no size of a test case has, because two 32-bit sizes side by side must not look
+ * like an address. */
 #ifndef KGB_VERIFY_PROTOCOL_RECORD_H
 #define KGB_VERIFY_PROTOCOL_RECORD_H
 

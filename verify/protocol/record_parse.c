@@ -53,7 +53,7 @@ static int read_header(struct reader *in, struct kgb_err *err)
 	return 0;
 }
 
-/* The next chunk: 1, 0 at the end, -1. */
+/* Reads the next chunk. 1: there is one; 0: the end of the record; -1: an error. */
 static int next_chunk(struct reader *in, struct chunk *out, struct kgb_err *err)
 {
 	struct kgb_chunk_header header;
@@ -320,8 +320,8 @@ static int check_images(const struct kgb_record *record, struct kgb_err *err)
  * blocks. */
 struct filling {
 	struct kgb_record *record;
-	struct kgb_op *ops; /* the next one; so are: */
-	struct kgb_block *blocks;
+	struct kgb_op *ops; /* the next free one */
+	struct kgb_block *blocks; /* the next free one */
 	struct kgb_window *open; /* NULL: outside windows */
 };
 

@@ -13,7 +13,7 @@ struct cursor {
 	size_t left; /* words */
 };
 
-/* 0 behind the end: `left` is checked by the caller. */
+/* Returns the next word, 0 behind the end. The caller checks `left`. */
 static uint64_t take(struct cursor *in)
 {
 	uint64_t word = 0;
@@ -110,7 +110,7 @@ static int check_side(const struct kgb_torch_move *move, const struct kgb_torch_
 	return 0;
 }
 
-/* A value that is longer than its type would be two fills that do the same. */
+/* Refuses bits beyond the type's size, so that a fill has only one form. */
 static int check_value(const struct kgb_torch_move *move, struct kgb_err *err)
 {
 	static const unsigned char zeros[sizeof(move->value)];

@@ -35,7 +35,7 @@ enum kgb_wire_status {
 	KGB_WIRE_EXCEPTION, /* text: type and message; line: in kernel.py, 0 unknown */
 	KGB_WIRE_EXIT, /* the candidate called sys.exit */
 	KGB_WIRE_MEMORY, /* MemoryError or the allocator's own */
-	KGB_WIRE_GUARD, /* a kernel made a fault; text and line as above */
+	KGB_WIRE_GUARD, /* a fault ended a kernel; text and line as above */
 	KGB_WIRE_BAD_REQUEST,
 	KGB_WIRE_DEVICE, /* an exception of the GPU or its driver; text and line as above */
 	KGB_WIRE_COMPILE, /* an exception of Triton's compiler; text and line as above */

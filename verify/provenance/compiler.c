@@ -25,12 +25,12 @@ enum entry_state {
 struct entry {
 	struct entry *next;
 	char key[KGB_SHA256_HEX_LEN];
-	struct kgb_buf image; /* that a runner requested machine code for; "": of the judge itself
-			       */
+	struct kgb_buf image; /* for which a runner requested machine code; "": the judge requested
+				 it */
 	unsigned sm;
 	char cubin_sha256[KGB_SHA256_HEX_LEN]; /* "": there is no machine code */
 	struct kgb_recompiled made;
-	char why[KGB_RECOMPILE_WHY]; /* there is no code */
+	char why[KGB_RECOMPILE_WHY]; /* the cause, if there is no code */
 	enum entry_state state; /* under the compiler's lock */
 	bool is_decided; /* else there is no code for lack of time, memory or processes */
 };
@@ -38,22 +38,23 @@ struct entry {
 struct kgb_compiler {
 	struct kgb_zygote *zygote;
 	const struct kgb_disk_cache *cache;
-	atomic_uint_fast64_t kept_bytes; /* there */
+	atomic_uint_fast64_t kept_bytes; /* that this verification has stored in the cache */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a seat is left, or an entry is no longer busy */
 	struct entry *entries;
 	size_t n_entries, n_bytes;
-	struct kgb_worker idle; /* it has made IR of kernel.py, and can make more */
+	struct kgb_worker idle; /* a worker that has made IR of kernel.py and can make more */
 	int64_t n_recalled;
 	char undecided[KGB_RECOMPILE_WHY]; /* why a possibly valid request got no code; "" */
 };
 
 struct kgb_compiler_seat {
 	struct kgb_compiler *compiler;
-	const struct kgb_buf *kernel; /* borrowed: kernel.py; NULL: IR is requested with */
+	const struct kgb_buf *kernel; /* borrowed: kernel.py; NULL: requests hold IR */
 	pthread_t thread;
 	int fd;
-	bool leaving; /* under the compiler's lock, as the next */
+	/* Under the compiler's lock: */
+	bool leaving;
 	struct kgb_worker *worker; /* that compiles for this seat; NULL: none */
 };
 
@@ -111,7 +112,7 @@ bool kgb_compiler_find(struct kgb_compiler *compiler, const char *cubin_sha256,
 		       struct kgb_compiled *out)
 {
 	const struct entry *entry;
-	struct kgb_err ignored = KGB_ERR_INIT; /* what a runner sent was split when it came */
+	struct kgb_err ignored = KGB_ERR_INIT; /* the image was checked on arrival: no error */
 
 	pthread_mutex_lock(&compiler->lock);
 	for (entry = compiler->entries; entry; entry = entry->next)
@@ -162,8 +163,8 @@ static struct entry *add_entry(struct kgb_compiler *compiler, const char *key)
 	return entry;
 }
 
-/* The entry for this key, when it is no longer busy; *is_ours: this seat must fill it. NULL: there
- * is no more room, or the seat is left. */
+/* Waits until the entry for this key is not busy and returns it; *is_ours: this seat must fill it.
+ * NULL: there is no more room, or the seat's runner has left. */
 static struct entry *claim_entry(struct kgb_compiler_seat *seat, const char *key, bool *is_ours)
 {
 	struct kgb_compiler *compiler = seat->compiler;
@@ -202,7 +203,7 @@ static void finish_entry(struct kgb_compiler_seat *seat, struct entry *entry, bo
 
 /* ---- compiling ---- */
 
-/* False: leave the seat. */
+/* Sets the worker that compiles for the seat. False: the seat's runner has left. */
 static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker)
 {
 	pthread_mutex_lock(&seat->compiler->lock);
@@ -212,8 +213,8 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-/* One worker makes the IR of all images of a kernel.py, one after the other: text that takes over
- * the worker gains no more than a free choice of claims would give it. */
+/* Takes the idle worker, if there is one. One worker makes the IR of all images of a kernel.py:
+ * hostile text that takes over the worker gains no more than it gains by its choice of claims. */
 static bool take_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
 		      struct kgb_worker *worker)
 {
@@ -292,7 +293,8 @@ static void make_key(const struct kgb_triton_source *source, char key[KGB_SHA256
 	kgb_sha256_hex(text.ptr, text.len, key);
 }
 
-/* Image of the runner's request; none: a request of the judge. NULL: neither code nor a reason. */
+/* `image`: of the runner's request; empty for a request of the judge. NULL: there is neither code
+ * nor a reason. */
 static const struct entry *make(struct kgb_compiler_seat *seat,
 				const struct kgb_triton_source *source, const char *image,
 				size_t image_len)
@@ -376,7 +378,7 @@ static bool is_acceptable(const struct question *question, bool has_kernel)
 	       question->sm <= KGB_COMPILER_SM_MAX;
 }
 
-/* Of an image only the IR is compiled: its claims change nothing in the code. */
+/* Only the IR of an image is compiled: the claims do not affect the code. */
 static bool find_source(const struct kgb_buf *kernel, const struct question *question,
 			struct request *request)
 {

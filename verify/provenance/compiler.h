@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Makes the executable form of the candidate's kernels: Triton IR of the text of kernel.py, on a
- * GPU also machine code. A runner requests IR for its claims, or code for its Triton IR, here and
- * does not compile (verify/python/runner/remote.py). So every kernel is compiled once, by the
- * judge, for all lanes and, by the cache, for later verifications, and for code from the judge only
- * the IR needs a proof. Requests are untrusted. The runner compiles refused images itself, to get
- * the error message for the kernel's author; such code has no proof.
+ * GPU also machine code. A runner does not compile: it requests IR for its claims, or code for its
+ * Triton IR (verify/python/runner/remote.py). So the judge compiles every kernel once for all lanes
+ * and, through the cache, for later verifications; and for code from the judge only the IR needs a
+ * proof. Requests are untrusted. The runner compiles refused images itself, to get the error
+ * message for the kernel's author; such code has no proof.
  *
- * One SOCK_STREAM socket per runner. Request: three little-endian 64-bit numbers, the lengths of
- * an image as on the CPU, which is the IR behind its claims (verify/protocol/cpu_image.h), and of
- * a JSON object with Triton's options, and the compute capability (90 for 9.0); then image and
+ * One SOCK_STREAM socket per runner. Request: three little-endian 64-bit numbers, the lengths of an
+ * image as on the CPU, which is the IR behind its claims (verify/protocol/cpu_image.h), and of a
+ * JSON object with Triton's options, and the compute capability (90 for 9.0); then image and
  * options. Answer: two such numbers, the lengths of a cubin and of its facts
- * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause.
- * On the CPU the request has no image, claims in place of options, and gets IR in place of a
- * cubin.
- */
+ * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause. On the
+ * CPU the request has no image, claims in place of options, and gets IR in place of a cubin. */
 #ifndef KGB_VERIFY_PROVENANCE_COMPILER_H
 #define KGB_VERIFY_PROVENANCE_COMPILER_H
 
@@ -48,7 +46,7 @@ KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, const struct 
 void kgb_compiler_leave(struct kgb_compiler_seat *seat);
 
 /** Whether some request got no code for lack of time, memory or processes, which is no evidence
- * about it; `why` gives the cause in one line, or "". */
+ * about the candidate; `why` gives the cause in one line, or "". */
 bool kgb_compiler_undecided(struct kgb_compiler *compiler, char why[KGB_RECOMPILE_WHY]);
 
 /** Compile for the judge itself, once for all lanes. All sources of kind PYTHON must be of one
@@ -62,8 +60,8 @@ enum kgb_recompile_end kgb_compiler_make(struct kgb_compiler *compiler,
 /** Machine code that a runner requested. Owned by the compiler. */
 struct kgb_compiled {
 	const struct kgb_recompiled *made;
-	struct kgb_cpu_image from; /* untrusted: the IR that it was made from, and its claims */
-	unsigned sm; /* that it was made for */
+	struct kgb_cpu_image from; /* untrusted: the IR of which it was made, and the IR's claims */
+	unsigned sm; /* compute capability for which it was made */
 };
 
 /** False: no runner got a cubin of this SHA-256. */

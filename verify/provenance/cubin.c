@@ -162,7 +162,7 @@ static void measure_state(const struct reader *reader, struct kgb_cubin *out)
 {
 	for (size_t i = 0; i < reader->elf.n_sections; i++) {
 		const struct kgb_elf_section *section = &reader->sections[i];
-		/* Without bytes in the file any size may be claimed: keep the sum in range. */
+		/* A section without bytes in the file may claim any size: keep the sum in range. */
 		if (is_state(section) && !section->data &&
 		    __builtin_add_overflow(out->zeroed_bytes, section->header.sh_size,
 					   &out->zeroed_bytes))

@@ -25,7 +25,7 @@ struct kgb_cubin {
 	 * device_print and device_assert and for constants of libdevice. */
 	struct kgb_cubin_names variables;
 	struct kgb_cubin_names imports; /* functions that others provide, such as vprintf */
-	uint64_t zeroed_bytes; /* such memory that begins as zero: no compiler needs any */
+	uint64_t zeroed_bytes; /* such memory that starts as zeros: Triton's code has none */
 };
 
 /** Read a cubin. Names and lists live in `arena`. The bytes may be hostile; INVALID names the

@@ -71,7 +71,7 @@ int kgb_elf_section(const struct kgb_elf *elf, size_t index, struct kgb_elf_sect
 
 	memcpy(&section.header, elf->bytes + elf->header.e_shoff + index * sizeof(Elf64_Shdr),
 	       sizeof(section.header));
-	/* The section of names is read before names are known. */
+	/* The section of names is itself read before there are names. */
 	if (elf->names) {
 		section.name = name_at(elf->names, elf->names_len, section.header.sh_name);
 		if (!section.name)

@@ -12,8 +12,8 @@
 
 #include "base/err.h"
 
-/** Longest name, so that bytes which name one long text many times do not cost its length each
- * time. Mangled names of templates reach 1,500. */
+/** Longest name, in bytes: a hostile file could refer to one long name many times, and each
+ * reference costs the length of the name. Mangled names of templates reach 1,500 bytes. */
 #define KGB_ELF_NAME_MAX 4096
 
 struct kgb_elf {

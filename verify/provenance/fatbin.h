@@ -24,8 +24,8 @@ struct kgb_fatbin_entry {
 /** Bytes of the container at the beginning of `bytes`; 0 when there is none, or when it does not
  * end within `len`. */
 size_t kgb_fatbin_size(const void *bytes, size_t len);
-/** The entry at *at, which begins as 0 and is moved on. False at the end, or (with *broken true)
- * where an entry does not fit. */
+/** Reads the entry at offset *at (0 for the first one) and moves *at to the next entry. False at
+ * the end, or (with *broken true) where an entry does not fit. */
 bool kgb_fatbin_next(const void *bytes, size_t len, size_t *at, struct kgb_fatbin_entry *out,
 		     bool *broken);
 

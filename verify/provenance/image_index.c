@@ -64,7 +64,8 @@ static int scan(int fd, size_t size, struct kgb_library_images *library, struct 
 
 /* ---- the cache ---- */
 
-/* The key changes with a replaced or rewritten library, and with the version of this format. */
+/* The key changes when the library is replaced or rewritten, and with the version of this format.
+ */
 static void make_key(const char *path, const struct stat *st, char key[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);

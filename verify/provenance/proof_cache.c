@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-/* All options count: a difference without effect only makes a second entry. */
+/* The key covers all options: two sources that differ in an option without effect only get two
+ * entries. */
 static bool make_key(const struct kgb_triton_source *source, const char *identity,
 		     char key[KGB_SHA256_HEX_LEN])
 {

@@ -23,7 +23,7 @@ void kgb_provenance_release(struct kgb_provenance *provenance)
 	provenance->n_proofs = 0;
 }
 
-/* Returns false. */
+/* Sets the reason why an image has no proof; returns false. */
 static bool give_reason(struct kgb_image_proof *proof, const char *fmt, ...) KGB_PRINTF(2, 3);
 static bool give_reason(struct kgb_image_proof *proof, const char *fmt, ...)
 {
@@ -40,8 +40,8 @@ static bool give_reason(struct kgb_image_proof *proof, const char *fmt, ...)
 /* ptxas calls a variable that is declared inside of a function like this. Triton declares none. */
 #define OF_FUNCTION_SCOPE "$__"
 
-/* Whether this piece of inline assembly could use the variable. PTX spells a name only in one
- * way. */
+/* Whether this piece of inline assembly could use the variable. PTX has only one spelling of a
+ * name. */
 static bool asm_may_use(const char *text, const char *variable)
 {
 	return kgb_str_starts(variable, OF_FUNCTION_SCOPE) || strstr(text, variable) != NULL;
@@ -111,8 +111,7 @@ static bool is_allowed(struct kgb_image_proof *proof, const struct kgb_device_po
 	if (cubin->kernels.n != 1)
 		return give_reason(proof, "it holds %zu kernels", cubin->kernels.n);
 	if (cubin->zeroed_bytes > 0)
-		return give_reason(proof,
-				   "it keeps %llu bytes of its own from one launch to the next",
+		return give_reason(proof, "it has %llu bytes of memory that outlive a launch",
 				   (unsigned long long)cubin->zeroed_bytes);
 	return operators_are_allowed(proof, policy, kgb_json_get(facts, "ops")) &&
 	       asm_is_stateless(proof, kgb_json_get(facts, "asm"), cubin) &&

@@ -24,8 +24,8 @@
 enum kgb_proof_kind {
 	KGB_PROOF_TRITON, /* our compiler made the same bytes */
 	KGB_PROOF_LIBRARY, /* the same bytes lie in a library of the judge */
-	KGB_PROOF_MOVES, /* on the CPU: torch's fills and copies, which the executor does */
-	KGB_PROOF_NONE, /* neither; `reason` */
+	KGB_PROOF_MOVES, /* on the CPU: torch's fills and copies, which kgb-exec-cpu executes */
+	KGB_PROOF_NONE, /* no proof; `reason` */
 	KGB_PROOF_UNDECIDED, /* our compiler gave no answer; `reason` */
 };
 
@@ -36,7 +36,7 @@ struct kgb_image_proof {
 	const char *name; /* TRITON: of the kernel; LIBRARY: of the library; else "" */
 	char reason[KGB_PROOF_REASON]; /* NONE, UNDECIDED: why, one line */
 	struct kgb_cubin_names kernels; /* TRITON */
-	const char *no_gpu; /* TRITON, on the CPU: why no GPU can run it; NULL: one can */
+	const char *no_gpu; /* TRITON, on the CPU: why no GPU can run it; NULL: a GPU can run it */
 	size_t n_inline_asm; /* TRITON: pieces of PTX in the source; allowed, counted and shown */
 };
 
@@ -61,7 +61,7 @@ void kgb_provenance_init(struct kgb_provenance *provenance, const struct kgb_pro
 void kgb_provenance_release(struct kgb_provenance *provenance);
 
 /** Set `proof` of each image of the record; the provenance owns the proofs. An image with the bytes
- * of an earlier one costs its digest only. An image without a proof is no error. -1: LIMIT. */
+ * of an earlier image gets the earlier proof. An image without a proof is no error. -1: LIMIT. */
 KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 					const struct kgb_record *record, struct kgb_err *err);
 /** Number of proved images with PTX in their source. */

@@ -72,7 +72,7 @@ static int say_why(char why[KGB_RECOMPILE_WHY], enum kgb_recompile_end end, cons
 	return (int)end;
 }
 
-/* Whether it lacked a resource, by its last output. */
+/* Whether the worker's last output reports a lack of memory. */
 static bool lacked_memory(const struct kgb_worker *worker)
 {
 	static const char *const words[] = {"out of memory", "bad_alloc", "Cannot allocate memory"};
@@ -83,7 +83,7 @@ static bool lacked_memory(const struct kgb_worker *worker)
 	return false;
 }
 
-/* Signals of its limits, or of the machine. */
+/* Whether a limit of the worker, or the machine, may have sent the signal. */
 static bool is_of_a_limit(int signo)
 {
 	return signo == SIGKILL || signo == SIGXCPU || signo == SIGBUS;
@@ -112,7 +112,7 @@ static int explain_end(const struct kgb_worker *worker, char why[KGB_RECOMPILE_W
 			       text);
 	case KGB_WORKER_TIMED_OUT:
 		return say_why(why, KGB_RECOMPILE_UNDECIDED, "compiling takes too long");
-	case KGB_WORKER_LIED: /* no compiler exits so: its input took it over */
+	case KGB_WORKER_LIED: /* a compiler never does this: its input took over the worker */
 		snprintf(text, sizeof(text), "the compiler's answer is broken: %s", worker->why);
 		return say_why(why, KGB_RECOMPILE_NO_CODE, text);
 	}
@@ -126,7 +126,7 @@ int kgb_recompiled_parse(const char *bytes, size_t len, struct kgb_recompiled *o
 	struct output_header header = {0};
 	const size_t room = len < sizeof(header) ? 0 : len - sizeof(header);
 
-	/* Copied first: a worker may still write to it. */
+	/* Copy before the checks: a worker may still write to the bytes. */
 	memcpy(result.bytes, bytes, len);
 	if (len >= sizeof(header))
 		memcpy(&header, result.bytes, sizeof(header));

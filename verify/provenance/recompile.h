@@ -66,9 +66,9 @@ enum kgb_recompile_end {
 	KGB_RECOMPILE_UNDECIDED, /* the compiler gave no answer, for lack of time or memory, which
 				    is no evidence about the source */
 };
-/** Compile a source. DONE: *out is filled. The others: `why` gives the cause in one line (the
- * worker may be dead then). -1: the worker's supervisor is gone, *err. A worker that lives may be
- * asked again. */
+/** Compile a source; returns an enum kgb_recompile_end. DONE: *out is filled. The others: `why`
+ * gives the cause in one line (the worker may be dead then). -1: the worker's supervisor is gone,
+ * *err. A worker that lives can compile again. */
 KGB_MUST_CHECK int kgb_recompile_ask(struct kgb_worker *worker,
 				     const struct kgb_triton_source *source, int64_t deadline_ms,
 				     struct kgb_recompiled *out, char why[KGB_RECOMPILE_WHY],

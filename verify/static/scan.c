@@ -13,7 +13,7 @@ struct binding {
 	size_t *refs; /* indices of bindings; arena */
 	size_t n_refs;
 	bool has_kernel; /* is a jit function, or holds one */
-	bool live; /* can run in a judged process */
+	bool live; /* its code can run in a judged process */
 };
 
 struct scan {
@@ -50,8 +50,8 @@ static struct binding *find_binding(const struct scan *s, const char *name)
 	return bsearch(&key, s->bindings, s->n_bindings, sizeof(key), compare_bindings);
 }
 
-/* Names in `list` that are bindings, as indices. Names of nothing (builtins' shadows that were
- * deleted) drop out. */
+/* Reads a list of names as indices of bindings. A name without a binding (a deleted one that hid a
+ * builtin) is left out. */
 static int read_refs(struct scan *s, const cJSON *list, size_t **out, size_t *n_out)
 {
 	const cJSON *item = NULL;
@@ -119,8 +119,8 @@ static int read_kernels(struct scan *s, size_t *n_kernels)
 	return 0;
 }
 
-/* Everything that is reached from the bindings in queue[0..n), themselves included, in s->seen.
- * Returns true when a kernel is among them. */
+/* Marks in s->seen the bindings in queue[0..n) and all that their code mentions, directly or not.
+ * Returns whether a kernel is among them. */
 static bool reach(struct scan *s, size_t n)
 {
 	bool kernel = false;
@@ -146,7 +146,7 @@ static bool reach(struct scan *s, size_t n)
 	return kernel;
 }
 
-/* What can run when a judge imports the file and calls its entries. */
+/* Marks the bindings whose code can run when a judge imports the file and calls its entries. */
 static int mark_live(struct scan *s)
 {
 	size_t *refs = NULL, n = 0, n_queue = 0;
@@ -190,7 +190,7 @@ static int refuse_signature(const struct scan *s, int line, const char *fmt, ...
 /* The candidate's parameters as Python will bind them. */
 struct signature {
 	const cJSON *params;
-	size_t n_positional; /* that can be given by position */
+	size_t n_positional; /* parameters that can be passed by position */
 	bool takes_more, takes_any_name;
 };
 
@@ -243,8 +243,8 @@ static const struct kgb_param *spec_param(const struct kgb_interface *interface,
 	return NULL;
 }
 
-/* A parameter at position i that bears the name of another one of the schema has been put in a
- * wrong place. */
+/* Checks the order of positional parameters: one that has the name of another parameter of the
+ * schema is in a wrong place. */
 static int check_positions(struct scan *s, const struct kgb_interface *in,
 			   const struct signature *sig, int line)
 {
@@ -307,7 +307,8 @@ static int check_leftovers(struct scan *s, const struct kgb_interface *in,
 	return 0;
 }
 
-/* Decorators that keep the signature; behind any other one it is unknown until the call. */
+/* Whether all decorators keep the function's signature. With another one, the signature is unknown
+ * before the call. */
 static bool keeps_signature(const cJSON *decorators)
 {
 	static const char *const known[] = {"torch.no_grad",       "torch.inference_mode",
@@ -408,8 +409,8 @@ static int check_contract(struct scan *s, size_t n_kernels)
 
 /* ---- L1 ---- */
 
-/* "param:other" in an entry function: a tensor or a value, by the spec; elsewhere that is
- * unknown. */
+/* The kind of a fact's object that is the parameter `name`: "tensor" or "value" by the spec if the
+ * fact is in an entry function, else "param". */
 static const char *resolve_param(const struct scan *s, const struct kgb_fact *fact,
 				 const char *name)
 {
@@ -463,7 +464,8 @@ static void add_note(struct kgb_notes *notes, const struct kgb_rule *rule,
 		kgb_rule__explain(rule, fact, &notes->items[notes->n++]);
 }
 
-/* Notes, and the first refusal in source order. 1 found, 0 none, -1 malformed. */
+/* Collects notes and fills in the first refusal in source order. 1: there is one; 0: none; -1:
+ * malformed facts. */
 static int check_l1(struct scan *s)
 {
 	const cJSON *list = kgb_json_get(s->facts, "facts"), *node = NULL;
@@ -492,7 +494,7 @@ static int check_l1(struct scan *s)
 	return refusal != NULL;
 }
 
-/* What ast_facts.py could not read. */
+/* Makes a finding of the error for which ast_facts.py could not read the source. */
 static int check_error(struct scan *s, const cJSON *error)
 {
 	static const struct {

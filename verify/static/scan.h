@@ -38,10 +38,11 @@ void kgb_l1_free(struct kgb_l1 *l1);
 /** Bytes only, before any parser: size cap, UTF-8, no NUL, no coding cookie other than utf-8, no
  * BOM tricks, not empty. 0 clean, 1 finding filled. */
 int kgb_scan_bytes(const char *source, size_t len, struct kgb_finding *out);
-/** Facts against contract (every entry function present with callable parameters) and L1. 0 clean,
- * 1 finding filled, -1 the facts themselves are malformed (infra_error). A broken contract decides
- * before L1; in L1 the first refusal in source order does. *notes, in any case, has what is only
- * noted. Code that cannot run in a judged process is passed over. */
+/** Checks facts against the contract (every entry function is present with callable parameters) and
+ * L1. 0: clean; 1: *out is filled; -1: the facts themselves are malformed (infra_error). *out is a
+ * fault of the contract, else the first refusal of L1 in source order. *notes gets the findings
+ * that do not decide, whatever is returned. Code that cannot run in a judged process has no
+ * findings. */
 int kgb_scan_facts(const struct kgb_l1 *l1, const struct kgb_spec *spec, const cJSON *facts,
 		   struct kgb_notes *notes, struct kgb_finding *out, struct kgb_err *err);
 

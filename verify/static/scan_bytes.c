@@ -43,8 +43,8 @@ static bool is_word(char c)
 	       c == '-' || c == '_' || c == '.';
 }
 
-/* The encoding that a line declares as PEP 263 reads it: a comment with "coding" and ':' or '=' and
- * a name. */
+/* Finds the encoding that a line declares by PEP 263: a comment with "coding", then ':' or '=',
+ * then a name. */
 static bool coding_cookie(const char *line, size_t len, const char **name, size_t *name_len)
 {
 	size_t i = 0;

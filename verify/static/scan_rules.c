@@ -17,7 +17,7 @@ static const char *const kind_names[] = {
 _Static_assert(KGB_ARRAY_LEN(kind_names) <= 33, "kinds are bits of a uint32_t");
 static const char *const context_names[] = {"host", "kernel", "annotation", NULL};
 
-/* A rule as the policy has it, then what is made of it. */
+/* A rule: first the members that the policy has, then those that are computed from them. */
 struct kgb_rule {
 	const char *code, *message, *hint, *reason, *match, *allow_match, *base_match;
 	struct kgb_strs kind, context, use, on, not_on, names, allow; /* sorted */
@@ -300,7 +300,8 @@ bool kgb_rule__refuses(const struct kgb_rule *rule)
 	return kgb_code_status(rule->number) == KGB_STATUS_REFUSED;
 }
 
-/* -1: the match hit a limit, which counts as a hit of the rule and never of an exception. */
+/* 1: a match; 0: none; -1: the match hit a limit, which counts as a match for a rule that refuses
+ * or notes, and as none for an exception or a rule that allows. */
 static int matches(const struct kgb_l1 *l1, const pcre2_code *code, const char *text)
 {
 	int rc = pcre2_match(code, (PCRE2_SPTR)text, strlen(text), 0, 0, l1->match_data,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the parts of the static stages share: findings, facts, and the rules of the L1 policy. For
- * verify/static/scan*.c.
+ * Declarations that the parts of the static stages (verify/static/scan*.c) share: findings, facts,
+ * and the rules of the L1 policy.
  */
 #ifndef KGB_VERIFY_STATIC_SCAN_RULES_H
 #define KGB_VERIFY_STATIC_SCAN_RULES_H

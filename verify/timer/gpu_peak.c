@@ -38,9 +38,10 @@ static int check_figures(const struct kgb_exec_machine *m, struct kgb_err *err)
 	return 0;
 }
 
-/* The best of many reads is a little less than the best of all, and a few per cent are allowed for
- * what a kernel may find in a cache. A rate far from what the bus can do was disturbed: then the
- * bus' own figure holds. The best kernels reach 87 to 93 % of it on GPUs of the last ten years. */
+/* The bound on a kernel's rate. The best kernels reach 87 to 93 % of the bus' own figure on GPUs of
+ * the last ten years. A much lower measurement was disturbed: then the bus' figure is the bound.
+ * Else it is the measurement and 3 %, because the fastest of our reads need not be the fastest
+ * possible, and a kernel may find some data in a cache. */
 static double round_bandwidth(const struct kgb_exec_machine *m)
 {
 	const double peak = (double)m->peak_bytes_per_s;
@@ -59,7 +60,7 @@ int kgb_gpu_peak_take(const struct kgb_exec_machine *measured, struct kgb_gpu_pe
 		.sm_mhz = measured->sm_mhz,
 		.l2_bytes = measured->l2_bytes,
 		.bytes_per_s = round_bandwidth(measured),
-		/* It varies by some tens of ns from process to process. */
+		/* Less 10 %: the time varies by some tens of ns from process to process. */
 		.launch_floor_ns = measured->launch_floor_ns - measured->launch_floor_ns / 10,
 	};
 
@@ -115,10 +116,12 @@ static double rate_of(const struct rates *rates, enum kgb_dtype dtype)
 {
 	const enum kgb_dtype part = kgb_dtype_part(dtype);
 
-	/* Or in slices: some thirty products of int8 make one (Ootomo, Ozaki and Yokota 2024). */
+	/* A float64 product can be computed from some thirty products of int8 (Ootomo, Ozaki and
+	 * Yokota 2024); 16 are assumed here. */
 	if (part == KGB_DTYPE_FLOAT64)
 		return fmax(rates->float64, rates->int8 / 16);
-	/* In tf32, which has half the rate, numbers keep as many bits as in float16. */
+	/* A float32 kernel may compute in float16, which has twice the rate of tf32 and as many
+	 * bits of mantissa. */
 	return kgb_dtype_is_float(part) && part != KGB_DTYPE_FLOAT8_E4M3FN ? rates->float16
 									   : rates->int8;
 }
@@ -143,7 +146,7 @@ void kgb_gpu_peak_write(const struct kgb_gpu_peak *machine, struct kgb_jsonw *w)
 
 /* ---- the cache ---- */
 
-/* Another GPU or driver, or another version of this, is another entry. */
+/* The key covers the GPU, the driver and the version of this file's format. */
 static void make_key(const struct kgb_exec_machine *machine, char key[KGB_SHA256_HEX_LEN])
 {
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
@@ -196,8 +199,8 @@ static void merge(struct kgb_exec_machine *machine, const struct kgb_exec_machin
 		machine->launch_floor_ns = earlier->launch_floor_ns;
 }
 
-/* From the cache. False: nothing there, or too old; *out_earlier has what it was, figures 0 when
- * there was nothing. */
+/* Takes the rates from the cache. False: there is no entry, or it is too old. *out_earlier has the
+ * rates of the entry, 0 if there was none. */
 static bool recall(const struct kgb_exec_machine *identity, const struct kgb_disk_cache *store,
 		   struct kgb_exec_machine *out_earlier, struct kgb_gpu_peak *out)
 {
@@ -247,7 +250,7 @@ static int find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
 		return -1;
 	int rc = measure(&exec, store, out, timeout_ms, err);
 	kgb_exec_client_stop(&exec);
-	return rc < 0 ? kgb_ctx(err, "what the GPU can do") : 0;
+	return rc < 0 ? kgb_ctx(err, "peak rates of the GPU") : 0;
 }
 
 int kgb_gpu_peak_find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,

@@ -25,16 +25,16 @@ struct kgb_gpu_peak {
 	uint32_t n_sms;
 	uint32_t sm_mhz; /* the highest clock of the SMs */
 	uint64_t l2_bytes;
-	uint64_t launch_floor_ns; /* no kernel is over sooner */
+	uint64_t launch_floor_ns; /* every kernel takes at least this long */
 	double bytes_per_s; /* no kernel reads memory faster */
-	bool cached; /* these two come from an earlier measurement */
+	bool cached; /* the two figures above come from an earlier measurement */
 };
 
-/** Peak rates of the device of `spec`. If `cache_dir` (NULL: none) has a measurement of this GPU
- * under this driver that is younger than a day, that is it; `identity`, from a kgb-exec before it
- * got a plan, spares the process that finds out which GPU this is (NULL: not known). Else a new
- * kgb-exec measures it, which takes some 200 ms, and the cache keeps the figures. No other process
- * should use the GPU meanwhile. */
+/** Finds the peak rates of the device of `spec`. If `cache_dir` (NULL: none) has a measurement of
+ * this GPU under this driver that is younger than a day, that is the result. Else a new kgb-exec
+ * measures the rates, which takes some 200 ms, and the cache keeps the figures; no other process
+ * should use the GPU meanwhile. `identity` (NULL: unknown) comes from a kgb-exec before its first
+ * plan: with it, no process has to be started to identify the GPU in the cache. */
 KGB_MUST_CHECK int kgb_gpu_peak_find(struct kgb_gpu_peak *out, const struct kgb_exec_spec *spec,
 				     const struct kgb_exec_machine *identity, const char *cache_dir,
 				     int64_t timeout_ms, struct kgb_err *err);
@@ -46,16 +46,16 @@ double kgb_gpu_peak_flops_per_s(const struct kgb_gpu_peak *machine, enum kgb_dty
 /** An object of all figures. */
 void kgb_gpu_peak_write(const struct kgb_gpu_peak *machine, struct kgb_jsonw *w);
 
-/** Figures as kgb-exec measured them, checked and rounded in the candidate's favour. INVALID names
- * one that no GPU has, FAILED that memory does not hold what is written to it. */
+/** Checks the figures that kgb-exec measured and rounds them in the candidate's favour. INVALID
+ * names a figure that no GPU has. FAILED: memory does not hold what is written to it. */
 KGB_MUST_CHECK int kgb_gpu_peak_take(const struct kgb_exec_machine *measured,
 				     struct kgb_gpu_peak *out, struct kgb_err *err);
 
-/** Fill in bytes_per_s and launch_floor_ns as they were kept for this GPU (uuid) and driver. False
- * when nothing was. *out_age_ms may be negative: clocks are set back. */
+/** Fill in bytes_per_s and launch_floor_ns from the store's entry for this GPU (uuid) and driver.
+ * False: there is none. *out_age_ms, the age of the entry, may be negative: clocks are set back. */
 bool kgb_gpu_peak_recall(struct kgb_exec_machine *machine, const struct kgb_disk_cache *store,
 			 int64_t *out_age_ms);
-/** Keep them. */
+/** Store bytes_per_s and launch_floor_ns for this GPU and driver. */
 void kgb_gpu_peak_keep(const struct kgb_exec_machine *machine, const struct kgb_disk_cache *store);
 
 #endif

@@ -8,20 +8,20 @@
 #include "verify/timer/timer_parts.h"
 
 enum {
-	SOLO_SAMPLES = 4, /* most of such a block */
-	FIRST_SAMPLES = 2, /* of the very first block, which measures what a sample costs */
+	SOLO_SAMPLES = 4, /* samples of a block of the baseline alone, at most */
+	FIRST_SAMPLES = 2, /* samples of the first block, which measures the cost of a sample */
 	WARMUP_MIN = 2, /* blocks of each side */
 	WARMUP_MAX = 4,
 	WARMUP_SAMPLES = 8,
 	ROUND_BLOCKS = 4,
-	BLOCK_SAMPLES = 6, /* most of a block of a round */
-	KEPT_MIN = 2, /* samples of each side that make a round */
-	ACTIVITY_ROUNDS = 4, /* one of so many has the activity measured, which doubles its cost */
-	MORE_ROUNDS = 2, /* after the interval was narrow: one for each so many */
+	BLOCK_SAMPLES = 6, /* samples of a block of a round, at most */
+	KEPT_MIN = 2, /* kept samples of each side that a usable round needs */
+	ACTIVITY_ROUNDS = 4, /* activity, which doubles a round's cost, is measured in every 4th */
+	MORE_ROUNDS = 2, /* after the interval first was narrow: 1 more round for every 2 before */
 	PAUSE_MS = 50,
 	PAUSE_MAX_MS = 400,
 };
-#define PLATEAU 0.02 /* warm-up is over when a block's median moves less */
+#define PLATEAU 0.02 /* warm-up ends when a side's median changes by a smaller fraction */
 
 /* ---- start and end ---- */
 
@@ -54,7 +54,7 @@ static int check_config(const struct kgb_timer_config *c, struct kgb_err *err)
 	return 0;
 }
 
-/* Half the input sets are kept back at first. */
+/* Half of the input sets are in use at first; the others are opened later. */
 static uint32_t slots_at_first(const struct kgb_timer_config *config)
 {
 	return (config->n_slots + 1) / 2;
@@ -96,7 +96,8 @@ static uint32_t pick(struct kgb_timer *timer, uint32_t low, uint32_t high)
 	return (uint32_t)kgb_rng_int(&timer->plan, low, high);
 }
 
-/* Slow kernels get smaller blocks: `parts` of them fit into the budget, 1 .. most samples each. */
+/* The samples of a block, 1 to `most`, such that `parts` blocks fit into the budget: slow kernels
+ * get smaller blocks. */
 static uint32_t affordable(const struct kgb_timer *timer, uint32_t parts, uint32_t most)
 {
 	uint64_t budget_ns = timer->config.level.budget_ns;
@@ -104,7 +105,7 @@ static uint32_t affordable(const struct kgb_timer *timer, uint32_t parts, uint32
 	return n < 1 ? 1 : n < most ? (uint32_t)n : most;
 }
 
-/* Half of the most that a block of a round has. */
+/* Half of the largest number of samples of a block of a round. */
 static uint32_t fair_samples(const struct kgb_timer *timer)
 {
 	const struct kgb_timer_level *level = &timer->config.level;
@@ -198,14 +199,15 @@ static double round_clock(const struct kgb_timer *timer, enum kgb_timer_side sid
 	return kgb_median(mhz, n);
 }
 
-/* Unknown clocks do not differ. */
+/* False also if a clock is unknown (NaN). */
 static bool clocks_differ(double a, double b)
 {
 	return fabs(a / b - 1) > KGB_TIMER_CLOCK;
 }
 
-/* Values that a ruler has rounded to steps are spread over their step again, with random numbers of
- * the judge: ties would let a resampling believe in an error of 0. */
+/* The midmean of a side's kept samples in the current round. A ruler rounds its values to steps,
+ * and the bootstrap of equal values would estimate an error of 0: so a random part of a step, drawn
+ * by the judge, is added to each value. */
 static double round_time(struct kgb_timer *timer, enum kgb_timer_side side,
 			 kgb_timer_value_fn value, double step, size_t *n_kept)
 {
@@ -218,7 +220,7 @@ static double round_time(struct kgb_timer *timer, enum kgb_timer_side side,
 			continue;
 		ns[n] = value(s);
 		if (isnan(ns[n]))
-			continue; /* not asked for */
+			continue; /* not requested */
 		n_known += ns[n] > 0 ? 1 : 0;
 		ns[n++] += step * (kgb_rng_uniform(&timer->dither) - 0.5);
 	}
@@ -236,8 +238,8 @@ static void drop_round(struct kgb_timer *timer, enum kgb_sample_fate fate)
 			timer->rounds[timer->n_rounds].ns[side][ruler] = (double)NAN;
 }
 
-/* A clock that changed while the round ran makes its sides incomparable; a change between rounds
- * does not. */
+/* A change of the clock within a round makes its sides incomparable; a change between rounds does
+ * not. */
 static void sort_by_clock(struct kgb_timer *timer)
 {
 	double mhz[KGB_N_SIDES] = {round_clock(timer, KGB_SIDE_A), round_clock(timer, KGB_SIDE_B)};
@@ -276,12 +278,12 @@ static void close_round(struct kgb_timer *timer)
 
 /* ---- end of the session ---- */
 
-/* Half the widths of the two parts of the interval of the logarithm that the session has by now;
- * NaN when nothing is known. */
+/* The present estimate of the logarithm of the speedup, with half the width of its interval's two
+ * parts; NaN: unknown. */
 struct widths {
-	double within, between; /* processes */
-	double narrow; /* what is asked of each */
-	double value;
+	double within, between; /* noise within processes; choice of processes */
+	double narrow; /* largest half-width of a narrow part */
+	double value; /* the logarithm */
 	size_t n_usable; /* placements */
 };
 
@@ -307,8 +309,9 @@ static struct widths widths_by_now(const struct kgb_timer *timer)
 			       .n_usable = n};
 }
 
-/* A process adds a constant to the time of its calls, so the next session, with other processes,
- * would find another speedup: more rounds of the same processes do not show that. */
+/* Whether new processes are needed. A process adds a constant to the time of its calls, so a
+ * session with other processes would find another speedup. More rounds of the same processes do not
+ * show how much. */
 static bool wants_processes(const struct kgb_timer *timer, const struct widths *widths)
 {
 	return timer->process + 1 < timer->config.level.max_processes &&
@@ -322,16 +325,17 @@ static bool processes_had_their_rounds(const struct kgb_timer *timer)
 	       timer->config.level.process_placements * timer->placement_rounds;
 }
 
-/* The first narrow look is narrow by luck, in part. Some rounds more, whatever they show, take that
- * back: without them 95 % intervals covered 90 to 92 %. */
+/* Whether enough rounds followed round `begin`, when the interval first was narrow. It was narrow
+ * in part by chance, so some more rounds must follow, whatever they show: without them, intervals
+ * of 95 % covered 90 to 92 %. */
 static bool have_more_rounds(const struct kgb_timer *timer, uint32_t begin)
 {
 	uint32_t more = begin / timer->placement_rounds / MORE_ROUNDS * timer->placement_rounds;
 	return begin > 0 && timer->n_rounds - begin >= more;
 }
 
-/* Looks only at the width, never at where the interval lies: a rule that stops when the answer
- * pleases would not have the error rate that it claims. */
+/* Depends only on the width of the interval, never on its place: a rule that stops at a welcome
+ * answer would have a higher error rate than it claims. */
 static bool is_narrow(struct kgb_timer *timer, const struct widths *widths)
 {
 	if (timer->narrow_at == 0 && widths->n_usable >= timer->config.level.min_placements &&
@@ -340,8 +344,8 @@ static bool is_narrow(struct kgb_timer *timer, const struct widths *widths)
 	return have_more_rounds(timer, timer->narrow_at) && !wants_processes(timer, widths);
 }
 
-/* Far from 1 less precision is enough. The place of the interval moves the border only by a small
- * part of its width, so this hardly favours one answer over another. */
+/* For a speedup far from 1, a wider interval suffices. The allowed width depends on the place of
+ * the interval, but only a little, so the rule hardly favours one answer over another. */
 static bool is_far(struct kgb_timer *timer, const struct widths *widths)
 {
 	const struct kgb_timer_level *level = &timer->config.level;
@@ -354,8 +358,8 @@ static bool is_far(struct kgb_timer *timer, const struct widths *widths)
 	return far && have_more_rounds(timer, timer->far_at);
 }
 
-/* Whether there are enough calls on new inputs for the rule against reuse, or all that are
- * possible. */
+/* Whether there were enough calls on new inputs for the rule against reuse, or no input is new any
+ * more. */
 static bool had_new_inputs(const struct kgb_timer *timer, enum kgb_timer_side side)
 {
 	size_t n_new = 0, n_unseen = 0;
@@ -372,14 +376,15 @@ static bool had_new_inputs(const struct kgb_timer *timer, enum kgb_timer_side si
 static bool is_enough(struct kgb_timer *timer, const struct widths *widths)
 {
 	const bool far = is_far(timer, widths), narrow = is_narrow(timer, widths);
-	const bool can_reuse = widths->value > 0; /* a gain that may be none */
+	const bool can_reuse = widths->value > 0; /* the gain may come from reuse */
 
 	return (far || narrow) && processes_had_their_rounds(timer) &&
 	       (!can_reuse ||
 		(had_new_inputs(timer, KGB_SIDE_A) && had_new_inputs(timer, KGB_SIDE_B)));
 }
 
-/* Whether there is time for new processes, one more round, and the baseline alone after it. */
+/* Whether there is time, and room for samples, for new processes, one more round and the baseline
+ * alone after it. */
 static bool may_go_on(const struct kgb_timer *timer)
 {
 	const struct kgb_timer_level *l = &timer->config.level;
@@ -405,7 +410,7 @@ static double block_median(const struct kgb_timer *timer, size_t begin, size_t e
 /* Whether the last two blocks of each side agree. */
 static bool is_warm(const struct kgb_timer *timer)
 {
-	size_t ends[5] = {timer->n_samples}; /* of blocks, the last one first */
+	size_t ends[5] = {timer->n_samples}; /* ends of blocks, the last block first */
 	size_t n = 0;
 
 	for (size_t i = timer->n_samples; i-- > 0 && n < 4;)
@@ -413,7 +418,7 @@ static bool is_warm(const struct kgb_timer *timer)
 			ends[++n] = i;
 	if (n < 4)
 		return false;
-	/* Blocks alternate: the last but one before is of the same side. */
+	/* Blocks alternate between the sides. */
 	for (int side = 0; side < 2; side++) {
 		double now = block_median(timer, ends[side + 1], ends[side]);
 		double before = block_median(timer, ends[side + 3], ends[side + 2]);
@@ -443,7 +448,8 @@ static void after_warmup_block(struct kgb_timer *timer)
 		enter(timer, KGB_PHASE_ROUNDS);
 }
 
-/* New processes have no state of earlier calls, and begin cold. */
+/* New processes have no state of earlier calls: all inputs are new to them, and they need a
+ * warm-up. */
 static void change_processes(struct kgb_timer *timer)
 {
 	timer->process++;
@@ -523,8 +529,8 @@ static enum kgb_sample_fate fate_of_phase(const struct kgb_timer *timer)
 								    : KGB_SAMPLE_SOLO;
 }
 
-/* One clock on both sides of the socket: what the parts claim cannot be more than the whole took.
- */
+/* Whether the samples claim more time than the whole block took by the judge's clock. Both
+ * processes read the same clock. */
 static bool contradicts(const struct kgb_exec_sample *samples, size_t n, uint64_t outside_ns)
 {
 	double inside = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Contradictions: findings that no honest pair of kernels, alone on a device, would cause. A doubt
- * never leads to another number, only to none.
+ * Contradictions: findings that no honest pair of kernels, alone on a device, would cause. A
+ * contradiction never changes the speedup: it removes it.
  */
 #include <math.h>
 
@@ -10,8 +10,8 @@
 #include "verify/timer/timer_parts.h"
 
 /* Shares and sizes; the reasons are in docs/timing.md. */
-#define SHARE 0.05 /* of samples that may break a rule by accident */
-#define FLOOR 0.98 /* of the physical floor */
+#define SHARE 0.05 /* share of samples that may break a rule by accident */
+#define FLOOR 0.98 /* share of the physical floor that no sample may be below */
 #define ORDER_NS 1000.0 /* events against activity: two time stamps of the device */
 #define ORDER_HOST_NS                                                              \
 	10000.0 /* events against the host: the clock starts after the first event \
@@ -19,32 +19,32 @@
 #define ORDER_PART 0.005
 #define ORDER_SIGMAS 5.0
 #define LOW 0.1 /* the share of activities that counts as the shortest */
-#define ACTIVITY_NS 4000.0 /* ns; allowed difference of events - activity between sides */
-#define ACTIVITY_OP_NS 2000.0 /* for each operation that one side has more */
-#define ACTIVITY_PART 0.005 /* plus this share of the time */
-#define HOST_NS 10000.0 /* ns; the same of host - events */
-#define HOST_OP_NS 5000.0 /* for each operation that one side has more */
-#define HOST_PART 0.01 /* plus this share of the time */
+#define ACTIVITY_NS 4000.0 /* allowed difference of (events - activity) between the sides */
+#define ACTIVITY_OP_NS 2000.0 /* plus this for each operation that one side has more */
+#define ACTIVITY_PART 0.005 /* plus this share of the longer time */
+#define HOST_NS 10000.0 /* allowed difference of (host - events) between the sides */
+#define HOST_OP_NS 5000.0 /* plus this for each operation that one side has more */
+#define HOST_PART 0.01 /* plus this share of the longer time */
 #define EFFECT 0.03 /* smallest relevant change between groups of calls, as a share of the time */
 #define TREND 0.02
 #define CHANCE 1e-3
 #define SIGMAS 4.0
 #define DRIFT 0.10
-#define MODES 0.05 /* distance of two speeds */
-#define MODES_SHARE 0.10 /* of the rarer one */
+#define MODES 0.05 /* smallest distance of two speeds, as a share of the time */
+#define MODES_SHARE 0.10 /* smallest share of the samples at the rarer speed */
 #define MODES_SIGMAS 4.0
-#define FOLLOWS 0.25 /* of the baseline's distance, by which the candidate follows */
+#define FOLLOWS 0.25 /* least distance of the candidate's speeds, as a share of the baseline's */
 #define FOLLOWS_SIGMAS 3.0
-#define FEW 16.0 /* values */
+#define FEW 16.0 /* values, below which their spread is corrected */
 
-/* Whether a side breaks a rule. Only the candidate is accused. */
+/* Whether a side breaks a rule. The candidate is accused if the baseline does not break it, too. */
 static bool accuse(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES])
 {
 	out->accuses = broken[KGB_SIDE_B] && !broken[KGB_SIDE_A];
 	return broken[KGB_SIDE_A] || broken[KGB_SIDE_B];
 }
 
-/* The same, and the sides are named before `what`. */
+/* The same; the result's text names the sides that break the rule, then `what`. */
 static bool accuse_of(struct kgb_timer_result *out, const bool broken[KGB_N_SIDES],
 		      enum kgb_timing_why why, const char *what)
 {
@@ -92,14 +92,16 @@ static bool doubt_floor(const struct kgb_timer *timer, struct kgb_timer_result *
 
 /* ---- agreement of the rulers ---- */
 
-/* The longest plausible activity of a call that was run again for it, without ORDER_NS. */
+/* The longest plausible activity of a call, less ORDER_NS. Activity is measured in a repetition of
+ * the call. */
 static double longest_activity(const struct kgb_timer_sample *s)
 {
 	return s->with_activity ? kgb_timer__event(s) * (1 + ORDER_PART) : (double)NAN;
 }
 
-/* Activity is that of another call, so one sample is no evidence: a disturbance may have delayed
- * either call. But hardly an event is shorter than the shortest activity is. */
+/* Whether the device was active for longer than events show. The activity is that of a repetition
+ * of the call, so a single sample is no evidence: a disturbance may have delayed either call. But
+ * hardly any event time may be shorter than the shortest activity. */
 static bool active_for_longer(const struct kgb_timer *timer, enum kgb_timer_side side, double slack)
 {
 	size_t n, n_active;
@@ -125,7 +127,7 @@ static double missing_activity(const struct kgb_timer_sample *s)
 	return s->with_activity ? (s->raw.activity_ns ? -1 : 1) : (double)NAN;
 }
 
-/* Find the sides with a positive number in more than a stray share of the samples. */
+/* Finds the sides whose number exceeds `slack` in more than SHARE of the samples. */
 static void positive(const struct kgb_timer *timer, kgb_timer_value_fn value, double slack,
 		     bool out[KGB_N_SIDES])
 {
@@ -163,12 +165,12 @@ static double host_less_events(const struct kgb_timer_sample *s)
 	return kgb_timer__host(s) - kgb_timer__event(s);
 }
 
-/* What a longer span adds to a shorter one is overhead of one harness: about the same on both
- * sides, whatever they compute. */
+/* A rule: the time that a longer span (events, host) adds to the shorter one inside of it is
+ * overhead of the harness, and so about the same on both sides. */
 struct overhead {
 	enum kgb_timing_why why;
 	kgb_timer_value_fn value;
-	double ns, op_ns, part; /* by which it may differ */
+	double ns, op_ns, part; /* allowed difference, as for ACTIVITY_NS */
 	const char *name;
 };
 
@@ -183,7 +185,8 @@ static double allowed_overhead(const struct kgb_timer *timer, const struct overh
 	       overhead->op_ns * fabs((double)n_ops[0] - (double)n_ops[1]);
 }
 
-/* Standard error of a median. The spread of few values is often far too small by chance. */
+/* Standard error of a median. The spread of few values is often far too small by chance, so it is
+ * corrected upwards. */
 static double median_error(const double *x, size_t n)
 {
 	double count = (double)n, sigma = KGB_MAD_TO_SIGMA * kgb_mad(x, n);
@@ -212,12 +215,12 @@ static bool doubt_overhead(const struct kgb_timer *timer, const struct overhead 
 	double differs = added[KGB_SIDE_B] - added[KGB_SIDE_A];
 	if (!(fabs(differs) > allowed))
 		return false;
-	/* Events that are too short leave the rest to the ruler around them. */
+	/* Forged events are too short: then the host or the activity shows more overhead. */
 	out->accuses = differs > 0;
 	return kgb_timer__say(
 		out, overhead->why,
-		"%s: %.2f us for the candidate, %.2f us for the baseline; %.2f us apart are "
-		"possible",
+		"%s: %.2f us for the candidate, %.2f us for the baseline; a difference of up to "
+		"%.2f us is possible",
 		overhead->name, added[KGB_SIDE_B] / 1e3, added[KGB_SIDE_A] / 1e3, allowed / 1e3);
 }
 
@@ -238,12 +241,13 @@ static bool doubt_activity(const struct kgb_timer *timer, struct kgb_timer_resul
 	positive(timer, missing_activity, 0, missing);
 	if (!accuse_of(out, missing, KGB_WHY_RULER_ACTIVITY, "no activity was recorded"))
 		return doubt_overhead(timer, &overhead, out);
-	out->accuses = false; /* records get lost without a cause in either side */
+	out->accuses = false; /* CUPTI may lose records without a cause in either side */
 	return true;
 }
 
-/* The same call by call, for events that are too short now and then only: there medians show
- * nothing. Now and then the host is delayed, too, on either side. */
+/* The same for single calls. If events are too short only in some calls, medians do not show it: so
+ * compare how many calls of each side have a large overhead. The host is delayed in some calls of
+ * either side, too. */
 static bool doubt_host_at_times(const struct kgb_timer *timer, const struct overhead *overhead,
 				struct kgb_timer_result *out)
 {
@@ -276,15 +280,16 @@ static bool doubt_host_at_times(const struct kgb_timer *timer, const struct over
 		100 * share[KGB_SIDE_B], 100 * share[KGB_SIDE_A]);
 }
 
-/* The excess of the host's addition to the candidate's time. */
+/* The overhead of the host for the candidate, less that for the baseline. */
 static double more_host(const struct kgb_timer_round *round, enum kgb_ruler ruler)
 {
 	const double *a = round->ns[KGB_SIDE_A], *b = round->ns[KGB_SIDE_B];
 	return (b[KGB_RULER_HOST] - b[ruler]) - (a[KGB_RULER_HOST] - a[ruler]);
 }
 
-/* The same of rounds, averaged as the speedup is: what forged events take from it, they leave to
- * the host. However few rounds there are, more than what is allowed is not believed. */
+/* The same for rounds, averaged as the speedup is. Time that forged events remove from the
+ * candidate appears as overhead of the host. An average above the allowed overhead is a
+ * contradiction however few rounds there are. */
 static bool doubt_host_of_rounds(const struct kgb_timer *timer, const struct overhead *overhead,
 				 struct kgb_timer_result *out)
 {
@@ -344,14 +349,15 @@ static bool is_first_visit(const struct kgb_timer_sample *sample)
 	return sample->first_visit;
 }
 
-/* The lower median: of 4 values, 2 outliers do not move it. */
+/* The lower median: of 4 values, 2 large outliers do not move it. */
 static double low_median(const double *x, size_t n)
 {
 	size_t middle = (n - 1) / 2;
 	return kgb_quantile(x, n, (double)middle / fmax((double)n - 1, 1));
 }
 
-/* The excess of a group's calls over the others of the same side and round. */
+/* How much longer the calls of a group take than the side's other calls, each relative to its
+ * round. */
 static struct effect effect_of(const struct kgb_timer *timer, enum kgb_timer_side side,
 			       in_group_fn in_group)
 {
@@ -379,7 +385,8 @@ static struct effect effect_of(const struct kgb_timer *timer, enum kgb_timer_sid
 	};
 }
 
-/* Compared with the same effect on the baseline, which has no reason to cheat. */
+/* Whether a group's calls take longer, compared with the same effect on the baseline, which has no
+ * reason to cheat. */
 static bool doubt_group(const struct kgb_timer *timer, in_group_fn in_group,
 			enum kgb_timing_why why, const char *which, struct kgb_timer_result *out)
 {
@@ -394,7 +401,7 @@ static bool doubt_group(const struct kgb_timer *timer, in_group_fn in_group,
 	out->accuses = true;
 	return kgb_timer__say(
 		out, why,
-		"calls %s take %.1f %% longer than the others, those of the baseline %.1f %%",
+		"calls %s take %.1f %% longer than the others; calls of the baseline take %.1f %%",
 		which, 100 * expm1(b.value), 100 * expm1(a.value));
 }
 
@@ -405,10 +412,10 @@ static bool doubt_checked(const struct kgb_timer *timer, struct kgb_timer_result
 
 static bool doubt_reuse(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
-	return doubt_group(timer, is_first_visit, KGB_WHY_REUSE, "on inputs not seen before", out);
+	return doubt_group(timer, is_first_visit, KGB_WHY_REUSE, "on new inputs", out);
 }
 
-/* How many values are below x, counting equals half. */
+/* The number of values below x; equal values count half. */
 static double rank_of(const double *sorted, size_t n, double x)
 {
 	size_t below = 0, past = n;
@@ -430,8 +437,8 @@ static double rank_of(const double *sorted, size_t n, double x)
 	return (double)(below + past) / 2;
 }
 
-/* Pettitt's test: where the values change, if they do. Returns the probability that chance does as
- * much; *at is the first value after the change. */
+/* Pettitt's test for a change of the values' level. Returns the probability of a change of this
+ * size by chance; *at is the first value after the change. */
 static double change_point(const double *x, size_t n, size_t *at)
 {
 	KGB_AUTO(free) double *sorted = kgb_xcalloc(n + 1, sizeof(*sorted));
@@ -450,8 +457,8 @@ static double change_point(const double *x, size_t n, size_t *at)
 	return n < 2 ? 1 : 2 * exp(-6 * largest * largest / (count * count * (count + 1)));
 }
 
-/* The sides are compared round by round, so what slows both does not show here. Where processes
- * change, the speedup does so with them, and no side has caused it. */
+/* The speedup of a round compares both sides, so a cause that slows both has no effect here. In a
+ * session with several processes, the speedup changes with the processes, which no side causes. */
 static bool doubt_trend(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *ratios = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*ratios));
@@ -494,9 +501,10 @@ static size_t n_solo_blocks(const struct kgb_timer *timer)
 	return n;
 }
 
-/* Whatever drifts in one direction lies between the two measurements of the baseline alone; what
- * comes and goes with the candidate does not. Those two are of a few placements only: how far
- * placements differ is seen in the rounds. */
+/* Compares the baseline beside the candidate with the larger time of the baseline alone, before and
+ * after. A drift in one direction keeps the time between those two; a disturbance by the candidate
+ * does not. The times alone are of a few placements only: the rounds show how far placements
+ * differ. */
 static bool doubt_disturbance(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	KGB_AUTO(free) double *x = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*x));
@@ -521,11 +529,12 @@ static bool doubt_disturbance(const struct kgb_timer *timer, struct kgb_timer_re
 		beside / 1e3, out->solo_ns[0] / 1e3, out->solo_ns[1] / 1e3);
 }
 
+/* Two groups of logarithms of times. */
 struct modes {
-	double border; /* between them */
-	double low, high; /* their means */
-	double sigma; /* within them */
-	double share; /* of the rarer one */
+	double border; /* between the groups */
+	double low, high; /* means of the groups */
+	double sigma; /* standard deviation within the groups */
+	double share; /* of the smaller group */
 };
 
 /* The border that leaves the least variance within two groups (Otsu). `sorted` has n >= 2 values.
@@ -558,8 +567,9 @@ static struct modes find_modes(const double *sorted, size_t n)
 	return best;
 }
 
-/* Wald and Wolfowitz: how many standard deviations fewer changes there are between the two groups
- * than chance would give. Noise alternates, a neighbour comes and stays. */
+/* The runs test of Wald and Wolfowitz: by how many standard deviations the number of changes
+ * between the two groups is below the number by chance. Noise changes often; a neighbour stays for
+ * a while. */
 static double clustering(const double *x, size_t n, double border)
 {
 	double n_high = 0, n_runs = 1;
@@ -573,7 +583,7 @@ static double clustering(const double *x, size_t n, double border)
 	return variance > 0 ? (expected - n_runs) / sqrt(variance) : 0;
 }
 
-/* The clock explains two speeds better than a neighbour does. */
+/* Whether the clock differs between the two speeds: then it, and not a neighbour, explains them. */
 static bool clock_differs(const struct kgb_timer *timer, double border)
 {
 	KGB_AUTO(free) double *low = kgb_xcalloc(timer->n_samples + 1, sizeof(*low));
@@ -597,8 +607,8 @@ static double log_event(const struct kgb_timer_sample *sample)
 	return log(kgb_timer__event(sample));
 }
 
-/* Mann and Whitney: by how many standard deviations more values of `high` lie above those of `low`
- * than chance would put there. */
+/* The rank test of Mann and Whitney: by how many standard deviations the values of `high` rank
+ * above those of `low` more than by chance. */
 static double rank_distance(const double *low, size_t n_low, const double *high, size_t n_high)
 {
 	const size_t n = n_low + n_high;
@@ -623,7 +633,8 @@ static double log_candidate(const struct kgb_timer_round *round, enum kgb_ruler 
 	return log(round->ns[KGB_SIDE_B][ruler]);
 }
 
-/* A neighbour slows both sides; a placement of the baseline's memory only the baseline. */
+/* Whether the candidate is slow at the placements where the baseline is. A neighbour slows both
+ * sides; a bad placement of the baseline's memory slows only the baseline. */
 static bool candidate_follows(const struct kgb_timer *timer, const struct modes *modes)
 {
 	KGB_AUTO(free) double *low = kgb_xcalloc(timer->n_rounds + 1u, sizeof(*low));
@@ -681,7 +692,7 @@ static bool doubt_drift(const struct kgb_timer *timer, struct kgb_timer_result *
 	double *mhz = kgb_timer__gather(timer, KGB_SIDE_A, kgb_timer__clock, &n);
 	double before = kgb_median(mhz, n / 3), after = kgb_median(mhz + n - n / 3, n / 3);
 
-	/* A clock that moves slows both sides, in the open. */
+	/* A change of the clock explains a drift, and slows both sides. */
 	if (out->n_rounds < 3 * KGB_TIMER_GROUP_MIN || !(fabs(out->drift) > DRIFT) ||
 	    fabs(before / after - 1) > KGB_TIMER_CLOCK)
 		return false;

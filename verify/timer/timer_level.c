@@ -3,7 +3,7 @@
  * The precisions and their demands on a session. The reasons are in docs/timing.md. */
 #include "verify/timer/timer_parts.h"
 
-enum { PLACEMENTS_MIN = 3 }; /* of a result */
+enum { PLACEMENTS_MIN = 3 }; /* that a result needs */
 
 const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 	[KGB_PRECISION_QUICK] =

@@ -10,25 +10,28 @@
 
 #define KGB_TIMER_INPUTS_MAX 16u /* of kgb_timer_level.max_slots */
 
-/** The demands of a precision on a session. Both parts of the interval, the rest and the choice of
- * processes, count as narrow up to the larger of two half-widths of the logarithm. */
+/** The demands of a precision on a session. The interval of the logarithm of the speedup has two
+ * parts: the noise within processes, and the choice of processes. A part is narrow if its
+ * half-width is at most half_width, or `width` times the logarithm of 1 + margin if that is larger.
+ */
 struct kgb_timer_level {
-	enum kgb_timing_precision precision; /* that it is of */
-	double width; /* in parts of the margin */
+	enum kgb_timing_precision precision; /* to which the demands belong */
+	double width;
 	double half_width;
-	double far; /* in parts of the logarithm of the speedup, for the whole interval */
-	uint32_t placement_rounds; /* this many rounds in a row share their placement; 1 where calls
-				      are so slow that a placement costs little beside them */
+	double far; /* the session also ends when the half-width of the whole interval is at most
+		       `far` times the logarithm */
+	uint32_t placement_rounds; /* consecutive rounds that share a placement; the timer uses 1
+				      where calls are slow: a new placement then costs little */
 	uint32_t min_placements;
-	uint32_t far_placements; /* instead, for `far` */
+	uint32_t far_placements; /* min_placements for `far` */
 	uint32_t max_rounds;
-	uint32_t process_placements; /* this many placements in a row share the processes, while the
-					choice of those is not narrow */
+	uint32_t process_placements; /* consecutive placements that share the processes, while the
+					part of the choice of processes is not narrow */
 	uint32_t max_processes; /* of each side; 1: they never change */
-	uint32_t max_slots; /* input sets that are worth their making */
+	uint32_t max_slots; /* input sets to prepare, at most */
 	uint32_t solo_blocks; /* of the baseline alone, before and after; the first is warm-up */
-	uint64_t budget_ns; /* wall time of all blocks by the clock outside. min_placements are
-			       tried even then, but no round begins after four times this */
+	uint64_t budget_ns; /* wall time of all blocks by the judge's clock. A session with fewer
+			       than min_placements may take four times as long */
 };
 extern const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS];
 

@@ -9,14 +9,15 @@
 
 enum {
 	REPLICAS = 1999,
-	FEW = 8, /* placements: most replicas of fewer are ties */
-	/* Degrees of freedom: a session of few placements ends at a look that is narrow, in part by
-	 * luck. With this 93 to 97 % of the intervals cover, without it 92 to 95. */
+	FEW = 8, /* placements, below which Student's t replaces the bootstrap: most replicas tie */
+	/* Degrees of freedom that are subtracted, because a session of few placements ends when its
+	 * interval is narrow, in part by chance. With this, 93 to 97 % of the intervals cover;
+	 * without it, 92 to 95 %. */
 	LOST_BY_LOOKS = 1,
 };
 #define TRIMMED 0.2
-#define LEFT_BY_FLUSH 0.125 /* of the L2 cache */
-#define POWER 0.8 /* with which `detectable` would be found */
+#define LEFT_BY_FLUSH 0.125 /* share of the L2 cache whose lines may outlive a flush */
+#define POWER 0.8 /* probability with which a change of `detectable` is found */
 /* The configuration's figure for processes counts like a measurement with this many degrees of
  * freedom. */
 #define PRIOR_FREEDOM 5.0
@@ -134,8 +135,8 @@ double kgb_timer__reach_by_t(const struct kgb_timer_config *config, const struct
 			   : (double)NAN;
 }
 
-/* The variance of processes as seen here, of few, pooled with what is known of it from elsewhere:
- * the moderated variance of Smyth (2004). With one process of each side only the latter is left. */
+/* The variance between the session's few processes, pooled with the configuration's figure: the
+ * moderated variance of Smyth (2004). With one process of each side only that figure is left. */
 struct kgb_timer_choice kgb_timer__choice(const struct kgb_timer_config *c,
 					  const double ns[KGB_N_SIDES],
 					  const struct kgb_grouped *seen)
@@ -182,7 +183,7 @@ double kgb_timer__event_step(const struct kgb_timer *timer)
 	return n >= ENOUGH && isfinite(seen) ? fmax(known, seen) : known;
 }
 
-/* Spread of a side's samples about the middle of their round, so that drift does not count. */
+/* Spread of a side's samples about the time of their round: a drift has no effect on it. */
 static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_timer_side side,
 			       enum kgb_ruler ruler)
 {
@@ -200,8 +201,8 @@ static double spread_in_rounds(const struct kgb_timer *timer, enum kgb_timer_sid
 	return KGB_MAD_TO_SIGMA * kgb_median(away, n);
 }
 
-/* How far the mean of values that were rounded to steps can be off: the first harmonic of the
- * rounding error, which noise of a step's size wipes out. */
+/* The largest error of the mean of values that were rounded to steps: the first harmonic of the
+ * rounding error. Noise of the size of a step makes it negligible. */
 static double rounding_bias(double step, double sigma)
 {
 	double noise = M_PI * sigma / step;
@@ -233,12 +234,12 @@ static void seed_bootstrap(const struct kgb_timer *timer, enum kgb_ruler ruler, 
 struct estimate {
 	struct kgb_interval log;
 	double error;
-	size_t n; /* placements that it is of */
+	size_t n; /* placements from which it is computed */
 	struct kgb_timer_choice choice;
 };
 
-/* Independent errors of one number: their bounds' distances add up as squares (Zou and Donner).
- * What rounding may hide is no chance, and comes on top. */
+/* The distances of the bounds by independent errors add up as squares (Zou and Donner). The bias by
+ * rounding is not random, so it is added on top. */
 static struct estimate log_speedup(const struct kgb_timer *timer,
 				   const struct kgb_timer_result *result, enum kgb_ruler ruler,
 				   double step)
@@ -347,10 +348,10 @@ static double baseline_drift(const struct kgb_timer *timer)
 	return kgb_median(ns + n - third, third) / kgb_median(ns, third) - 1;
 }
 
-/* No kernel can be faster. The results may still lie in the L2 cache when it ends, so as much of
- * them as fits there is not counted; nor is what of the inputs may have outlived the flush, which
- * is only known to touch twice the cache's size; and one level of Strassen's algorithm saves an
- * eighth of the arithmetic. */
+/* The time in ns that every kernel takes at least. Results may still lie in the L2 cache when the
+ * kernel ends, so as many of their bytes as fit there do not count. Neither do bytes of inputs that
+ * may have outlived the flush in the cache (LEFT_BY_FLUSH). One level of Strassen's algorithm saves
+ * an eighth of the arithmetic. */
 static double physical_floor(const struct kgb_timer_config *c)
 {
 	double l2_bytes = (double)c->machine.l2_bytes;
@@ -401,7 +402,7 @@ static uint32_t least_placements(const struct kgb_timer *timer)
 	return timer->is_far ? level->far_placements : level->min_placements;
 }
 
-/* Too few rounds for a result: name what took them away. */
+/* There are too few rounds for a result: name the cause. */
 static void explain_few(const struct kgb_timer *timer, struct kgb_timer_result *out)
 {
 	uint32_t n_throttled = n_of_fate(out, KGB_SAMPLE_THROTTLED);
@@ -440,7 +441,8 @@ static void decide(const struct kgb_timer *timer, struct kgb_interval log_speedu
 			       100 * out->margin);
 }
 
-/* Users measure events, but no gain is claimed that contradicts the device's activity. */
+/* Whether two results contradict each other. Events decide, as users measure them, but a result is
+ * not claimed if activity shows the opposite. */
 static bool opposes(enum kgb_timing_result a, enum kgb_timing_result b)
 {
 	return (a == KGB_TIMING_FASTER && b == KGB_TIMING_SLOWER) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * What the timer's samples mean: result, reason, and the numbers behind them. Made by
- * kgb_timer_finish.
+ * The result of a timing, its reason, and the numbers behind them. kgb_timer_finish computes them
+ * from the samples.
  */
 #ifndef KGB_VERIFY_TIMER_TIMER_RESULT_H
 #define KGB_VERIFY_TIMER_TIMER_RESULT_H
@@ -20,16 +20,16 @@ const char *kgb_timer_side_name(enum kgb_timer_side side); /* "baseline", "candi
 /** Why a sample does not count. */
 enum kgb_sample_fate {
 	KGB_SAMPLE_KEPT,
-	KGB_SAMPLE_SOLO, /* compared with the rounds, not part of them */
+	KGB_SAMPLE_SOLO, /* of the baseline alone: compared with the rounds, not part of them */
 	KGB_SAMPLE_WARMUP,
 	KGB_SAMPLE_THROTTLED, /* SM clock below 75 % of the reference */
 	KGB_SAMPLE_CLOCK, /* SM clock other than its round's */
-	KGB_SAMPLE_ROUND, /* its round has too few others, or sides at different clocks */
+	KGB_SAMPLE_ROUND, /* too few samples of its round are usable */
 	KGB_N_SAMPLE_FATES,
 };
 
 enum kgb_timing_result {
-	KGB_TIMING_UNDECIDED, /* honest, but the interval reaches over a border */
+	KGB_TIMING_UNDECIDED, /* trusted, but the interval reaches over a border of the margin */
 	KGB_TIMING_FASTER,
 	KGB_TIMING_SLOWER,
 	KGB_TIMING_SAME, /* nearer than the margin */
@@ -48,7 +48,7 @@ const char *kgb_timing_result_name(enum kgb_timing_result result);
 	X(RULER_HOST, "ruler_host") /* events and the host's clock disagree */ \
 	X(RULER_OUTSIDE, "ruler_outside") /* a block claims more time than it took */ \
 	X(CHECKED, "checked") /* calls whose output is checked take longer than the others */ \
-	X(REUSE, "reuse") /* inputs seen before are faster than new ones */ \
+	X(REUSE, "reuse") /* calls on earlier inputs are faster than calls on new ones */ \
 	X(TREND, "trend") /* the candidate changes against the baseline while it runs */ \
 	/* UNTRUSTED: no side has provably caused it */ \
 	X(DISTURBED, "disturbed") /* the baseline is slower beside the candidate than alone */ \
@@ -57,7 +57,7 @@ const char *kgb_timing_result_name(enum kgb_timing_result result);
 	X(DRIFT, "drift") /* the baseline drifts */ \
 	/* UNDECIDED */ \
 	X(THROTTLED, "throttled") \
-	X(CLOCK, "clock") /* it never held still for a round */ \
+	X(CLOCK, "clock") /* it changed within the rounds, or differed between the sides */ \
 	X(FEW, "few") \
 	X(OPPOSED, "opposed") /* activity shows the opposite, within the rulers' known error */ \
 	X(WIDE, "wide")
@@ -76,19 +76,19 @@ struct kgb_timer_result {
 	struct kgb_interval speedup_device; /* by activity; NaN if not measured */
 	struct kgb_interval median_ratio; /* of plain medians, to compare with do_bench */
 	double margin; /* speedups within 1/(1+margin) .. 1+margin are the SAME */
-	double detectable; /* smallest change of the time that this session would have decided,
-			      with probability 0.8, as a fraction */
+	double detectable; /* smallest change of the time, as a fraction, that a session like this
+			      detects with probability 0.8 */
 	double median_ns[KGB_N_SIDES][KGB_N_RULERS]; /* of kept samples; NaN none */
 	double mad_ns[KGB_N_SIDES]; /* by events */
 	double solo_ns[2]; /* baseline alone, before and after; NaN none */
 	double floor_ns; /* physical; 0 unknown */
 	double drift; /* baseline, last third over first third of the rounds, less 1 */
 	double clock_mhz[KGB_N_SIDES]; /* median of kept samples; NaN unknown */
-	uint32_t n_rounds; /* that count */
-	uint32_t n_placements; /* that those were taken at */
+	uint32_t n_rounds; /* usable ones */
+	uint32_t n_placements; /* with usable rounds */
 	uint32_t n_processes; /* of each side */
 	uint32_t n_fates[KGB_N_SIDES][KGB_N_SAMPLE_FATES];
-	bool narrow; /* the interval became as narrow as was asked for */
+	bool narrow; /* the interval became as narrow as the level demands */
 	uint64_t outside_ns;
 };
 
@@ -99,8 +99,8 @@ struct kgb_timer;
  * `samples` adds every raw sample. The caller has opened the object. */
 void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
 		      bool samples, struct kgb_jsonw *w);
-/** The case's object in the verdict's `timed_cases`: speedup, and what both sides make of the
- * device (docs/timing.md, "Share of the peak"). */
+/** The case's object in the verdict's `timed_cases`: the speedup, and the share of the device's
+ * peak that each side reaches (docs/timing.md, "Share of the peak"). */
 void kgb_timed_case_write(const struct kgb_timer *timer, const struct kgb_timer_result *info,
 			  struct kgb_jsonw *w);
 

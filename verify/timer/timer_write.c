@@ -102,7 +102,7 @@ void kgb_timing_write(const struct kgb_timer *timer, const struct kgb_timer_resu
 	const double candidate_ns = info->median_ns[KGB_SIDE_B][KGB_RULER_EVENT];
 	const double baseline_ns = info->median_ns[KGB_SIDE_A][KGB_RULER_EVENT];
 
-	/* Null where the medians would claim a speedup that the result does not. */
+	/* The times are null if the result is UNTRUSTED: they would suggest a speedup. */
 	kgb_jsonw_put(w, "case: %s, candidate_ms: %g, baseline_ms: %g", timer->config.case_name,
 		      trusted ? candidate_ns / 1e6 : (double)NAN,
 		      trusted ? baseline_ns / 1e6 : (double)NAN);
@@ -131,7 +131,7 @@ static double known(double value)
 	return value > 0 ? value : (double)NAN;
 }
 
-/* The larger of the two shares that are known. */
+/* peak_share is the larger of the shares of bandwidth and arithmetic, as far as they are known. */
 static void write_rates(const struct kgb_timer_config *c, enum kgb_timer_side side, double ns,
 			struct kgb_jsonw *w)
 {

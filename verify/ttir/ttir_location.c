@@ -4,7 +4,7 @@
 
 #include "verify/ttir/ttir_reader.h"
 
-#define DEPTH_MAX 16 /* locations that name locations */
+#define DEPTH_MAX 16 /* steps from a location to the one with a file and line */
 
 static bool starts(struct kgb_slice s, const char *text)
 {
@@ -16,7 +16,7 @@ static struct kgb_slice behind(struct kgb_slice s, size_t n)
 	return n <= s.n ? (struct kgb_slice){s.s + n, s.n - n} : (struct kgb_slice){s.s, 0};
 }
 
-/* Digits in front; 0 without. */
+/* The decimal number at the start, of at most 8 digits; 0: no digit is there. */
 static int number(struct kgb_slice s)
 {
 	int value = 0;
@@ -26,7 +26,8 @@ static int number(struct kgb_slice s)
 	return value;
 }
 
-/* The location that stands for this one, nearer to the source; empty at the end. */
+/* The next location on the way to a file and line: the text of an alias, the callee of a call
+ * site, the first part of a fused location. Empty: there is none. */
 static struct kgb_slice nearer(struct kgb_slice s, const struct kgb_slice *aliases,
 			       size_t n_aliases)
 {
@@ -43,7 +44,7 @@ static struct kgb_slice nearer(struct kgb_slice s, const struct kgb_slice *alias
 	return behind(s, s.n);
 }
 
-/* "file":12:3 gives both; "name"(other) gives the other. */
+/* "file":12:3 sets the statement's file and line; "name"(other) returns the other location. */
 static struct kgb_slice quoted(struct kgb_ttir_statement *statement, struct kgb_slice s)
 {
 	const char *close = memchr(s.s + 1, '"', s.n - 1);

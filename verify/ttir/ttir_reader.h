@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * The place in a text of Triton's IR, and the smallest parts there: blanks, words, types. The first
- * error stands; after it the rest of the text counts as empty, so that every loop ends.
- */
+ * A reader of the text of Triton's IR: its place in the text, and the smallest parts: blanks,
+ * words, types. The first error is kept; after it the rest of the text counts as empty, so that
+ * every loop ends. */
 #ifndef KGB_VERIFY_TTIR_TTIR_READER_H
 #define KGB_VERIFY_TTIR_TTIR_READER_H
 
@@ -34,7 +34,7 @@ void kgb_ttir_need(struct kgb_ttir_reader *r, const char *text);
 /** Letters, digits and _ . - $; may be empty. */
 struct kgb_slice kgb_ttir_word(struct kgb_ttir_reader *r);
 uint32_t kgb_ttir_count(struct kgb_ttir_reader *r); /* digits, below 2^31 */
-/** Past the bracket that closes the one here; what stands between them. */
+/** At an opening bracket: moves past the closing one and returns the text between them. */
 struct kgb_slice kgb_ttir_group(struct kgb_ttir_reader *r);
 struct kgb_slice kgb_ttir_quoted(struct kgb_ttir_reader *r); /* at a quote */
 void kgb_ttir_read_type(struct kgb_ttir_reader *r, struct kgb_ttir_type *out);
@@ -45,8 +45,8 @@ void *kgb_ttir_grow(struct kgb_ttir_reader *r, void *array, uint32_t *n, uint32_
 #define KGB_TTIR_ADD(r, s, list, most) \
 	kgb_ttir_grow((r), &(s)->list, &(s)->n_##list, &(s)->cap_##list, sizeof(*(s)->list), (most))
 
-/** Where the source of a location is: fills kernel_line and kernel_file. `aliases` are the texts of
- * #loc, #loc1, ... */
+/** Finds the source line of the statement's location: fills kernel_line and kernel_file.
+ * `aliases` are the texts of #loc, #loc1, ... */
 void kgb_ttir_locate(struct kgb_ttir_statement *statement, const struct kgb_slice *aliases,
 		     size_t n_aliases);
 

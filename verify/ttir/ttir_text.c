@@ -21,7 +21,7 @@ static void read_location(struct kgb_ttir_reader *r, struct kgb_slice *out)
 		*out = text;
 }
 
-/* At %: its name, and which of several results. */
+/* %a, or %a#1: result 1 of those that share the name. */
 static struct kgb_ttir_operand read_operand(struct kgb_ttir_reader *r)
 {
 	struct kgb_ttir_operand operand = {{"", 0}, 0};
@@ -92,7 +92,7 @@ static struct kgb_ttir_region *add_region(struct kgb_ttir_reader *r, struct kgb_
 	return KGB_TTIR_ADD(r, s, regions, 4);
 }
 
-/* Types behind a colon, to the end of the line, a brace or a location. */
+/* The types that follow a colon, to the end of the line, a brace or a location. */
 static void read_types(struct kgb_ttir_reader *r, struct kgb_ttir_statement *s)
 {
 	bool is_result = false;
@@ -589,7 +589,7 @@ const struct kgb_ttir_attribute *kgb_ttir_attribute(const struct kgb_ttir_statem
 	return NULL;
 }
 
-/* An integer at `at`; past it. Saturates. */
+/* Reads an integer and moves *at past it. An integer that is too large saturates. */
 static int64_t integer_at(const char **at, const char *end)
 {
 	bool negative = *at < end && **at == '-';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The text of a module of Triton's IR as a tree: functions, regions, blocks, statements. The tree
- * has no meaning yet: names are not resolved and operations are not known here. The text is
+ * is syntax only: names are not resolved, and the meaning of operations is not checked. The text is
  * hostile: every length, depth and count has a cap.
  */
 #ifndef KGB_VERIFY_TTIR_TTIR_TEXT_H
@@ -41,13 +41,13 @@ struct kgb_ttir_successor {
 struct kgb_ttir_argument {
 	struct kgb_slice name;
 	struct kgb_ttir_type type;
-	int64_t divisibility; /* of a function: tt.divisibility, 0 without */
+	int64_t divisibility; /* tt.divisibility of a function's argument; 0: none */
 };
 
 struct kgb_ttir_statement {
 	struct kgb_slice name; /* "arith.addi" */
-	struct kgb_slice text; /* a constant, or what stands between quotes */
-	struct kgb_slice symbol; /* what stands behind @ */
+	struct kgb_slice text; /* a constant, or the text between quotes */
+	struct kgb_slice symbol; /* without @ */
 	struct kgb_slice location; /* between the parentheses of loc() */
 	struct kgb_ttir_result *results;
 	struct kgb_ttir_operand *operands;
@@ -103,10 +103,11 @@ void kgb_ttir_module_release(struct kgb_ttir_module *module);
 /** The attribute with this key; NULL: there is none. */
 const struct kgb_ttir_attribute *kgb_ttir_attribute(const struct kgb_ttir_statement *statement,
 						    const char *key);
-/** Its integer ("1 : i32", "true"), or `otherwise`. */
+/** The integer of the attribute with this key ("1 : i32"; "true" and a flag are 1), or `otherwise`
+ * if there is no such attribute. */
 int64_t kgb_ttir_integer(const struct kgb_ttir_statement *statement, const char *key,
 			 int64_t otherwise);
-/** The integers of a list ("array<i32: 1, 0>"); returns how many, at most `most`. */
+/** Reads the integers of a list ("array<i32: 1, 0>"); returns their number, at most `most`. */
 size_t kgb_ttir_integers(const struct kgb_ttir_statement *statement, const char *key, int64_t *out,
 			 size_t most);
 bool kgb_ttir_has_word(const struct kgb_ttir_statement *statement, const char *word);

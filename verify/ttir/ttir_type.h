@@ -27,12 +27,12 @@ enum kgb_ttir_element {
 	KGB_N_TTIR_ELEMENTS,
 };
 
-#define KGB_TTIR_RANK_MAX 24 /* a sort makes a block of 2^20 lanes one with 20 dimensions */
-#define KGB_TTIR_LANES_MAX (1 << 20) /* as Triton's front end */
+#define KGB_TTIR_RANK_MAX 24 /* a sort reshapes a block of 2^20 lanes to 20 dimensions */
+#define KGB_TTIR_LANES_MAX (1 << 20) /* the limit of Triton's front end */
 
 struct kgb_ttir_type {
 	uint8_t element; /* enum kgb_ttir_element */
-	uint8_t pointee; /* pointers: what is at the end; descriptors: the elements */
+	uint8_t pointee; /* element behind the last pointer, or of a descriptor */
 	uint8_t depth; /* pointers: 1, or 2 for a pointer to pointers */
 	uint8_t rank; /* 0: a scalar */
 	int32_t shape[KGB_TTIR_RANK_MAX]; /* powers of two; of a descriptor: of its block */
@@ -49,7 +49,7 @@ bool kgb_ttir_is_integer(enum kgb_ttir_element element);
 bool kgb_ttir_is_float(enum kgb_ttir_element element);
 /** float16, bfloat16 and the two of 8 bits: arithmetic on them rounds a float32. */
 bool kgb_ttir_is_narrow(enum kgb_ttir_element element);
-/** Bytes of what a pointer points to. */
+/** Bytes of the element, or the pointer, that a pointer points to. */
 size_t kgb_ttir_pointee_size(const struct kgb_ttir_type *type);
 
 /** Elements of a block; 1 for a scalar and for a descriptor. */

@@ -36,12 +36,12 @@ static void load(enum kgb_dtype dtype, const char *from, size_t n, union wide *o
 		}
 }
 
-/* Truncate as an instruction with a result of this many bits. */
+/* Truncate as the x86 instruction with a result of this many bits. */
 static int64_t truncate(double value, int bits)
 {
 	const double end = bits == 32 ? 0x1p31 : 0x1p63;
 	const int64_t least = bits == 32 ? INT32_MIN : INT64_MIN;
-	/* -2^31 - 0.5 has an int32, -2^63 - 0.5 is no double. */
+	/* -2^31 - 0.5 truncates to an int32; the next double below -2^63 truncates to no int64. */
 	const bool fits = value < end && value > (bits == 32 ? -end - 1 : -0x1.0000000000001p63);
 
 	return fits ? (int64_t)value : least;

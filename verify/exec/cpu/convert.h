@@ -9,11 +9,12 @@
 
 #define KGB_CPU_CONVERT_MAX 512 /* elements at a time */
 
-/** Convert n elements, at most KGB_CPU_CONVERT_MAX, that lie one behind the other; both places are
- * aligned to 16 bytes. Numbers outside of the other type convert as in C on x86: integers keep
- * their low bits, and a float that no int32 (for int64 and uint8: int64) holds counts as the
- * smallest; an 8-bit float is the largest. float64 and integers become 16-bit and 8-bit floats by
- * way of float32. The bits of NaN need not be torch's. */
+/** Convert n contiguous elements, at most KGB_CPU_CONVERT_MAX; both places are aligned to 16 bytes.
+ * A number outside of the range of the other type converts as in C on x86. An integer keeps its low
+ * bits. A float becomes an integer by way of int32 (int64 if the other type is int64 or uint8); if
+ * it does not fit, the smallest int32 (int64) takes its place. An 8-bit float saturates. float64
+ * and integers become 16-bit and 8-bit floats by way of float32. The bits of NaN need not be
+ * torch's. */
 void kgb_cpu_convert(enum kgb_dtype to_dtype, void *to, enum kgb_dtype from_dtype, const void *from,
 		     size_t n);
 

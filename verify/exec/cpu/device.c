@@ -97,7 +97,7 @@ static int carry_out(void *payload, const struct kgb_exec_request *request, cons
 	case KGB_EXEC_TIME:
 	case KGB_EXEC_MEASURE:
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE,
-				     "times of the machine for Triton's IR mean nothing");
+				     "the machine for Triton's IR measures no times");
 	case KGB_EXEC_N_OPS:
 		break;
 	}

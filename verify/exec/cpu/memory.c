@@ -9,7 +9,7 @@
 #include "verify/exec/serve.h"
 #include "verify/protocol/exec_request.h"
 
-/* Spans begin at the same place modulo this as their addresses do. */
+/* Bytes. The data of a span and its address are equal modulo this. */
 #define ALIGNMENT UINT64_C(64)
 #define IDLE_BYTES_MAX (UINT64_C(64) << 20)
 
@@ -112,7 +112,7 @@ void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, u
 	return (char *)buffer->data + offset;
 }
 
-/* Whole words first and last: their bytes outside of the span are left out. */
+/* Writes the words of poison; of the first and the last one only the bytes in the span. */
 static void poison(char *data, uint64_t address, uint64_t bytes, uint64_t seed)
 {
 	for (uint64_t done = 0; done < bytes;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The memory of one run at a time: blocks of the call and parts of the arena, at virtual addresses
- * that are not those of this process. Other addresses do not exist. */
+ * that are not those of this process. An access to any other address fails. */
 #ifndef KGB_VERIFY_EXEC_CPU_MEMORY_H
 #define KGB_VERIFY_EXEC_CPU_MEMORY_H
 
@@ -27,8 +27,8 @@ KGB_MUST_CHECK int kgb_cpu_memory_lay(struct kgb_cpu_memory *memory, const struc
 /** Free idle memory if it is large. */
 void kgb_cpu_memory_forget(struct kgb_cpu_memory *memory);
 
-/** The place of `bytes` at an address of a run; NULL unless all of them are memory. Any place for
- * no bytes. */
+/** The place in this process of `bytes` bytes at an address of a run; NULL unless all of them are
+ * memory. For no bytes, some place that must not be used. */
 void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, uint64_t bytes);
 
 /** Fill all of it with the poison of kgb_exec_poison_word. */

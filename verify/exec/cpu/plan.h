@@ -9,9 +9,9 @@
 #include "verify/machine/machine.h"
 
 struct kgb_cpu_plan {
-	struct kgb_exec_plan sent; /* without bytes: no such plan */
-	struct kgb_machine_program **programs; /* owned; one for each image of the record, NULL:
-						  torch's */
+	struct kgb_exec_plan sent; /* its `bytes` are NULL: there is no such plan */
+	struct kgb_machine_program **programs; /* owned; one for each image of the record; NULL for
+						  the image of torch's moves */
 };
 
 /** Make a plan of a memfd with a record. BAD_PLAN names the part that cannot be replayed,

@@ -187,7 +187,7 @@ static void load_image(struct kgb_cpu_run *run, uint32_t slot)
 	}
 }
 
-/* A prologue ran on other data, and at other places. */
+/* Make the read-only parts of the arena read-only, after the prologue, which may write there. */
 static void protect_inputs(struct kgb_cpu_run *run)
 {
 	for (size_t i = 0; i < run->memory.n_buffers; i++) {

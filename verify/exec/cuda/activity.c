@@ -23,8 +23,8 @@ static struct {
 #undef MEMBER
 } cupti;
 
-/* CUPTI calls back from this thread while it flushes, and from a thread of CUPTI when a buffer is
- * full. */
+/* CUPTI calls back in this thread while the thread flushes, and in a thread of CUPTI when a buffer
+ * is full. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint64_t first_start, last_end;
@@ -63,7 +63,7 @@ static void count(const CUpti_Activity *record)
 	default:
 		return;
 	}
-	/* CUPTI could not take the times of a record without times. */
+	/* Such a record has no times: CUPTI could not take them. */
 	if (start == 0 || end < start)
 		seen.n_lost++;
 	if (seen.n_records == 0 || start < seen.first_start)

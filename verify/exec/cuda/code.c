@@ -144,8 +144,8 @@ static int read_params(struct kgb_gpu *gpu, struct kgb_kernel *kernel, CUkernel 
 		if (offset + bytes > kernel->params_bytes)
 			kernel->params_bytes = offset + bytes;
 	}
-	return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN,
-			     "kernel '%.100s' has more parameters than can be", kernel->name);
+	return kgb_exec_fail(err, KGB_EXEC_BAD_PLAN, "kernel '%.100s' has too many parameters",
+			     kernel->name);
 }
 
 /* Loads the code to the device now and not during the first run. */

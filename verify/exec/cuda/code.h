@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "verify/exec/cuda/gpu.h"
 
-/** Places of one image at most: an image of torch takes tens of ms to load (docs/timing.md). */
+/** Copies of one image at most: an image of torch takes tens of ms to load (docs/timing.md). */
 enum { KGB_CODE_COPIES = 8 };
 
 /** A kernel of a loaded image. The driver keeps one set of attributes for it. */
@@ -57,7 +57,8 @@ KGB_MUST_CHECK int kgb_code_cache_allow_shared(struct kgb_code_cache *code,
 					       struct kgb_err *err);
 /** Let launches of a kernel have clusters of more than 8 blocks, where there are clusters. */
 void kgb_code_cache_allow_clusters(struct kgb_code_cache *code, struct kgb_kernel *kernel);
-/** The driver keeps one carveout for each kernel, launches may ask for different ones. */
+/** Set a kernel's carveout before a launch. The driver keeps one setting for each kernel, and
+ * launches may request different ones. */
 CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_kernel *kernel,
 				     int32_t carveout);
 

@@ -50,7 +50,7 @@ static enum kgb_exec_status status_of(CUresult result, enum kgb_exec_status othe
 	for (size_t i = 0; i < KGB_ARRAY_LEN(meanings); i++) {
 		if (meanings[i].result != result)
 			continue;
-		/* Without a context none can be lost: then the driver is missing. */
+		/* Before there is a context, such a result means that the driver is missing. */
 		return meanings[i].status == KGB_EXEC_GPU_FAULT && otherwise == KGB_EXEC_UNAVAILABLE
 			       ? otherwise
 			       : meanings[i].status;

@@ -30,8 +30,8 @@ struct kgb_gpu {
 /** Open the context and the stream, compile our kernels. */
 KGB_MUST_CHECK int kgb_gpu_open(struct kgb_gpu *gpu, uint32_t device, struct kgb_err *err);
 
-/** -1 with "<what>: CUDA_ERROR_..." in *err for a bad result. The status is GPU_FAULT when the
- * context is lost, NO_MEMORY, UNAVAILABLE, else `otherwise`. */
+/** -1 with "<what>: CUDA_ERROR_..." in *err if the result is an error. The status is GPU_FAULT when
+ * the context is lost, NO_MEMORY or UNAVAILABLE where the result means that, else `otherwise`. */
 KGB_MUST_CHECK int kgb_gpu_check(struct kgb_gpu *gpu, CUresult result,
 				 enum kgb_exec_status otherwise, struct kgb_err *err,
 				 const char *what, ...) KGB_PRINTF(5, 6);

@@ -13,8 +13,8 @@
 enum { SPACERS_DIVISOR = 4 };
 
 /* The driver clears released memory in the background: 450 GB/s on an H200, where a kernel bound by
- * memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not report the end.
- * For a GPU that clears less than 200 GB/s the wait is too short. */
+ * memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not report the end, so
+ * we wait as if it cleared 200 GB/s. For a slower GPU the wait is too short. */
 #define CLEARED_BYTES_PER_NS 200
 #define CLEARING_STARTS_NS UINT64_C(500000)
 
@@ -38,7 +38,7 @@ static void put_spare(struct kgb_mappings *mappings, const struct kgb_mapping *m
 	spares->bytes += mapping->bytes;
 }
 
-/* The handle of `mapping` becomes a spare of its size, if there is one. */
+/* Sets the handle of `mapping` to a spare of the same size, if there is one. */
 static void take_spare(struct kgb_spares *spares, struct kgb_mapping *mapping)
 {
 	for (size_t i = 0; i < spares->n; i++) {
@@ -103,7 +103,8 @@ void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pa
 
 /* ---- other memory ---- */
 
-/* New memory for a mapping, and a spacer so that its place is not next to the last one. */
+/* New memory for a mapping, and a spacer, which separates it from the memory that was made before.
+ */
 struct replacement {
 	struct kgb_mapping *mapping; /* borrowed */
 	CUmemGenericAllocationHandle handle, spacer; /* 0: none */
@@ -147,7 +148,7 @@ static int make_replacements(struct kgb_gpu *gpu, struct replacement *made, size
 	return 0;
 }
 
-/* Leaves the old handle in *made. */
+/* Maps the new memory in place of the old. *made gets the old handle. */
 static int exchange(struct kgb_gpu *gpu, struct replacement *made, struct kgb_err *err)
 {
 	struct kgb_mapping *mapping = made->mapping;

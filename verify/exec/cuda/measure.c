@@ -8,10 +8,10 @@
 #include "verify/exec/cuda/kernels.h"
 
 enum {
-	L2_TIMES = 8, /* of memory this large only a small part stays in the cache */
+	L2_TIMES = 8, /* memory to read, in sizes of the L2 cache: only a small part stays in it */
 	BLOCKS_PER_SM = 8,
 	READS_MIN = 20,
-	READ_MS = 40, /* clocks need some milliseconds to rise, and neighbours take turns */
+	READ_MS = 40, /* at least: clocks need some ms to rise, and other processes use the GPU */
 	LAUNCHES = 100,
 	FOUND_AT = 64, /* in the buffer of small objects; the table of spans is at 0 */
 	SINK_AT = 128,
@@ -65,7 +65,7 @@ void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
 		made.pci[0] = '\0';
 	made.cc_major = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 	made.cc_minor = (uint32_t)attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-	/* CUDA's number is the nominal clock; NVML's may be higher. */
+	/* CUDA reports the nominal clock; the highest clock, from NVML, may be higher. */
 	made.sm_mhz = (uint32_t)(attribute(gpu, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000);
 	if (made.sm_mhz < run->clock.max_mhz)
 		made.sm_mhz = run->clock.max_mhz;
@@ -73,7 +73,7 @@ void kgb_measure_identity(struct kgb_run *run, struct kgb_exec_machine *out)
 		made.free_bytes = free_bytes;
 		made.memory_bytes = total_bytes;
 	}
-	/* kHz times bits; both edges of the clock. */
+	/* The clock is in kHz, the width in bits; memory transfers on both edges of the clock. */
 	made.peak_bytes_per_s = attribute(gpu, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * 1000 * 2 *
 				attribute(gpu, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
 	*out = made;
@@ -150,7 +150,7 @@ static int issue_nothing(struct kgb_run *run, void *payload, struct kgb_err *err
 	return kgb_gpu_launch(run->gpu, m->nothing, 1, 1, 0, NULL, err);
 }
 
-/* The shortest of several measurements: at least n, and for at least so long. */
+/* The shortest of at least n measurements that take at least least_ms in all, in ns. */
 static int shortest(struct measurement *m, kgb_run_issue_fn issue, int n, int64_t least_ms,
 		    uint64_t *out_ns, struct kgb_err *err)
 {

@@ -6,7 +6,7 @@
 
 #define RESERVE_GRANULE (UINT64_C(32) << 20)
 #define RESERVE_LEAST (UINT64_C(8) << 30)
-/* Left to the driver when copies of the images are made. */
+/* Bytes of GPU memory that copies of the images leave to the driver. */
 #define SPARE_BYTES (UINT64_C(2) << 30)
 
 /* Bytes that stay mapped for blocks of later plans. */
@@ -31,8 +31,8 @@ static int reserve(struct kgb_device_memory *memory, uint64_t address, uint64_t 
 	return 0;
 }
 
-/* Reserve all of a range, or as much from its start as the driver gives: that exceeds the use of
- * plans, and the rest can be reserved later. */
+/* Reserve all of a range, or as much from its start as the driver grants. That is more than plans
+ * use; the rest can be reserved later. */
 static int reserve_most(struct kgb_device_memory *memory, uint64_t address, uint64_t bytes,
 			struct kgb_err *err)
 {
@@ -95,8 +95,8 @@ static bool is_in_pool(const struct kgb_span *span)
 	return span->start >= KGB_POOL_ADDRESS && span->start < KGB_POOL_ADDRESS + KGB_POOL_BYTES;
 }
 
-/* Reserve the addresses of blocks that the candidate's process got from elsewhere. The driver gives
- * places in multiples of RESERVE_GRANULE only. */
+/* Reserve those of the addresses that are not reserved yet. The driver reserves multiples of
+ * RESERVE_GRANULE only. */
 static int reserve_missing(struct kgb_device_memory *memory, const struct kgb_spans *pages,
 			   struct kgb_err *err)
 {
@@ -179,7 +179,7 @@ void kgb_device_memory_forget(struct kgb_device_memory *memory)
 	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
 	uint64_t bytes = 0;
 
-	/* The latest are most likely to be wanted again. */
+	/* Later plans most likely use the latest blocks again: keep those. */
 	for (size_t i = memory->blocks.n; i > 0; i--) {
 		const struct kgb_mapping *mapping = &memory->blocks.items[i - 1];
 		if (mapping->bytes > IDLE_BLOCK_BYTES_MAX ||
@@ -235,8 +235,8 @@ static CUdeviceptr copy_of(const struct kgb_device_memory *memory, uint32_t slot
 	return memory->images.address + slot * memory->packed_bytes;
 }
 
-/* An image from the judge's memory to its place in the arena, or to its copy: the parts in a row.
- */
+/* Copy an image from the judge's memory to its place in the arena, or to its copy on the device,
+ * which holds the parts one behind the other. */
 static CUresult upload(struct kgb_device_memory *memory, uint32_t slot, bool to_copy)
 {
 	const char *image = kgb_exec_arena_image(&memory->given, slot);
@@ -273,8 +273,8 @@ static bool have_room_for_images(struct kgb_device_memory *memory)
 	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->images, bytes, &ignored);
 }
 
-/* Copies of the first n_slots images; false when there is no room, which is no error. A timing asks
- * for one more from time to time. */
+/* Make copies of the first n_slots images. false: there is no room, which is no error. Later
+ * samples of a timing may need more copies than earlier ones. */
 static bool have_images(struct kgb_device_memory *memory, uint32_t n_slots)
 {
 	if (memory->n_images < n_slots && !have_room_for_images(memory))

@@ -31,8 +31,8 @@ static int put_table(struct kgb_device_memory *memory, struct kgb_span_table *ta
 	return upload(memory, table->buffer.address, spans->items, bytes, err);
 }
 
-/* One of our kernels over all spans of a table; few spans share the whole GPU, many get a block or
- * more each. */
+/* Run one of our kernels over all spans of a table. The blocks of a whole GPU are divided among the
+ * spans; each span gets at least one. */
 static int over_table(struct kgb_device_memory *memory, CUfunction function,
 		      const struct kgb_span_table *table, uint64_t seed, struct kgb_err *err)
 {
@@ -50,8 +50,8 @@ static int over_table(struct kgb_device_memory *memory, CUfunction function,
 	return 0;
 }
 
-/* Parts of the arena without the pieces of 16 bytes at both ends that they share with other memory:
- * poison covers those, and images are loaded afterwards. */
+/* The parts of the arena, without pieces of 16 bytes at their ends that they share with other
+ * memory. Poison fills such pieces, and images are loaded afterwards. */
 static void inner_parts(const struct kgb_device_memory *memory, struct kgb_spans *out)
 {
 	for (size_t i = 0; i < memory->given.parts.n; i++) {
@@ -89,7 +89,8 @@ int kgb_device_memory_poison(struct kgb_device_memory *memory, uint64_t seed, st
 
 	if (make_poisoned_table(memory, err))
 		return -1;
-	/* A block that takes all shared memory is alone on its multiprocessor: one for each. */
+	/* A block that takes all shared memory has a multiprocessor to itself: launch one for each.
+	 */
 	if (kgb_gpu_launch(gpu, gpu->scrub, (unsigned int)gpu->n_sms, 1, shared_bytes, params, err))
 		return -1;
 	return over_table(memory, gpu->fill, &memory->poisoned, seed, err);

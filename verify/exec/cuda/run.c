@@ -3,11 +3,11 @@
 
 #include "base/mem.h"
 
-/* Most ops with a progress word: a fault in a later op is not traced to its op. */
+/* The number of ops with a progress word: a fault in a later op is not traced to its op. */
 #define PROGRESS_OPS 4095u
 
-/* Not all GPUs have streams that wait for memory; some virtual GPUs show that only by a failed
- * try. */
+/* Not all GPUs have streams that wait for memory. On some virtual GPUs only a failed attempt shows
+ * it. */
 static bool can_wait_value(struct kgb_run *run)
 {
 	const struct kgb_cuda *cu = run->gpu->cu;
@@ -48,7 +48,7 @@ int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_device_mem
 	return 0;
 }
 
-/* The side streams start where the main stream is. */
+/* The other streams of a plan wait for the work that is on the main stream now. */
 static CUresult fork_streams(struct kgb_gpu_plan *plan)
 {
 	const struct kgb_cuda *cu = plan->gpu->cu;
@@ -152,7 +152,7 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 							   plan->events.items[made->event].event, 0)
 				   : CUDA_SUCCESS;
 	case KGB_OP_SYNC:
-		/* The host issued later work after the work that it had waited for. */
+		/* The candidate's host issued later work only after this wait had ended. */
 		result = join_streams(plan);
 		return result == CUDA_SUCCESS ? fork_streams(plan) : result;
 	case KGB_OP_UNSUPPORTED:
@@ -232,7 +232,7 @@ static int wait_stream(struct kgb_run *run, const char *what, struct kgb_err *er
 			     KGB_EXEC_GPU_FAULT, err, "%s", what);
 }
 
-/* Names the first op that is not known to have ended, and its kernel, in *err. */
+/* Names the first op without a mark of its end, and its kernel, in *err. */
 static void blame(struct kgb_run *run, const struct kgb_gpu_plan *plan, int32_t skip,
 		  uint64_t *value, struct kgb_err *err)
 {

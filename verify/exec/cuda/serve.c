@@ -7,7 +7,7 @@
 
 struct server {
 	const char *cupti;
-	bool planned; /* a plan may have changed the device's state for measurements */
+	bool planned; /* a plan was made: its code may falsify measurements */
 	struct kgb_gpu gpu;
 	struct kgb_device_memory memory;
 	struct kgb_code_cache code;

@@ -7,7 +7,7 @@
 #include "verify/exec/cuda/activity.h"
 #include "verify/exec/cuda/run.h"
 
-/* Most ops on a gated stream: with more the host would wait for the stream. */
+/* Limits on the work of a gated stream: with more, the host would wait for the stream. */
 #define GATED_OPS_MAX 128
 #define GATED_PARAMS_MAX (64u << 10) /* bytes */
 /* Time after which the gate opens, in case the driver waits for the stream nevertheless. */
@@ -41,8 +41,8 @@ static int drop_kept_lines(struct kgb_gpu *gpu, struct kgb_err *err)
 			     "reset the L2 cache");
 }
 
-/* Prepare a sample: afterwards the GPU is idle, its caches have no useful line, its memory no data
- * of the previous sample. */
+/* Prepare a sample: afterwards the GPU is idle, its caches hold no line that the sample uses, and
+ * its memory holds no data of the previous sample. */
 static int prepare(struct kgb_run *run, const struct kgb_exec_request *request,
 		   struct kgb_gpu_plan *prologue, uint32_t sample, struct kgb_err *err)
 {
@@ -159,7 +159,8 @@ static int measure(struct kgb_run *run, struct kgb_gpu_plan *plan, bool gated, i
 	return kgb_run_measure(run, issue_plan, plan, gated, host_ns, err);
 }
 
-/* Neither gate nor count a first run: it loads code and may make the driver wait for the stream. */
+/* Run once without a gate and without a sample: the first run loads code, for which the driver may
+ * wait for the stream. */
 static int warm_up(struct kgb_run *run, const struct kgb_exec_request *request,
 		   struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue, struct kgb_err *err)
 {

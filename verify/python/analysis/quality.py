@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Measures kernel files with radon, for `kgb-agent analyze --quality`.
 
-Standard input has a JSON array of paths, standard output gets one of objects in the same order: maintainability (0 to 100),
-whether radon found neither operators nor operands (is_trivial: then that index is 100), complexity (cyclomatic, mean over
-functions; 0 without one), complexity_max and lines; or error, why a file has no figures.
+Standard input has a JSON array of paths. Standard output gets an array of objects in the same order: maintainability (0 to 100);
+is_trivial, whether radon found neither operators nor operands (maintainability is 100 then); complexity (cyclomatic, mean over
+functions; 0 without a function), complexity_max and lines; or error, the reason why a file has no figures.
 
-The files are text of agents. They are parsed, never run, and each text once, in a separate process:
-one on which the parser crashes or does not end costs only its own figures.
+The files are text of agents. They are parsed and never run. Each text is parsed once, in a separate process: if the parser
+crashes or does not end, only this text has no figures.
 """
 
 import collections
@@ -62,7 +62,7 @@ def child(text, out):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         answer = measure(text)
-    except BaseException as error:  # whatever the text makes of the parser
+    except BaseException as error:  # hostile text may make the parser raise anything
         answer = failure(error)
     with os.fdopen(out, "w") as pipe:
         json.dump(answer, pipe)

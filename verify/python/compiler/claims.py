@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The claims of an image (docs/record-format.md), checked and made into values of Triton. They come from a candidate's process."""
+"""The claims of an image (docs/record-format.md), checked and converted to values of Triton. They come from a candidate's
+process."""
 
 import collections
 import json
@@ -57,7 +58,7 @@ def identifier(value):
 
 
 def objects(value, kinds, what):
-    """The value, an object with these kinds of members: {name: (type, whether it is required)}."""
+    """Return the value if it is an object with these kinds of members: {name: (type, whether it is required)}."""
     if type(value) is not dict or not kinds.keys() >= value.keys() or any(
             required and name not in value for name, (_, required) in kinds.items()) or any(
             type(part) is not kinds[name][0] for name, part in value.items()):
@@ -80,7 +81,7 @@ def parsed(line):
 
 
 class ClaimedFunction(jit.ConstexprFunction):
-    """A constexpr_function of kernel.py: it only has the results that are claimed."""
+    """A constexpr_function of kernel.py: a call returns the result that is claimed for it."""
 
     def __init__(self, name):
         self.__name__ = self.__qualname__ = name
@@ -107,7 +108,7 @@ class ClaimedFunction(jit.ConstexprFunction):
 
 
 def call_key(args, kwargs):
-    """The arguments of a call, type by type."""
+    """A key for the arguments of a call, by their types and values."""
     return [exact(arg) for arg in args], {name: exact(arg) for name, arg in kwargs.items()}
 
 
@@ -122,7 +123,7 @@ def exact(value):
 
 
 class Claims:
-    """Of one image of one kernel.py. `kernel` is the function that is launched."""
+    """The claims of one image of one kernel.py. `kernel` is the function that is launched."""
 
     def __init__(self, text, line):
         claims = parsed(line)

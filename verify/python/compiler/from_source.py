@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The source worker: the text of kernel.py and the claims of an image go in, the Triton IR that our front end makes of them comes
-out. No code of the candidate runs: the text is only parsed (docs/provenance.md). Text and claims may be hostile, so this process
-has a separate jail, like the compile worker.
+"""The source worker: makes Triton IR, by our front end, from the text of kernel.py and the claims of an image. No code of the
+candidate runs: the text is only parsed (docs/provenance.md). Text and claims may be hostile, so this process has a separate jail,
+like the compile worker.
 
-Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py, then
-the claims. Output gets two little-endian 64-bit lengths, the text of the module, and JSON: {"name": of the kernel in it,
+Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds kernel.py,
+then the claims. Output gets two little-endian 64-bit lengths, the text of the module, and JSON: {"name": of the kernel in it,
 "asm": number of calls with inline assembly, and what shared_memory.py adds}. The reply's value is the number of bytes written.
 """
 
@@ -30,11 +30,12 @@ from refusal import Refused
 HEADER = struct.Struct("<QQ")
 RECURSION = 4000
 INLINE_ASSEMBLY = "tt.elementwise_inline_asm"
-COLLECTED_AFTER = 32  # modules: they hold memory that Python does not count
+COLLECTED_AFTER = 32  # modules between garbage collections: modules hold memory that Python does not count
 
 
 class Kept:
-    """What modules of one kernel.py share: a worker serves no other, and a context changes nothing in the text of a module."""
+    """Objects that all modules of one kernel.py share. A worker serves only one kernel.py, and the shared context has no effect
+    on the text of a module."""
 
     text = parsed = context = None
     n_made = 0
@@ -148,7 +149,7 @@ def warm(x, n, B: tl.constexpr):
 WARM_CLAIMS = {
     "kgb_ttir": 1, "functions": [{"name": "warm", "line": 4, "names": {"tl": {"module": "triton.language"}}}],
     "types": [["x", "*fp32"], ["n", "i32"], ["B", "constexpr"]], "constants": [[[2], 32]],
-    "attrs": [[[0], [["tt.divisibility", 16]]]], "options": {"num_ctas": 2}}  # so that its memory is laid out, too
+    "attrs": [[[0], [["tt.divisibility", 16]]]], "options": {"num_ctas": 2}}  # with clusters, its shared memory is laid out, too
 
 
 def prepare():

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Triton's front end for hostile text.
 
-The front end is an interpreter: it visits the syntax tree of a kernel, looks up attributes of Python objects and calls them. With
-Triton as it is, a kernel can run any Python code, for example tl.core.builtins.exec(...). Here the text reaches only what this
-module lists, by the types of objects. A refusal counts even if the front end catches the exception, as static_assert does.
+The front end is an interpreter: it visits the syntax tree of a kernel, looks up attributes of Python objects and calls them. In
+Triton itself, a kernel can run any Python code, for example tl.core.builtins.exec(...). With this module, the text can use only
+the attributes and calls that are listed here by the types of objects. A refusal counts even if the front end catches the
+exception, as static_assert does.
 """
 
 import ast
@@ -26,12 +27,12 @@ from triton.runtime import driver
 from kernel_text import FromText
 from refusal import Refused, brief
 
-TARGET = GPUTarget("cuda", 90, 32)  # what the CPU stands in for
+TARGET = GPUTarget("cuda", 90, 32)  # the GPU that the CPU replaces
 HOME = os.path.dirname(triton.__file__) + os.sep
 MODULES = {name for name in sys.modules if (name + ".").startswith("triton.language.")} | {"triton", "math"}
 CLAIMED = []  # modules whose attributes are claims
-REFUSALS = []  # of the image that is being made
-VISITED = [0]  # nodes, for that image
+REFUSALS = []  # reasons, for the image that is being made
+VISITED = [0]  # number of visited nodes, for the image that is being made
 VISITS_MAX = 1 << 20  # thirty times as many as the longest honest kernel has
 NUMBER_BITS = 4096
 ELEMENTS_MAX = 1 << 16  # of a text or a tuple that a constant expression makes
@@ -44,7 +45,7 @@ if hasattr(tl, "condition"):
     NAMED.add(tl.condition)
     CALLED.add(tl.condition)
 MATH = {value for name, value in vars(math).items() if isinstance(value, types.BuiltinFunctionType)} - {
-    math.factorial, math.comb, math.perm, math.lcm, math.prod}  # whose results can be endless
+    math.factorial, math.comb, math.perm, math.lcm, math.prod}  # these can have huge results
 PYTHON = (len, list, range, float, int, isinstance, getattr, hasattr)
 
 # Attributes of objects, by their types.
@@ -58,7 +59,7 @@ OF_TYPES |= {"element_ty", "primitive_bitwidth", "itemsize", "name", "shape", "n
 OF_TYPES -= {"to_ir", "mangle", "codegen_name", "SIGNEDNESS", "KIND"}
 PLAIN = (int, float, bool, str, tuple)
 OF_NUMBERS = {"bit_length", "bit_count", "is_integer"}
-# The front end's own, for operators; text cannot name them.
+# Methods that the front end itself calls for operators; text cannot name them.
 OPERATORS = {"__%s%s__" % (reflected, name) for reflected in ("", "r")
              for name in "add sub mul truediv floordiv mod pow lshift rshift and or xor".split()}
 OPERATORS |= {"__%s__" % name for name in "eq ne lt le gt ge neg pos not invert getitem".split()} | {"logical_and", "logical_or"}
@@ -78,7 +79,7 @@ def is_home(function):
 
 
 def of_library(value):
-    """What the namespace of a shared module may give to text."""
+    """Whether text may use this value from the namespace of a shared module."""
     if isinstance(value, types.ModuleType):
         return value.__name__ in MODULES
     if isinstance(value, type):
@@ -94,7 +95,7 @@ def of_library(value):
 
 
 def is_method(fn):
-    """A method of a value of the language or of a number, or an operator."""
+    """Whether fn is a method of a value of the language or of a number, or an operator."""
     owner = getattr(fn, "__self__", None)
     if isinstance(fn, types.MethodType):
         return isinstance(owner, (tl.core.base_value, tl.dtype)) and is_home(fn.__func__)
@@ -140,7 +141,7 @@ def size(value):
 
 
 def check_constant(op, left, right):
-    """That a constant expression has a result of reasonable size, before Python computes it."""
+    """Refuse a constant expression with a huge result before Python computes it."""
     (bits, length), (other_bits, other_length) = size(left), size(right)
     count = right.value if isinstance(right, tl.constexpr) else right
     if isinstance(op, (ast.Pow, ast.LShift)) and bits and isinstance(count, int):
@@ -165,7 +166,7 @@ def plain_integer(value):
 
 
 class NoReturns(code_generator.ContainsReturnChecker):
-    """Without the look at attributes of variables, whose result Triton does not use."""
+    """Triton's check without the examination of variables' attributes, whose result Triton does not use."""
 
     def visit_Attribute(self, node):
         return False if isinstance(node.value, ast.Name) else self.visit(node.value)
@@ -215,7 +216,7 @@ class Hardened(code_generator.CodeGenerator):
         return value
 
     def looked_up(self, fn, args):
-        """getattr and hasattr."""
+        """The result of getattr or hasattr in a kernel."""
         if not 2 <= len(args) <= (3 if fn is getattr else 2):
             raise TypeError("%s takes %d arguments" % (fn.__name__, len(args)))
         owner, name = args[0], args[1].value if isinstance(args[1], tl.constexpr) else args[1]
@@ -283,7 +284,7 @@ class Hardened(code_generator.CodeGenerator):
 
 
 class Target:
-    """What the language asks of a driver."""
+    """The driver's properties that the language requests."""
 
     chosen = TARGET
     get_current_device = staticmethod(lambda: 0)
@@ -291,7 +292,7 @@ class Target:
 
 
 def target_of(sm):
-    """From now on modules are made for this GPU."""
+    """Make modules for a GPU of this compute capability from now on."""
     Target.chosen = GPUTarget(TARGET.backend, sm, TARGET.warp_size)
     return Target.chosen
 

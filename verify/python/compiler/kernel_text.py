@@ -21,11 +21,12 @@ class KernelText:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Refused("kernel.py does not parse: %s" % error) from None
         self.functions = {}  # line of the def statement: (node, qualified name)
-        self.trees = {}  # of that line, as the front end visits it; its changes there do not affect another visit
+        self.trees = {}  # line: the tree that the front end visits; its changes to the tree have no effect on another visit
         self.collect(self.tree, "")
 
     def collect(self, root, prefix):
-        """Functions in functions are named as Python names them. Deep texts must not exhaust the stack."""
+        """Collect all functions, nested ones under the qualified names of Python. No recursion: deep texts must not exhaust the
+        stack."""
         open_ = [(root, prefix)]
         while open_:
             node, prefix = open_.pop()
@@ -52,8 +53,8 @@ class KernelText:
 
 
 def stripped(node):
-    """What the front end visits: the function without decorators, defaults and annotations, placed
-    as in a separate text."""
+    """The tree that the front end visits: the function without decorators, defaults and annotations, with line numbers as in a
+    separate text."""
     node = copy.deepcopy(node)
     node.decorator_list, node.returns = [], None
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
@@ -74,7 +75,7 @@ def parameters_of(node):
 
 
 def signature_of(node, defaults):
-    """With those defaults; a parameter whose default is not known has none."""
+    """The signature of a function with these defaults; a parameter without a claimed default has none."""
     kinds, args = inspect.Parameter, node.args
     if args.kwarg:
         raise Refused("the function %s has **%s" % (brief(node.name), brief(args.kwarg.arg)))
@@ -93,7 +94,7 @@ def signature_of(node, defaults):
 
 
 class Shape:
-    """In place of the Python function, where Triton 3.6 looks for a signature and the name of a file."""
+    """Stands for the Python function, from which Triton 3.6 takes a signature and the name of a file."""
 
     def __init__(self, fn):
         self.__signature__, self.__name__, self.__qualname__ = fn.signature, fn.__name__, fn.__qualname__
@@ -119,7 +120,7 @@ class FromText(jit.JITFunction):
         self.text, self.names, self.noinline, self.symbol = text, {}, None, None
 
     def complete(self, names, defaults, noinline, symbol):
-        """Once all functions are known: names and defaults may be functions."""
+        """Set the members that may refer to other functions; called after all functions were made."""
         self.names, self.noinline, self.symbol = names, noinline, symbol
         self.signature = signature_of(self.node, defaults)
         self.params = [jit.KernelParam(i, parameter, False, False)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Why an image is refused."""
+"""The exception for a refused image."""
 
 
 class Refused(Exception):
-    """No image of ours equals this one; the text has the reason."""
+    """The judge cannot make this image; the text gives the reason."""
 
 
 def brief(value, most=60):

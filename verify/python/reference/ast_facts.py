@@ -4,37 +4,36 @@
 
     python -I ast_facts.py < kernel.py > facts.json
 
-The source is parsed with CPython's own grammar and is never executed, imported or compiled to code. What comes out is
-one JSON document (schema "kgb.ast_facts/1") with plain facts; whether a fact is allowed is decided elsewhere, by
-verify/static/scan.c against verify/policy/l1.yaml. Comments do not reach the syntax tree, and docstrings and other
-strings are never judged.
+The source is parsed with CPython's own grammar and is never executed, imported or compiled to code. The output is one
+JSON document (schema "kgb.ast_facts/1") with plain facts. verify/static/scan.c decides by verify/policy/l1.yaml whether
+a fact is allowed. Comments do not reach the syntax tree, and docstrings and other strings are never judged.
 
 Document:
 
     schema, python, bytes, nodes
     error        null, or {"kind": "encoding" | "syntax" | "limit", "line": N, "message": "..."}; then the rest is empty
     bindings     one per module-level name: {name, line, kind: function|class|import|value, params, settled, jit, is_async,
-                 is_generator, decorators, alias_of, refs}. refs: other module-level names its code mentions. settled: false
-                 where the name is bound more than once and the last binding is not surely the function described here
+                 is_generator, decorators, alias_of, refs}. refs: other module-level names that its code mentions. settled: false
+                 if the name is bound more than once and the last binding may not be the function described here
     module_refs  module-level names that the module's own statements mention (they run at import)
     kernels      every @triton.jit function: {name (qualified), line, owner (module-level name)}
     facts        [{kind, name, line, ctx, use, on, owner, fn}], in source order
 
-Kinds of facts, and what `name` is:
+Kinds of facts, and the meaning of `name`:
 
-    import       module ("torch.nn"); use: import | from | unused | star | relative. unused: what it binds is bound by nothing
-                 else, and mentioned nowhere but below the main guard
+    import       module ("torch.nn"); use: import | from | unused | star | relative. unused: the name that it binds has no other
+                 binding, and is mentioned only below the main guard
     name         fully resolved dotted name behind imports and aliases ("torch.sum"); use: load | call | alias |
                  import | unused | base | decorator | store | del | store_item
     undefined    plain name that nothing binds and that is no builtin; use as above
     builtin      Python builtin that nothing shadows ("eval"); use as above
     dunder       a plain name like __builtins__; use: load | store | call | del
-    attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del. x.data_ptr() % 16 and
-                 other small powers of two ask for an alignment and give none
-    dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant, and functools.wraps that is told which
-                 attributes to copy; name: the builtin or functools.wraps
-    operator     arithmetic on the host: "@" always, others only where an operand is known to be a tensor or is a
-                 parameter; on says which
+    attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del. No fact for
+                 x.data_ptr() % 16 and other small powers of two, which only examine an alignment
+    dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant, and functools.wraps with arguments that name
+                 the attributes to copy; name: the builtin or functools.wraps
+    operator     arithmetic on the host: "@" always, others only if an operand is certainly a tensor, or is a parameter; `on`
+                 has the kind of the operand
     tensor_store assignment to elements of a known tensor or parameter
     class        class statement or three-argument type(); on: comma-separated resolved bases
     def          function or method whose name is a dunder
@@ -46,9 +45,9 @@ Kinds of facts, and what `name` is:
     global, nonlocal, try, state, string   for information only
 
 ctx: host | kernel (body of a jit function) | annotation. Statements under `if __name__ == "__main__":` never run in a
-judged process and yield no facts. on: what the object is, where that is certain: tensor | param:NAME | self | instance |
-class | function | jit | info (finfo, iinfo) | literal | module:DOTTED, else unknown. owner: the module-level name whose
-code this is, "" for statements that run at import. fn: qualified name of the function around it.
+judged process and yield no facts. on: the kind of the object, if it is certain: tensor | param:NAME | self | instance |
+class | function | jit | info (finfo, iinfo) | literal | module:DOTTED, else unknown. owner: the module-level name to whose
+code the fact belongs, "" for statements that run at import. fn: qualified name of the function around it.
 """
 
 import ast
@@ -58,7 +57,7 @@ import re
 import sys
 import warnings
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated mode leaves it out
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated mode omits the script's directory
 from ast_scopes import (BUILTINS, JIT_PATHS, MAX_NAME, Binder, Limit, Resolver, Mentions, constant_str,  # noqa: E402
                         is_dunder, is_main_guard)
 
@@ -75,7 +74,7 @@ NAMESPACES = frozenset(["globals", "vars", "locals"])
 INERT_DECORATORS = frozenset(("path", "builtins." + name) for name in ("staticmethod", "classmethod", "property"))
 FUNCTION = frozenset(["torch.autograd.Function", "torch.autograd.function.Function"])
 GRADIENTS = frozenset(["backward", "jvp", "vmap"])
-# Classes that run nothing of a class that derives from them until it is used.
+# Base classes that run no code of a derived class before its first use.
 INERT_BASES = FUNCTION | {"torch.nn.Module", "torch.nn.modules.module.Module"}
 BINOPS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
           ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -84,7 +83,7 @@ ANNOTATION_NODES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tu
 
 
 class Emitter:
-    """Second pass: facts."""
+    """The second pass: collects facts."""
 
     def __init__(self, tree, binder, resolver, future_annotations):
         self.mentioned = mentions(tree)
@@ -94,7 +93,7 @@ class Emitter:
         self.future_annotations = future_annotations
         self.facts = {}
         self.refs = {}  # owner -> set of module-level names
-        self.by_table = {}  # owner -> "operators" or "all": what it finds in a table that is not in this file
+        self.by_table = {}  # owner -> "operators" (of torch.ops) or "all" (globals()): names that it may find in such a table
         self.decorated = []  # (name that the decorator begins with, decorated module-level function)
         self.ctx = "host"
         self.use = "load"
@@ -119,14 +118,15 @@ class Emitter:
                                "on": on, "owner": self.owner, "fn": self.fn}
 
     def fill_registries(self):
-        """What a decorator of this file mentions may hold what is decorated: REGISTRY, of @register("add")."""
+        """A table that a decorator of this file mentions may hold the decorated functions: REGISTRY, for @register("add")."""
         for decorator, function in self.decorated:
             for table in self.refs.get(decorator, ()):
                 if table != function:
                     self.refs.setdefault(table, set()).add(function)
 
     def follow_tables(self):
-        """torch.ops.mine.add leads to what the module registers when it is imported, globals() to everything in it."""
+        """torch.ops.mine.add refers to all names that the module's statements mention when they register operators at import;
+        globals() refers to all names of the module."""
         registered = set(self.refs.get("", ()))
         for owner, table in self.by_table.items():
             self.refs.setdefault(owner, set()).update(registered if table == "operators" else self.binder.module.names)
@@ -188,9 +188,9 @@ class Emitter:
             self.emit("name", path, node, use)
 
     def describe(self, values, attr=None):
-        """The `on` of a fact: what the object surely is. An object of a class of the candidate counts as such only for
-        attributes that the class has, and self only where no method can be called with a tensor for it. A function has none of
-        its own: functools.wraps gives it those of anything."""
+        """The `on` of a fact: the certain kind of an object. An object of a class of the candidate has its kind only for
+        attributes that the class has, and self only if no method can be called with a tensor as self. A function's attributes are
+        unknown: functools.wraps can copy those of any object to it."""
         kinds = {value[0] for value in values}
         params = sorted({value[2] for value in values if value[0] == "param"})
         if kinds == {"tensor"}:
@@ -215,7 +215,8 @@ class Emitter:
         return SURE_KINDS.get(kind, "unknown")
 
     def is_own(self, value):
-        """Is a method's first parameter surely an object of its class, or what autograd makes for a static one?"""
+        """Whether a method's first parameter is certainly an object of its class, or the context of autograd for a static
+        method."""
         kind, scope = value
         if kind == "ctx":
             bases = {base for node in scope.node.bases for base in self.resolver.value(node, scope.parent)}
@@ -298,7 +299,7 @@ class Emitter:
             for value in sorted(values, key=repr_value):
                 if value[0] == "function" and not value[1].jit and not value[1].constexpr:
                     self.emit("kernel_call", value[1].qualname, node, "call")
-        # getattr(torch, "float16") is judged as torch.float16, and a computed name as such; the module itself goes nowhere
+        # getattr(torch, "float16") is judged as torch.float16, and a computed name as `dynamic`; the module is not passed on
         quiet = any(name in ATTRIBUTE_BUILTINS for name in builtin) and len(node.args) >= 2
         for i, argument in enumerate(node.args):
             self.expr(argument, scope, "alias" if quiet and i == 0 else "load")
@@ -306,7 +307,7 @@ class Emitter:
             self.expr(keyword.value, scope)
 
     def is_plain_later(self, node, scope):
-        """A name that first stands for a kernel and finally for a plain function, which code after the import calls."""
+        """Whether the name is bound to a kernel first and to a plain function at the end of the import, and is used later."""
         if not isinstance(node, ast.Name) or not self.fn or self.resolver.lookup(node.id, scope)[1] is not self.binder.module:
             return False
         function = self.binder.settled(node.id)
@@ -401,8 +402,8 @@ class Emitter:
             self.expr(node, scope, "store")
 
     def assign(self, value, targets, scope):
-        """A bare name or dotted name that is only given another local name is an alias: uses of that name are
-        resolved, so the module itself does not escape. In a class body it does: attributes are not followed."""
+        """A name or dotted name that is assigned to a local name makes an alias. Uses of the alias are resolved, so the module is
+        not passed on. In a class body it is, because attributes of a class are not resolved."""
         plain = scope.kind != "class" and all(isinstance(t, ast.Name) for t in targets)
         if plain and isinstance(value, (ast.Name, ast.Attribute)):
             self.expr(value, scope, "alias")
@@ -552,12 +553,13 @@ class Emitter:
             self.bound_name(alias.asname or alias.name, node)
 
     def is_unused(self, name, scope):
-        """Has the name that an import binds no other binding and no mention? A class's names are found as attributes."""
+        """Whether the name that an import binds has no other binding and no mention. Names in a class count as used, because they
+        can be found as attributes."""
         return (scope.kind != "class" and name not in scope.outer and len(scope.names.get(name, ())) == 1
                 and name not in self.mentioned)
 
     def annotation(self, node, scope):
-        """Annotations name types. Anything that computes in one is judged as host code."""
+        """Annotations name types. One that computes is judged as host code."""
         if node is None:
             return
         saved = self.ctx
@@ -582,7 +584,7 @@ class Emitter:
         args = node.args
         for default in [*args.defaults, *(d for d in args.kw_defaults if d is not None)]:
             self.expr(default, scope)
-        # What stands in the header runs at import and belongs to the enclosing code; the body belongs to the function.
+        # The header runs at import and belongs to the enclosing code; the body belongs to the function.
         for arg in args.posonlyargs + args.args + args.kwonlyargs + [a for a in (args.vararg, args.kwarg) if a]:
             self.annotation(arg.annotation, scope)
         self.annotation(node.returns, scope)
@@ -612,7 +614,7 @@ class Emitter:
     on_AsyncFunctionDef = on_FunctionDef
 
     def may_run(self, decorators, scope):
-        """Whether one of them may call what it decorates, before anything mentions that."""
+        """Whether one of the decorators may call the decorated function, even if no code mentions the function."""
         return not all(values and scope.kind == "class" and INERT_DECORATORS.issuperset(values)
                        for values in (self.resolver.value(decorator, scope) for decorator in decorators))
 
@@ -642,8 +644,8 @@ class Emitter:
         derives = node.bases and not INERT_BASES.issuperset(bases.split(","))
         if not self.owner and (node.decorator_list or derives or node.keywords):
             self.refer(inner.owner)  # decorators, metaclasses and __init_subclass__ get the class at import
-        # The class body runs at import, so it stays with the module; method bodies belong to the class. What the body mentions is
-        # found in the class as well: apply = staticmethod(launch).
+        # The class body runs at import, so it belongs to the module; method bodies belong to the class. Names that the class body
+        # mentions can also be reached through the class: apply = staticmethod(launch).
         saved, self.has_gradient = self.has_gradient, not FUNCTION.isdisjoint(bases.split(","))
         before, self.refs[self.owner] = self.refs.get(self.owner, set()), set()
         self.block(node.body, inner)
@@ -654,7 +656,7 @@ class Emitter:
 
 
 def mentions(tree):
-    """Everything in a source that might be a mention of a module-level name, but for what stands below the main guard."""
+    """All names in a source that may be mentions of a module-level name, except below the main guard."""
     names, stack = set(), list(tree.body)
     while stack:
         node = stack.pop()
@@ -676,7 +678,7 @@ def mentions(tree):
 
 
 def is_alignment(node):
-    """x.data_ptr() % 16: a few bits of an address, too few for the key of a cache."""
+    """Whether a node is like x.data_ptr() % 16, which gives a few bits of an address: too few for the key of a cache."""
     left, right = node.left, node.right
     return (isinstance(node.op, ast.Mod) and isinstance(left, ast.Call) and not left.args and not left.keywords
             and isinstance(left.func, ast.Attribute) and left.func.attr == "data_ptr"
@@ -715,7 +717,7 @@ def decorator_paths(resolver, function):
 
 
 def mark_kernels(binder, resolver):
-    """Find the jit functions: decorated, or handed to triton.jit(...) as values."""
+    """Find the jit functions: those that are decorated, and those that are passed to triton.jit(...) as values."""
     for function in binder.functions:
         for paths in decorator_paths(resolver, function):
             function.decorators.extend(paths)
@@ -780,7 +782,7 @@ def analyse(source, tree):
     resolver = Resolver(binder)
     resolver.solve()
     mark_kernels(binder, resolver)
-    resolver.solve()  # kernel[grid] is known as a launcher only now
+    resolver.solve()  # again: only now is kernel[grid] recognised as a launcher
     emitter = Emitter(tree, binder, resolver, future)
     emitter.block(tree.body, binder.module)
     emitter.fill_registries()

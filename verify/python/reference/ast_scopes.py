@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Names of a kernel.py: which scope binds them, and what they may stand for. Used by ast_facts.py; nothing is executed.
+"""Names of a kernel.py: the scopes that bind them, and their possible values. Used by ast_facts.py; nothing is executed.
 
 An expression's value is a set of abstract values, tuples whose first item is its kind:
 
     ("path", "torch.sum")        something imported, or a builtin as "builtins.eval"
     ("function", Function)       defined here; ("jit", Function) wrapped by triton.jit, ("launcher", Function) kernel[grid]
-    ("jitmaker",)                what makes a function a kernel: triton.jit(...), triton.autotune(...)
+    ("jitmaker",)                a decorator that makes a function a kernel: triton.jit(...), triton.autotune(...)
     ("class", Scope)             defined here; ("instance", Scope) an object of it, ("self", Scope) a method's first parameter,
-                                 ("ctx", Scope) the first one of a static method, which torch.autograd.Function gives to those
+                                 ("ctx", Scope) the first one of a static method, to which torch.autograd.Function passes a
+                                 context
     ("param", function, name)    parameter of the function of that qualified name
-    ("tensor",) ("tensors",)     made by torch, several of them
+    ("tensor",) ("tensors",)     a tensor made by torch, several of them
     ("info",) ("literal",)       torch.finfo(...); numbers, strings, lists and the like
     ("unknown",)
 """
@@ -21,7 +22,7 @@ MAX_VALUES = 24  # possible values of one name
 MAX_ROUNDS = 64  # of the alias fixpoint
 MAX_WORK = 2_000_000  # expression evaluations, so that no nesting of aliases can take exponential time
 MAX_NAME = 200
-# with what the site module adds, which not every interpreter loads
+# Python's builtins, with those of the site module, which not every interpreter loads.
 BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_")) | {
     "__import__", "__build_class__", "exit", "quit", "help", "license", "credits", "copyright"}
 JIT_PATHS = frozenset(["triton.jit", "triton.runtime.jit.jit", "triton.runtime.jit"])
@@ -61,11 +62,11 @@ class Scope:
         self.owner = owner
         self.qualname = qualname
         self.attributes = set()  # of a class: set on self somewhere
-        self.loose = False  # of a class: its methods may be called with anything for self
+        self.loose = False  # of a class: its methods may be called with any object as self
         self.made = False  # of a class: there may be objects of it
 
     def home(self):
-        """The scope where a walrus binds: comprehensions pass it on."""
+        """The scope in which a walrus (:=) binds: for a comprehension, the one around it."""
         scope = self
         while scope.kind == "comprehension":
             scope = scope.parent
@@ -99,7 +100,7 @@ def is_main_guard(node):
 
 
 class Binder:
-    """First pass: scopes and what may be bound to each name."""
+    """The first pass: finds the scopes, and the values that may be bound to each name."""
 
     def __init__(self, tree):
         self.scopes = {}
@@ -108,7 +109,7 @@ class Binder:
         self.classes = {}
         self.module = Scope("module", tree, None, "", "")
         self.scopes[id(tree)] = self.module
-        self.statement = None  # of the module, that is being visited
+        self.statement = None  # the module's statement that is being visited
         self.places = {}  # name of the module -> statements that bind it; None: code that may run at any time
         for statement in tree.body:
             self.statement = statement
@@ -121,8 +122,8 @@ class Binder:
         target.names.setdefault(name, []).append(value)
 
     def settled(self, name):
-        """The function that a module-level name surely stands for once the file is imported: its definition is a statement
-        of the module itself, and the last one that binds it. None: not known."""
+        """The function to which a module-level name is certainly bound after the import: its definition is a statement of the
+        module itself, and the last one that binds the name. None: unknown."""
         places = self.places.get(name, [None])
         last = places[-1]
         if None in places or places.count(last) != 1 or not isinstance(last, FUNCTIONS) or last.name != name:
@@ -345,7 +346,8 @@ def set_on_self(node):
             and isinstance(n.value, ast.Name) and n.value.id == plain[0].arg}
 
 
-# What keeps a method a method, and a class to itself. Others get the bare function and call it as they like.
+# Decorators after which a method is still called only with its objects, and decorators that do not pass the class on. Any other
+# decorator may call the function with any arguments.
 METHOD_DECORATORS = frozenset(["builtins.property", "functools.cached_property", "functools.lru_cache", "functools.cache",
                                "abc.abstractmethod", "typing.overload", "typing.final", "typing.override", "torch.no_grad",
                                "torch.enable_grad", "torch.inference_mode", "torch.amp.custom_fwd", "torch.amp.custom_bwd",
@@ -357,9 +359,8 @@ TYPE_TESTS = frozenset(["builtins.isinstance", "builtins.issubclass", "builtins.
 
 
 class Mentions:
-    """Finds mentions of classes: the classes whose methods may be called with anything for self (C.method(x), and all ways to
-    get at C or at the bare function), and the classes that have objects. A class is identified by its name, whatever the
-    scope."""
+    """Finds the classes whose methods may be called with any object as self (by C.method(x), or by any other access to C or to
+    the plain function), and the classes that have objects. Classes of the same name count as one, whatever their scopes."""
 
     def __init__(self, tree, binder, resolver):
         self.binder, self.resolver = binder, resolver
@@ -376,7 +377,7 @@ class Mentions:
                             for node in self.names.get("type", []) + self.attributes.get("__class__", []))
 
     def mark(self):
-        """Sets `loose` and `made` of all classes. Returns whether __init__, too, may be called with anything for self."""
+        """Sets `loose` and `made` of all classes. Returns whether __init__, too, may be called with any object as self."""
         handed_on = False
         for scope in self.binder.classes.values():
             name = scope.node.name
@@ -392,14 +393,14 @@ class Mentions:
             for name in ("__init__", "__post_init__") for node in self.attributes.get(name, ()))
 
     def paths(self, node, scope):
-        """The sure value of an expression; "?" stands for any other."""
+        """The paths of an expression's possible values; "?" stands for a value that has no path."""
         return {value[1] if value[0] == "path" else "?" for value in self.resolver.value(node, scope)}
 
     def is_builtin(self, node, paths):
         return isinstance(node, ast.Name) and "builtins." + node.id in paths and node.id not in self.bound
 
     def is_type_test(self, node):
-        """type(x) is C, type(x).__name__, and the same of x.__class__."""
+        """Whether a mention of type or __class__ is only a test: type(x) is C, type(x).__name__, or the same with x.__class__."""
         if isinstance(node, ast.Name):
             node = self.parents[id(node)]
             if not isinstance(node, ast.Call) or len(node.args) != 1:
@@ -409,7 +410,7 @@ class Mentions:
                                                    and parent.attr in ("__name__", "__qualname__"))
 
     def is_foreign(self, node):
-        """Whether it belongs to an imported module, as nn.SiLU does."""
+        """Whether a dotted name belongs to an imported module, as nn.SiLU does."""
         while isinstance(node, ast.Attribute):
             node = node.value
         bound = [value for scope in self.binder.scopes.values() for value in scope.names.get(getattr(node, "id", ""), ())]
@@ -431,14 +432,14 @@ class Mentions:
         return not isinstance(parent, (ast.Attribute, ast.ClassDef))
 
     def shows_method(self, node, scope):
-        """C.method, and a class that inherits the methods."""
+        """Whether a mention of the class gives access to a plain method: C.method, or a class that inherits the methods."""
         parent = self.parents[id(node)]
         if isinstance(parent, ast.Attribute):
             return any(value[0] == "function" for value in scope.names.get(parent.attr, ()))
         return isinstance(parent, ast.ClassDef)
 
     def is_open(self, scope):
-        """Whether the class itself passes on a method, or itself."""
+        """Whether the class statement itself passes on the class or one of its methods."""
         if any(not self.paths(called(decorator), scope.parent) <= CLASS_DECORATORS
                for decorator in scope.node.decorator_list):
             return True
@@ -476,18 +477,19 @@ def own_nodes(body):
 
 
 class Resolver:
-    """What an expression may be: a set of abstract values. Names are solved by a fixpoint over all bindings, without regard to
-    order, so that every possible alias is found."""
+    """Computes the possible values of an expression, as a set of abstract values. The values of names are a fixpoint over all
+    bindings in any order, so that every possible alias is found."""
 
     def __init__(self, binder):
         self.binder = binder
         self.env = {}
-        self.later_jit = set()  # functions handed to triton.jit(...) as values
+        self.later_jit = set()  # functions that are passed to triton.jit(...) as values
         self.work = 0
         self.scope_list = list(binder.scopes.values())
 
     def solve(self):
-        """Until nothing changes. Values only ever grow, so a second run after more became known is sound."""
+        """Compute the values of all names. Sets of values only grow, so this may run again after more functions became
+        kernels."""
         for _ in range(MAX_ROUNDS):
             if not self.round():
                 break
@@ -541,8 +543,8 @@ class Resolver:
         return out
 
     def lookup(self, name, scope):
-        """(values, scope that binds the name) or (None, None). Local names of a function hide others for good; names of
-        a module or a class may not be set yet, or not any more, and then what lies behind is found."""
+        """(values, scope that binds the name) or (None, None). A local name of a function always hides outer ones. A name of a
+        module or a class may not be set yet, or may be deleted; then Python finds the outer one, so its values are included."""
         values, home = set(), None
         first = True
         while scope is not None:

@@ -33,6 +33,6 @@ class Baseline(runner.Runner):
 
 def main(channel, compiled):
     if compiled:
-        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # no processes beside this one
+        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # compile in this process: it starts no others
     on_cuda.take_over_memory()
     wire.serve(channel, Baseline(compiled).handle)

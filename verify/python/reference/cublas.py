@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """cuBLAS, by the names of its routines, on tensors in device memory: the native result and the baseline of operators
-that are such routines. Not on a CPU. libkgb_cublas.so (verify/cublas/blas.h) makes the calls and checks every argument and
-status; the library behind it is the one that torch came with.
+that are such routines. Not on a CPU. libkgb_cublas.so (verify/cublas/blas.h) calls the cuBLAS that torch has loaded, and checks
+every argument and status.
 
     cublas.call("cublasSgemm_v2", 0, 1, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc)
 
@@ -13,7 +13,7 @@ import ctypes
 import torch
 
 LIBRARY = "/kgb/lib/libkgb_cublas.so"
-WORKSPACE_BYTES = 32 << 20  # as much as torch gives it
+WORKSPACE_BYTES = 32 << 20  # as much as torch gives to cuBLAS
 INTEGER, NUMBER, POINTER = range(3)
 STATE = {}
 
@@ -39,7 +39,7 @@ def checked(status):
 
 
 def load():
-    """A handle on the default stream, and workspace for it from torch."""
+    """Load the library, open its handle on the default stream, and give it workspace from torch."""
     library = ctypes.CDLL(LIBRARY)
     library.kgb_blas_error.restype = ctypes.c_char_p
     library.kgb_blas_workspace.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
@@ -60,7 +60,8 @@ def call(name, *args):
 
 
 def is_native(args):
-    """Is this a call in the routine's own types on a GPU? Then cuBLAS itself gives the result. torch's default type marks calls
-    for the float64 truth (reference.py), as those of float64 routines look alike."""
+    """Whether this is a call in the routine's own types on a GPU, so that cuBLAS computes the result. Calls for the float64 truth
+    (reference.py) are recognised by torch's default type, because the arguments of float64 routines are the same in both
+    calls."""
     on_gpu = any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)
     return on_gpu and torch.get_default_dtype() != torch.float64

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The trusted worker: computes the right results, once in float64 and once in the given precision.
 
-Candidate code never runs here. Inputs come in a memfd that this process cannot write; results go out in another,
-each contiguous.
+Candidate code never runs here. Inputs come in a memfd that this process cannot write to. Results go to another memfd, each of
+them contiguous.
 
 Requests: {"id", "op"} and
     map     descriptors [inputs, out], "arena_bytes", "out_bytes"
@@ -10,12 +10,13 @@ Requests: {"id", "op"} and
             its value is the compute capability, 90 for 9.0
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
-            "magnitude": null, "abs" (the float64 results of the absolute values) or another target called like this one;
-            NaN and infinities among the arguments of both are zeros.
-            "slack": number other than 0: every argument lies between random bytes made from it, which must not change
+            "magnitude": null, "abs" (the float64 results of the absolute values) or another target, called in the same way;
+            for both, NaN and infinities among the arguments are replaced by zeros.
+            "slack": a seed other than 0: every argument lies between random bytes, which the call must not change; 0: no such
+            bytes
     sizes   "target", "args": the reply has the types and sizes of the results, found without any data
     time    "target", "args": repeat the call; the reply's value is the median in nanoseconds
-    schema a spec's description of an interface (schema.py): the text names its faults, "" if there are none
+    schema  a spec's description of an interface (schema.py): the reply's text names its faults, "" if there are none
 
 Order of results: all native ones, all float64 ones, all magnitudes.
 """
@@ -36,7 +37,7 @@ TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
 DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}
 ALIGN = 64
 SLACK = 4096  # bytes on either side of an argument
-OTHERS = 256 << 20  # bytes that drive everything else out of a GPU's caches
+OTHERS = 256 << 20  # bytes that are written to remove all other data from a GPU's caches
 WARM_UPS, CALLS_MIN, CALLS_MAX, CALLS_NS = 3, 5, 30, 300_000_000
 DEVICE = os.environ.get("KGB_DEVICE", "cpu")  # "cuda": the only one that is visible
 
@@ -46,16 +47,17 @@ def prepare():
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.ops.aten.add.Tensor(torch.ones(2), torch.ones(2, dtype=torch.float64))
     if os.environ.get("KGB_SIZES"):
-        torch.ones(2, device="meta").add(1)  # imports for seconds
+        torch.ones(2, device="meta").add(1)  # its imports take seconds
 
 
 def whole_storage(value):
-    """All elements that lie in a tensor's memory: some operators look beyond its own."""
+    """All elements in the tensor's storage: some operators read elements of the storage that are not the tensor's."""
     return torch.as_strided(value, (value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
 
 
 def widened(value):
-    """float64 for floating tensors and floating dtypes, complex128 for complex tensors, everything else as it is."""
+    """The value with floating tensors and floating dtypes in float64, complex tensors in complex128, and anything else
+    unchanged."""
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
         wide = torch.complex128 if value.is_complex() else torch.float64
         storage = whole_storage(value).to(wide)
@@ -66,7 +68,7 @@ def widened(value):
 
 
 def absolute(value):
-    """The absolute value of tensors and numbers, everything else as it is. That of the smallest integer is the largest."""
+    """The absolute value of tensors and numbers, anything else unchanged. The smallest integer becomes the largest one."""
     if isinstance(value, torch.Tensor) and value.dtype != torch.bool:
         if value.dtype.is_signed and not value.is_floating_point() and not value.is_complex():
             value = value.clamp(min=-torch.iinfo(value.dtype).max)
@@ -79,7 +81,7 @@ def absolute(value):
 
 
 def finite(value):
-    """In float64, with zeros for NaN and infinities: magnitudes are those of the finite terms."""
+    """The value in float64, with zeros for NaN and infinities: a magnitude is that of the finite terms."""
     value = widened(value)
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
         storage = whole_storage(value)
@@ -91,7 +93,8 @@ def finite(value):
 
 
 def exact_form(value, native):
-    """float64, or where the native result is complex complex128: a real magnitude is one of both parts."""
+    """The value in float64; in complex128 if the native result is complex. A real value, a magnitude, then stands for both
+    parts."""
     if not native.is_complex():
         return value.double()
     return value.to(torch.complex128) if value.is_complex() else torch.complex(value.double(), value.double())
@@ -109,7 +112,7 @@ def aten_function(target):
 
 
 def driver_version():
-    """As 1000 * major + 10 * minor; torch 2.11 has no call for it."""
+    """The CUDA version of the driver, as 1000 * major + 10 * minor; torch 2.11 has no call for it."""
     version = ctypes.c_int()
     status = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
     if status:
@@ -118,7 +121,7 @@ def driver_version():
 
 
 def measured(call):
-    """Nanoseconds of several calls."""
+    """The times of several calls, in nanoseconds."""
     times, began = [], time.monotonic_ns()
     on_gpu = DEVICE != "cpu"
     others = torch.empty(OTHERS if on_gpu else 0, dtype=torch.uint8, device=DEVICE)
@@ -174,7 +177,7 @@ class Reference:
         return wire.Reply()
 
     def do_about(self, request, fds):
-        """Where this torch lies, and the names of the GPU and its driver."""
+        """The directory of torch, and the names of the GPU and its driver."""
         names = "%s, CUDA %d" % (torch.cuda.get_device_name(0), driver_version())
         reply = wire.Reply(wire.OK, "%s\n%s" % (os.path.dirname(torch.__file__), names))
         major, minor = torch.cuda.get_device_capability(0)
@@ -210,7 +213,7 @@ class Reference:
         return arg["value"]
 
     def between_noise(self, storage):
-        """A copy whose memory is the middle of something larger."""
+        """A copy of the storage between SLACK random bytes on either side."""
         n_bytes = storage.numel() * storage.element_size()
         maker = torch.Generator().manual_seed(self.slack + len(self.padded))
         noise = torch.randint(0, 256, (n_bytes + 2 * SLACK,), dtype=torch.uint8, generator=maker).to(DEVICE)
@@ -226,7 +229,8 @@ class Reference:
         self.padded = []
 
     def run(self, request, target, change):
-        """The results as a list; `change` is applied to every argument, and asks for float64 unless it is None."""
+        """The results as a list. `change`, unless it is None, is applied to every argument, and the default type is then
+        float64."""
         def value_of(arg):
             return change(self.argument(arg)) if change else self.argument(arg)
 
@@ -250,7 +254,7 @@ class Reference:
         return [exact_form(value, like) for value, like in zip(results, native)]
 
     def do_time(self, request, fds):
-        """On a GPU from event to event, with an L2 cache full of other data."""
+        """The median time of the call; on a GPU between events, with other data in the L2 cache."""
         args, kwargs = wire.call_arguments(request["args"], self.argument)
         self.places = {}
         function = self.function(request["target"])
@@ -261,7 +265,7 @@ class Reference:
         return reply
 
     def do_sizes(self, request, fds):
-        """The sizes, found by tensors without memory. Fails where a size depends on a tensor's contents."""
+        """The sizes of the results, by a call on tensors without memory. Fails if a size depends on a tensor's contents."""
         reply = wire.Reply()
         self.device = "meta"
         try:
@@ -301,7 +305,7 @@ class Reference:
         return reply
 
     def tell_aliases(self, reply, native, places):
-        """Native results that look into an argument's memory: where, as if it were still in the arena."""
+        """For native results that are views of an argument: report their places, as if the argument were still in the arena."""
         for output, value in zip(reply.outputs, native):
             place = places.get(value.untyped_storage().data_ptr())
             if place and value.numel():
@@ -309,7 +313,7 @@ class Reference:
                 output.address = place[0] + value.storage_offset() * value.element_size()
 
     def put(self, reply, value, used):
-        """Copy one result out. Where the output memory is too small only the size is counted."""
+        """Copy one result to the output memory, and return the bytes used so far. A result that does not fit is only counted."""
         output = self.tell_sizes(reply, value)
         n_bytes = value.numel() * value.element_size()
         start = -(-used // ALIGN) * ALIGN
@@ -321,7 +325,7 @@ class Reference:
         return start + n_bytes
 
     def tell_sizes(self, reply, value):
-        """One more output of the reply, which is returned."""
+        """Add an output with the value's type, sizes and strides to the reply, and return it."""
         output = wire.Output(wire.TENSOR, "Tensor")
         output.dtype = DTYPE_NUMBERS[value.dtype]
         output.sizes = tuple(value.size())

@@ -3,8 +3,9 @@
 torch has registered under that name.
 
 A description: "operator", "source", "entry", "schema", "target" (null if the reference is a Python function), "params":
-[{"name", "kind": "tensor", "out" or "value", "keyword", "list", "written"}] as a caller passes them, "returned": numbers of
-the parameters that hold the results that are returned, null for a fresh one, and "nones".
+[{"name", "kind": "tensor", "out" or "value", "keyword", "list", "written", "absent"}] as a caller passes them, "returned": for
+each returned result the name of the parameter that holds it, null for a fresh one, and "nones": number of further results, of
+None.
 """
 
 import re
@@ -16,7 +17,7 @@ NAMESPACE = "aten::"
 
 
 def parsed(text):
-    """Signatures of vLLM and cuBLAS name Python's dtype, and None as the result."""
+    """The parsed schema. Signatures of vLLM and cuBLAS contain Python's names dtype and None, which are replaced."""
     text = re.sub(r"\bdtype(\??) (?=\w)", r"ScalarType\1 ", text)
     return torch._C.parse_schema(NAMESPACE + re.sub(r"-> None$", "-> ()", text))
 

@@ -37,13 +37,14 @@
 #error "add the AUDIT_ARCH value of this architecture: the runner is never started without its system call filter"
 #endif
 
-/* Made by the policy (judge/zygote.c). Not /tmp: an interpreter may live below that. */
+/* The zygote's sandbox has this folder (verify/process/zygote.c). Not /tmp: an interpreter may be
+ * installed below it. */
 #define PRIVATE_DIR "/kgb/tmp"
 
 enum { MAX_DIMS = 8 };
 
 #ifndef PyBUF_WRITE
-#define PyBUF_WRITE 0x200 /* part of the limited API, but its headers show it from 3.11 on only */
+#define PyBUF_WRITE 0x200 /* in the limited API, whose headers declare it only from 3.11 on */
 #endif
 
 /* linux/mount.h clashes with sys/mount.h in older C libraries. */
@@ -170,7 +171,7 @@ static PyObject *die_with_parent(PyObject *self, PyObject *noargs)
 	Py_RETURN_NONE;
 }
 
-/* Refused to those that start no programs: new processes and threads. */
+/* System calls that make processes and threads: refused to workers that start no programs. */
 static const unsigned int process_calls[] = {
 	SYS_clone,
 	SYS_execve,
@@ -182,7 +183,7 @@ static const unsigned int process_calls[] = {
 
 static const unsigned int socket_calls[] = {SYS_socket, SYS_socketpair};
 
-/* Refused to all: namespaces and mounts, programs without a name. The sandbox around the
+/* Refused to all workers: namespaces, mounts, and programs without a name. The sandbox around the
  * zygote refuses more (sandbox/isolation/seccomp.c); both filters apply. */
 static const unsigned int refused[] = {
 	SYS_execveat,
@@ -231,7 +232,7 @@ static void refuse(struct sock_filter *code, unsigned short *n, unsigned int num
 	code[(*n)++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
 }
 
-/* A clone that makes no namespace is fine. Flags lie in the low half of the first argument. */
+/* Refuse a clone that makes a namespace. Its flags are in the low half of the first argument. */
 static void refuse_namespaces(struct sock_filter *code, unsigned short *n)
 {
 	const struct sock_filter check[CLONE] = {
@@ -246,7 +247,7 @@ static void refuse_namespaces(struct sock_filter *code, unsigned short *n)
 		code[(*n)++] = check[i];
 }
 
-/* CUDA needs a private socket, and may use only the family AF_UNIX. */
+/* Allow only sockets of the family AF_UNIX: CUDA needs one. */
 static void allow_unix_only(struct sock_filter *code, unsigned short *n, unsigned int number)
 {
 	const struct sock_filter check[SOCKET] = {
@@ -281,7 +282,8 @@ static int install_filter(bool programs, bool unix_sockets)
 	else
 		for (size_t i = 0; i < N_CALLS(process_calls); i++)
 			refuse(code, &n, process_calls[i], EPERM);
-	/* Its flags are out of a filter's sight; without it the C library takes clone. */
+	/* A filter cannot read the flags of clone3. If it fails with ENOSYS, the C library calls
+	 * clone. */
 	refuse(code, &n, SYS_clone3, programs ? ENOSYS : EPERM);
 	for (size_t i = 0; i < N_CALLS(socket_calls); i++) {
 		if (unix_sockets)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The library that is driver and recorder of a runner on the CPU (verify/trace/cpu/cpu_trace.h), and torch's memory in its pool."""
+"""A runner's driver and recorder on the CPU, as a library (verify/trace/cpu/cpu_trace.h), and torch's memory in the library's
+pool."""
 
 import ctypes
 import struct
@@ -14,7 +15,7 @@ POOL_ADDRESS, POOL_BYTES = 0x2acb00000000, 1 << 40  # KGB_POOL_ADDRESS, KGB_POOL
 READ_WRITE = 0x200  # PyBUF_WRITE
 FAULT, UNKNOWN = -2, -3  # enum kgb_cpu_trace_result
 DIMS_MAX = 8  # of a fill or copy
-# Types that the judge does not have; their bits are filled and copied like those of a type that it has.
+# By bytes: the type that stands for a type of this size that the judge does not have. Fills and copies only move bits.
 STAND_INS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 LIBRARY = None
@@ -23,7 +24,7 @@ FROM_MEMORY.argtypes, FROM_MEMORY.restype = (ctypes.c_void_p, ctypes.c_ssize_t, 
 
 
 class Fault(Exception):
-    """A kernel did what it may not; `line` of kernel.py, 0 unknown."""
+    """The machine ended a kernel for a fault; `line` of kernel.py, 0 unknown."""
 
     def __init__(self, text, line):
         super().__init__(text)
@@ -101,7 +102,7 @@ def launch(kernel, grid, n_threads, params, seed):
 
 # ---- torch's memory ----
 
-BLOCKS = {}  # address of a block: what waits for the end of its last tensor
+BLOCKS = {}  # address of a block: a weak reference that gives the block back when its last tensor is gone
 
 
 def block(n_bytes):
@@ -141,7 +142,8 @@ def words(*numbers):
 
 
 def dtype_of(tensor, others=()):
-    """The number of its type; of one with the same bits if all others have the same type; else None."""
+    """The number of the tensor's type. For a type that the judge does not have: that of its stand-in if all `others` have the
+    same type as the tensor, else None."""
     if tensor.dtype in memory.DTYPE_NUMBERS:
         return memory.DTYPE_NUMBERS[tensor.dtype]
     if any(other.dtype != tensor.dtype for other in others):
@@ -162,7 +164,7 @@ def reason(what, tensor):
 
 
 def fill(tensor):
-    """All elements of `tensor` have been set to the value that they have now."""
+    """Record that all elements of `tensor` have been set to their present value."""
     if tensor.numel() == 0 or not holds(tensor):
         return
     number, why = dtype_of(tensor), reason("fill", tensor)
@@ -175,7 +177,7 @@ def fill(tensor):
 
 
 def copy(target, source):
-    """`source`, which can be expanded to the sizes of `target`, has been copied there."""
+    """Record that `source`, which can be expanded to the sizes of `target`, has been copied to `target`."""
     if target.numel() == 0:
         return
     if not holds(target):
@@ -200,7 +202,7 @@ def span(tensor):
 
 
 def upload(tensor):
-    """The host has written the elements that `tensor` has now."""
+    """Record that the host has written the present elements of `tensor`."""
     if tensor.numel() == 0 or not holds(tensor):
         return
     address, n_bytes = span(tensor)
@@ -211,7 +213,7 @@ def upload(tensor):
 
 
 def download(tensor):
-    """The host reads elements of `tensor`."""
+    """Record that the host reads elements of `tensor`."""
     if tensor.numel() and holds(tensor):
         LIBRARY.kgb_cpu_trace_download(*span(tensor))
 

@@ -56,7 +56,7 @@ def compiled_line(error, source):
 
 
 def instead(name, owner):
-    """How a kernel file writes what it means by a name that `owner` does not have; "" unknown."""
+    """The spelling in a kernel file that replaces a name that `owner` does not have; "" unknown."""
     if name in GONE:
         return "use %s" % GONE[name]
     if name.startswith("_"):
@@ -70,8 +70,8 @@ def instead(name, owner):
 
 
 def advice(text):
-    """What to write instead, to be appended to the text of an error: of a name that the installed Triton does not have, or of a
-    tensor without a device."""
+    """The remedy, to be appended to the text of an error, for a name that the installed Triton does not have, or for a tensor
+    without a device."""
     if ON_HOST in text:
         return "; make it on the device of an argument: device=x.device"
     if REMOVED.search(text):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One digest of everything besides the requests that a worker's answers depend on. Answers that are kept from one verification
-to the next are kept under it (verify/lane/truth_cache.h, proof_cache.h)."""
+"""One digest of everything besides the requests that affects a worker's answers. It is part of the key of answers that are kept
+from one verification to the next (verify/lane/truth_cache.h, proof_cache.h)."""
 
 import glob
 import hashlib
@@ -8,8 +8,8 @@ import os
 import sys
 
 OWN_SOURCES = ("/kgb/runner/*.py", "/kgb/reference/*.py", "/kgb/compiler/*.py")
-# Below the directories of torch, triton and NVIDIA's packages. For files that are too large to read on every start, size and
-# time replace a digest.
+# Files below the directories of torch, triton and NVIDIA's packages. Files that are too large to read on every start count by
+# size and time, not by their bytes.
 TRITON_FILES = ("_C/*.so", "compiler/*.py", "backends/*/*.py", "backends/nvidia/bin/*", "backends/nvidia/lib/*")
 TORCH_FILES = ("version.py", "lib/*.so*")
 NVIDIA_FILES = ("nvidia/*/lib/*.so*",)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Launches for Triton 3.6, which otherwise has a C compiler make a launcher for every signature: 0.3 s each, in a jail
-that would have to hold a compiler. Later versions of Triton launch in much the same way themselves.
+"""Launches for Triton 3.6. That version compiles a launcher in C for every signature, which takes 0.3 s each and would need
+a C compiler in the jail. Later versions of Triton launch in much the same way as this module.
 
 A launch has the attributes and the order of parameters of Triton's own launchers. The judge replays the driver's record, so a
 mistake here can only refuse a kernel, never pass one.

@@ -25,14 +25,14 @@ import ttir_image
 
 CAPABILITY = (9, 0)
 WARP_SIZE = ttir_image.TARGET.warp_size
-# Of an H100. Candidates choose sizes by these.
+# Properties of an H100, by which candidates choose sizes.
 PROPERTIES = {"max_shared_mem": shared_memory.LIMIT, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": WARP_SIZE,
               "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
 MEMORY_BYTES = 80 << 30
 L2_BYTES = 50 << 20
 # Attributes of a compiled kernel that only machine code would give.
 REGISTERS, SHARED_BYTES, THREADS = 32, 1024, 1024
-DESCRIPTOR_BYTES = DESCRIPTOR_ALIGN = 128  # of one that a kernel makes: it lies in memory that the candidate's allocator gives
+DESCRIPTOR_BYTES = DESCRIPTOR_ALIGN = 128  # of a descriptor that a kernel makes; a GPU needs memory for it from an allocator
 MASK = (1 << 64) - 1
 
 
@@ -40,8 +40,8 @@ class State:
     def __init__(self):
         self.launches = collections.Counter()
         self.seed = 0
-        self.idle = 0  # launches are not carried out
-        self.failure = None  # of a launch; an exception that the candidate catches has given it information
+        self.idle = 0  # above 0: launches are not carried out
+        self.failure = None  # first exception of a launch: it gives information to a candidate that catches it
 
     def begin_call(self, seed):
         self.launches.clear()
@@ -142,7 +142,8 @@ class Launcher:
         grid = grid_of(x, y, z)
         allocator = _allocation._allocator.get()
         if self.scratch_bytes and isinstance(allocator, _allocation.NullAllocator):
-            # A GPU launches nothing then. Another allocator is not asked: descriptors take no memory here.
+            # Triton's default allocator raises, and nothing is launched, as on a GPU. The candidate's allocator is not called: here,
+            # descriptors take no memory.
             allocator(x * y * z * self.scratch_bytes, DESCRIPTOR_ALIGN, stream)
         params = b"".join(struct.pack("<Q", word & MASK) for word in slots(self.kinds, values))
         if not STATE.idle:
@@ -178,7 +179,7 @@ class Utils:
 
 @contextlib.contextmanager
 def without_launches():
-    """Kernels are compiled, that is all."""
+    """Kernels are compiled but not launched meanwhile."""
     STATE.idle += 1
     try:
         yield
@@ -187,8 +188,9 @@ def without_launches():
 
 
 def benchmark(call, *_, quantiles=None, **__):
-    """Of @triton.autotune: times mean nothing here. A GPU may take any configuration that compiles, so that each must be right:
-    chance decides. As on a GPU, the tuner's launches change memory, which the kernel's hooks have to restore."""
+    """The benchmark of @triton.autotune. Times on the CPU are no measure of a GPU, where any configuration that compiles may be
+    the fastest. So each must be right, and a random time decides. As on a GPU, the tuner's launches change memory, which the
+    kernel's hooks have to restore."""
     call()
     time_ms = random.SystemRandom().uniform(1, 2)
     return [time_ms] * len(quantiles) if quantiles else time_ms
@@ -254,8 +256,8 @@ def any_device(device=None):
 
 
 def answer_for_cuda():
-    """Called once, in the zygote, when torch has made its tables of functions. Candidates choose sizes by these functions of
-    torch.cuda, or they do nothing where there is one device."""
+    """Called once, in the zygote, after torch has made its tables of functions. Replaces functions of torch.cuda by which
+    candidates choose sizes, and those that do nothing if there is only one device."""
     torch.cuda.get_device_properties = device_properties
     torch.cuda.get_device_capability = lambda device=None: CAPABILITY
     torch.cuda.get_device_name = lambda device=None: "NVIDIA H100"

@@ -9,7 +9,7 @@ import wire
 
 ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS of verify/protocol/record.h: arguments may hold addresses in it
 ALIGN = 64
-SHARED = torch.frombuffer  # the function itself: calls by that name are taken for the candidate's
+SHARED = torch.frombuffer  # the function itself: torch_moves.py replaces names of torch, and records calls by those names
 
 TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
 DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}

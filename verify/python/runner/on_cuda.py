@@ -43,7 +43,7 @@ def load_library():
 
 
 def take_over_memory():
-    """From now on every block that torch allocates comes from the library. Called before CUDA starts."""
+    """Make torch allocate every block from the library from now on. Called before CUDA starts."""
     global TRACE
     TRACE = load_library()
     allocator = torch.cuda.memory.CUDAPluggableAllocator(LIBRARY, "kgb_trace_malloc", "kgb_trace_free")
@@ -65,7 +65,7 @@ def prepare():
     launcher.install()
     remote.install()
     from triton.backends.nvidia import driver
-    utils = driver.CudaUtils()  # compiles a module of Triton's own; another call would do so again
+    utils = driver.CudaUtils()  # compiles a module of Triton's own; every call does
     driver.CudaUtils = lambda: utils
     driver.CudaDriver.get_benchmarker = lambda self: benchmark
     warm.compile_once()
@@ -79,7 +79,7 @@ def warm_up():
 
 
 def compile_by(fd):
-    """The judge makes machine code at the other end of this socket."""
+    """Request machine code from the judge at the other end of this socket."""
     remote.use(fd)
 
 
@@ -96,7 +96,7 @@ class Memory:
 
 
 class Platform:
-    """One worker's memory and how it runs the candidate."""
+    """A worker's memory, and its way to run the candidate."""
 
     device = "cuda"
     tunes = False
@@ -126,7 +126,7 @@ class Platform:
             os.close(fd)
 
     def record(self, request, fd):
-        """From now on the work of calls is recorded to this descriptor."""
+        """Record the work of calls to this descriptor from now on."""
         checked(TRACE.kgb_trace_open(fd, request["max_bytes"]))
 
     def device_of(self, tensor):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The platform of a runner that records on the CPU: kernels run in the machine, torch's memory is the judge's arena and the pool,
-and calls with a window are written down (docs/record-format.md). As on a GPU this module checks nothing: the judge proves the record
+and calls with a window are recorded (docs/record-format.md). As on a GPU, this module checks nothing: the judge proves the record
 and replays it.
 """
 
@@ -27,7 +27,7 @@ NOT_EXECUTABLE = cpu_trace.NotExecutable
 
 @triton.jit
 def first_kernel(x, N: tl.constexpr):
-    """Launches once, for everything that loads lazily."""
+    """A kernel whose launch loads everything that loads lazily."""
     at = x + tl.arange(0, N)
     tl.store(at, 2 * tl.load(at))
 
@@ -48,12 +48,12 @@ def prepare():
 
 
 def compile_by(fd):
-    """The judge makes IR at the other end of this socket."""
+    """Request IR from the judge at the other end of this socket."""
     remote.use(fd)
 
 
 class Platform:
-    """One worker's memory and how it runs the candidate."""
+    """A worker's memory, and its way to run the candidate."""
 
     device = "cpu"
 
@@ -74,7 +74,7 @@ class Platform:
             os.close(fd)
 
     def record(self, request, fd):
-        """From now on the work of calls is recorded to this descriptor."""
+        """Record the work of calls to this descriptor from now on."""
         cpu_trace.open_record(fd, request["max_bytes"])
 
     def device_of(self, tensor):
@@ -107,7 +107,7 @@ class Platform:
 
     @contextlib.contextmanager
     def repeating(self, request):
-        """Launches are not carried out: what a host does depends on sizes only, or no replay can repeat it."""
+        """No launch is carried out meanwhile: the host's work depends on sizes only; else no replay could repeat the call."""
         self.begin_call(request["fill"], request["seed"])
         with machine_driver.without_launches(), torch_moves.Watch():
             yield

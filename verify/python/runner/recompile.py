@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The compile worker: Triton IR as the front end makes it goes in, the machine code that our own Triton and ptxas make of it comes
-out.
+"""The compile worker: makes machine code, by our own Triton and ptxas, from Triton IR in the form in which the front end makes
+it.
 
 Text and options come from a candidate's process and may be hostile, so each source gets a separate worker, in a jail without
 network, GPU, /proc or a writable place other than /kgb/tmp. No option that names a file is taken.
 
 Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds the
-IR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module: {"name", "ops": {operator: count},
-"asm": [texts of inline assembly], "metadata": what Triton stores beside the cubin}. The reply's value is the number of bytes written.
+IR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module:
+{"name", "ops": {operator: count}, "asm": [texts of inline assembly], "metadata": the file that Triton stores beside the cubin}.
+The reply's value is the number of bytes written.
 """
 
 import dataclasses
@@ -31,14 +32,14 @@ TMP = "/kgb/tmp"
 WARP_SIZE = 32
 HEADER = struct.Struct("<QQ")
 OPTION_FIELDS = {field.name: field for field in dataclasses.fields(CUDAOptions)}
-# Taken as they are, when they have this type.
+# Options that are used as requested if they have this type.
 PLAIN = {
     "num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int, "ptx_version": int, "min_shared_mem": int,
     "enable_fp_fusion": bool, "sched4reg": bool, "enable_reflect_ftz": bool, "launch_cooperative_grid": bool,
     "launch_pdl": bool, "clc": bool, "debug": bool, "sanitize_overflow": bool, "default_dot_input_precision": str,
 }
 NAME_LISTS = ("supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "allowed_dot_input_precisions")
-# Ours, whatever the request contains.
+# Options that have our values, whatever the request contains.
 OWN = ("arch", "backend_name", "warp_size", "extern_libs", "max_num_imprecise_acc_default")
 UNSAID = ("hash", "target", "extern_libs")  # of the metadata: values of this process
 PTXAS_FLAG = re.compile(r"(-O|--opt-level[= ])[0-3]|--?maxrregcount[= ]\d{1,3}|--fmad[= ](true|false)|"
@@ -50,7 +51,8 @@ class Refused(Exception):
 
 
 def ptxas_flags(value):
-    """Flags that tune code are fine; a flag that names a file would let ptxas read and write that file."""
+    """The flags, if all of them only tune code. Others are refused: one that names a file would let ptxas read or write the
+    file."""
     text = " ".join(value.split()) if isinstance(value, str) else "\0"
     rest = PTXAS_FLAG.sub(" ", text)
     if rest.strip():
@@ -147,7 +149,7 @@ def compile_request(request, fds):
 
 
 def was_killed(error):
-    """Whether ptxas ended by a signal: then it gave no verdict on its input."""
+    """Whether a signal ended ptxas: then its end is no evidence about the input."""
     cause = error.__cause__ or error.__context__
     return isinstance(cause, subprocess.CalledProcessError) and cause.returncode < 0
 
@@ -184,7 +186,8 @@ WARM_UP = b"""module {
 
 
 def take_ir_of_front_end():
-    """Triton takes a file of IR for what its first stage gave, and would leave the passes of that stage out."""
+    """Make Triton run all passes on a file of IR. It treats such a file as the output of its first stage, and would omit the
+    passes of that stage."""
     add_stages = CUDABackend.add_stages
 
     def add_both(self, stages, *rest):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Requests machine code for images that Triton's front end gives here, and on the CPU the IR of claims (ttir_image.py), from the
-judge (verify/provenance/compiler.h): compiled once for all lanes and verifications. What the judge refuses, and everything when the
-judge has gone, is compiled here as Triton does: an error of the compiler then reaches the candidate, and code has no proof.
+"""Requests from the judge (verify/provenance/compiler.h) machine code for images that Triton's front end makes in this process,
+and on the CPU the IR of claims (ttir_image.py). The judge compiles once for all lanes and verifications. Triton compiles here
+whatever the judge refuses, and everything after the judge's end: so the candidate gets errors of the compiler, and the code has
+no proof.
 """
 
 import json
@@ -31,7 +32,7 @@ class Judge:
         while n > 0:
             part = os.read(self.fd, n)
             if not part:
-                raise OSError("the judge compiles no more")
+                raise OSError("the judge has closed the socket")
             parts.append(part)
             n -= len(part)
         return b"".join(parts)
@@ -66,7 +67,7 @@ class Judge:
 
 
 class Made(threading.local):
-    image = None  # of the module that this thread made last and that goes into the first stage next
+    image = None  # of the module that this thread made last; the first stage takes it
 
 
 JUDGE = Judge()
@@ -74,7 +75,8 @@ MADE = Made()
 
 
 def replace_stages(stages, options, sm):
-    """Of all stages only the last gives a result, unless the judge refused."""
+    """Replace the stages of Triton's compiler: the first requests the cubin from the judge, those between do nothing, and the
+    last returns it. If the judge refuses, all stages do their own work."""
     made = []
 
     def first(module, metadata):
@@ -119,5 +121,5 @@ def install():
 
 
 def use(fd):
-    """From now on this process requests code from the judge."""
+    """Request code from the judge through this descriptor from now on."""
     JUDGE.fd = fd

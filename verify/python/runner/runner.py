@@ -9,8 +9,8 @@ Requests: {"id", "op"} and
     load    "entries", "allow": torch operators that may run outside a kernel; "optimized": without asserts, as `python -O`
     call    "entry", "args", "tuples", "parameters", "grad", "default_type", "poison", "fill", "seed",
             "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
-    repeat  like call, but again and again for "repeat_us" of the processor, without results; on the CPU nothing is launched
-    record  descriptor [record], "max_bytes": where calls with a "window" are written down
+    repeat  like call, but repeated for "repeat_us" of the processor, without results; on the CPU nothing is launched
+    record  descriptor [record], "max_bytes": to which calls with a "window" are recorded
 """
 
 import contextlib
@@ -38,13 +38,13 @@ sys.path.append("/kgb/facts")
 import ast_facts  # noqa: E402
 
 KERNEL_PATH = "/kgb/tmp/kernel.py"
-CALLS_MAX, BUSY_FACTOR = 100000, 10  # of repeats; how much longer they may last on a busy machine
+CALLS_MAX, BUSY_FACTOR = 100000, 10  # calls of a repeat; wall time of a repeat, at most, in multiples of its processor time
 GRAD_MODES = torch.enable_grad, torch.no_grad, torch.inference_mode  # enum kgb_grad_mode
 DEFAULT_TYPES = torch.float32, torch.float16, torch.bfloat16, torch.float64  # enum kgb_default_type
 
 
 def prepare():
-    torch.broadcast_shapes((1,), (2, 1))  # its first call imports sympy: seconds, where no bytecode is kept
+    torch.broadcast_shapes((1,), (2, 1))  # its first call imports sympy, which takes seconds without cached bytecode
     platform.prepare()
 
 
@@ -63,8 +63,8 @@ def line_of(error):
 
 
 def reply_of_error(error, source):
-    """The reply to an exception in the candidate, by its type; torch's CPU allocator and Triton's driver have no types for
-    their errors, so the texts decide."""
+    """The reply to an exception in the candidate. The exception's type decides; errors of torch's CPU allocator and Triton's
+    driver have no types of their own, so their texts decide."""
     line = line_of(error)
     if isinstance(error, platform.OUT_OF_BOUNDS):
         return wire.Reply(wire.GUARD, str(error), getattr(error, "line", 0) or line)
@@ -89,7 +89,7 @@ class Runner:
         self.module = None
         self.platform = platform.Platform()
         self.record_fd = -1
-        self.kept = []  # results that the judge still counts as in use, also when memory is mapped anew
+        self.kept = []  # results that stay alive, because the judge counts them as in use, even if new memory is mapped
         self.tensors = {}  # arguments of the latest call
 
     def handle(self, request, fds):
@@ -156,7 +156,8 @@ class Runner:
         return self.with_log(reply)
 
     def do_repeat(self, request, fds):
-        """A process that has been used for long: work that changes with the number of calls has changed by then."""
+        """Call the function many times, so that work that changes with the number of calls has changed when the next call
+        comes."""
         args, kwargs = self.arguments(request)
         entry = self.entry(request["entry"])
         reply = wire.Reply()
@@ -175,8 +176,8 @@ class Runner:
         return getattr(self.module, name)
 
     def arguments(self, request):
-        """Positional and keyword arguments. Where the call before had the same tensor, this call gets the same object, with
-        other elements: a model passes its weights and buffers so."""
+        """Positional and keyword arguments. A tensor that the previous call had, too, is the same object with other elements, as
+        when a model passes its weights and buffers."""
         before, self.tensors = self.tensors, {}
 
         def tensor(arg):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Whether a GPU can run a kernel: the shared memory that its blocks take, and the blocks of its clusters. A launch that takes more
-fails there; the machine has neither (docs/machine.md, Shared memory).
+"""Whether a GPU can run a kernel, by the shared memory of its blocks and the number of blocks in its clusters. On a GPU, a launch
+that exceeds a limit fails; the machine has neither limit (docs/machine.md, Shared memory).
 
-`most` is an upper bound by the text of the module, which is within LIMIT for almost all kernels. Beyond, Triton's compiler lays the
-memory out (`measure`). It has two kinds of buffers. Scratch belongs to one operation that moves elements between threads, is not
-larger than the operands, and is gone when the operation is over, so that all scratch can lie at one place, or, where held buffers
-are in its way, at two. Held are operands of tl.dot, tiles of descriptors, and what a loop loads ahead, once for each stage.
+`most` computes an upper bound from the text of the module. It is within LIMIT for almost all kernels; for the others, Triton's
+compiler lays the memory out (`measure`). The memory has two kinds of buffers. Scratch belongs to one operation that moves
+elements between threads, is not larger than the operands, and ends with the operation. So all scratch can lie at one place, or at
+two if held buffers are in the way. Held buffers are operands of tl.dot, tiles of descriptors, and data that a loop loads ahead,
+once for each stage.
 """
 
 import math
@@ -22,10 +23,10 @@ OPERATION = re.compile(r" *(?:%[^=]*= )?([a-z]+\.[a-z_]+)")
 CALLED = re.compile(r"tt\.call @([^ (]+)\(")
 STAGES = re.compile(r"tt\.num_stages = ([0-9]+)")
 UNCOVERED = re.compile(r"warp_specialize|loop_unroll_factor|dot_scaled|bf16x[36]|@\"")
-AHEAD = "tt.dot ", "tt.descriptor_", "tt.num_stages"  # without them no loop loads ahead
+AHEAD = "tt.dot ", "tt.descriptor_", "tt.num_stages"  # no loop of a module without these words loads ahead
 POINTER_BYTES = 8
-ALIGN = 1024  # of a held buffer; the barriers of its stages have room in it
-OF_WARP = 32 * POINTER_BYTES  # scratch of a block that has fewer elements than there are threads
+ALIGN = 1024  # bytes by which a held buffer may grow: its alignment and the barriers of its stages
+OF_WARP = 32 * POINTER_BYTES  # least bytes of scratch for each warp, for tensors with fewer elements than threads
 
 
 # ---- the bound ----
@@ -35,12 +36,12 @@ def elements(tensor):
 
 
 def size(tensor, least=1):
-    """In bytes; those of an element that is smaller count as `least`."""
+    """Bytes of a tensor, with at least `least` bytes for each element."""
     return elements(tensor) * (POINTER_BYTES if tensor[2] else max(least, int(tensor[3]) // 8))
 
 
 def loaded(tensor):
-    """Bytes behind a tensor of pointers."""
+    """Bytes of the elements to which a tensor of pointers points."""
     return elements(tensor) * (POINTER_BYTES if tensor[2].count("<") > 1 else max(1, int(tensor[3]) // 8))
 
 
@@ -52,7 +53,7 @@ class Function:
 
 class Module:
     def __init__(self, text, n_stages):
-        self.n_stages = n_stages  # that a loop loads ahead
+        self.n_stages = n_stages  # number of stages for which a loop loads ahead
         self.scratch = 0
         self.functions = {}
         function = Function()
@@ -89,7 +90,8 @@ class Module:
 
 
 def most(text, name, options):
-    """At least the bytes that Triton takes for the kernel of this name; beyond LIMIT for a module that this does not cover."""
+    """An upper bound on the bytes that Triton takes for the kernel of this name; above LIMIT if the bound's rules do not cover
+    the module."""
     if options.num_ctas > 1 or UNCOVERED.search(text) or text.count("tensor<") != len(TENSOR.findall(text)):
         return LIMIT + 1
     n_stages = max([options.num_stages, *map(int, STAGES.findall(text))])
@@ -101,14 +103,14 @@ def most(text, name, options):
     return held + (2 if held else 1) * (module.scratch + OF_WARP * options.num_warps)
 
 
-# ---- what Triton takes ----
+# ---- Triton's own layout of the memory ----
 
 class LaidOut(Exception):
-    """The passes to run are those that precede the rest of code generation."""
+    """Ends code generation after the passes that lay the memory out."""
 
 
 def measure(module, options, backend):
-    """The bytes that Triton takes for the kernel of this module, which changes. Raises what the compiler raises."""
+    """The bytes that Triton takes for the kernel of this module. Changes the module; raises the compiler's exceptions."""
     own, stages, metadata = nvidia.nvidia.passes.ttgpuir.add_allocate_shared_memory_nv, {}, {}
 
     def last(passes, *args):
@@ -129,7 +131,8 @@ def measure(module, options, backend):
 
 
 def facts(module, text, options, backend):
-    """{} if a GPU has the memory for this module, which changes; or {"shared": bytes}, and {"no_gpu": why none can run it}."""
+    """{} if the upper bound is within the limit. Else "shared": bytes that Triton takes, and "no_gpu": why no GPU can run the
+    kernel, as far as they apply. Changes the module."""
     if options.num_ctas > CLUSTER_BLOCKS:
         return {"no_gpu": "its clusters have %d blocks, and those of a GPU at most %d" % (options.num_ctas, CLUSTER_BLOCKS)}
     if most(text, module.get_entry_func_name(), options) <= LIMIT:
@@ -138,7 +141,7 @@ def facts(module, text, options, backend):
         taken = measure(module, options, backend)
     except MemoryError:
         raise
-    except Exception as error:  # whatever the compiler raises, it raises on a machine with a GPU, too
+    except Exception as error:  # the compiler raises the same on a machine with a GPU
         return {"no_gpu": "Triton makes no code of it: %s: %s" % (type(error).__name__, error)}
     if taken <= LIMIT:
         return {"shared": taken}

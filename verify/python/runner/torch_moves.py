@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Torch's work outside of kernels, in a runner that records on the CPU: its memory comes from the pool, its fills and copies
-become operations of the record. Other operators run, too, so that the candidate's code goes on; in the record they are operations
-that no replay can repeat. What a candidate makes without a device is memory of the host, as beside a GPU: it stays outside of the
-pool, where no kernel can reach it, until it is sent to a device.
+"""Torch's work outside of kernels, in a runner that records on the CPU. Torch's memory comes from the pool, and its fills and
+copies become operations of the record. Other operators run, too, so that the candidate's code goes on; in the record they are
+operations that no replay can repeat. A tensor that a candidate makes without a device is memory of the host, as beside a GPU: it
+stays outside of the pool, where no kernel can reach it, until the candidate sends it to a device.
 
-Code that escapes this log makes a record that lacks its work, and results of the replay that are wrong.
+If code escapes this log, the record lacks its work, and the replay gives wrong results.
 """
 
 import functools
@@ -20,7 +20,7 @@ import wire
 
 
 class State:
-    """Of this process."""
+    """The state of this process."""
 
     def __init__(self):
         self.ops = []  # names of operators that a candidate may not run
@@ -28,7 +28,7 @@ class State:
         self.parts_only = frozenset()
         self.own = set()  # names of operators that the candidate registered
         self.paused = 0
-        self.on_host = 0  # torch makes a tensor without a device
+        self.on_host = 0  # above 0: torch is making a tensor without a device
 
     def note(self, name):
         if name not in self.ops and len(self.ops) < wire.OPS:
@@ -39,7 +39,7 @@ STATE = State()
 
 
 class Pause:
-    """Torch's calls in here are the runner's own."""
+    """A context in which calls of torch are the runner's own and are not recorded."""
 
     def __enter__(self):
         STATE.paused += 1
@@ -60,7 +60,7 @@ def same_storage(first, second):
 
 
 def is_unpooled(value):
-    """Whether elements lie outside of the pool: memory of the host, if torch is done with the tensor."""
+    """Whether the value is a tensor with elements outside of arena and pool: memory of the host, or of torch's present call."""
     return (is_tensor(value) and value.layout == torch.strided and value.device.type == "cpu" and value.numel() > 0
             and not cpu_trace.holds(value))
 
@@ -71,7 +71,7 @@ def stays_on_host(args):
 
 
 def pooled(tensor, args=(), keep=True):
-    """The tensor in memory of the pool; itself if it lies there, has no elements, or stays on the host."""
+    """A copy of the tensor in memory of the pool; the tensor itself if it lies there, has no elements, or stays on the host."""
     if not is_unpooled(tensor) or stays_on_host(args) or any(is_tensor(arg) and same_storage(arg, tensor) for arg in args):
         return tensor
     taken = cpu_trace.tensor_like(tensor)
@@ -101,7 +101,7 @@ def fill_old(function, args, kwargs):
 
 
 def upload_new(function, args, kwargs):
-    """Contents that the host has made: lists, ranges, numbers."""
+    """A new tensor with contents that the host has made: lists, ranges, numbers."""
     result = pooled(function(*args, **kwargs))
     (cpu_trace.fill if result.numel() == 1 else cpu_trace.upload)(result)
     return result
@@ -120,7 +120,7 @@ def copy_old(function, args, kwargs):
 
 
 def resize(function, args, kwargs):
-    """A tensor whose storage is too small gets another one, as its own cannot grow; the old elements are copied."""
+    """Give a tensor whose storage is too small a larger one, because storage in the pool cannot grow; copy the old elements."""
     tensor = args[0]
     if is_unpooled(tensor):
         return function(*args, **kwargs)
@@ -143,8 +143,8 @@ def read(function, args, kwargs):
 
 
 def view(function, args, kwargs):
-    """An operator that a candidate may run. Its results must be in recorded memory: else their
-    origin would be unknown."""
+    """An operator that a candidate may run. If its result is not in recorded memory, its origin is unknown, and no replay can
+    repeat it."""
     result = function(*args, **kwargs)
     if not is_tensor(result):
         return result
@@ -187,7 +187,7 @@ class Watch(TorchDispatchMode):
             return func(*args, **kwargs)
         name = func._schema.name
         if name in STATE.parts_only:
-            # In inference mode an operator that only calls others comes here itself; only its parts count.
+            # In inference mode an operator that only calls other operators arrives here, too: record only those.
             with self:
                 return func.decompose(*args, **kwargs)
         if name in STATE.own:
@@ -200,7 +200,7 @@ class Watch(TorchDispatchMode):
 # ---- operators of the candidate (torch.library) ----
 
 def watched(function):
-    """Torch calls it below Watch; what it does is recorded like all other work."""
+    """Wrap a function of the candidate, which torch calls below Watch, so that its work is recorded like all other work."""
     @functools.wraps(function)
     def call(*args, **kwargs):
         if STATE.paused or _get_current_dispatch_mode() is not None:
@@ -225,7 +225,7 @@ def watch_own():
     torch.library.Library.impl = own_impl
 
 
-# ---- devices, of which there is only one here ----
+# ---- devices: there is only one ----
 
 def names_device(values):
     return any(isinstance(value, (torch.device, str)) or is_tensor(value) and not is_unpooled(value) for value in values)
@@ -247,7 +247,8 @@ def sent(tensor):
 
 
 def placed(owner, name, is_factory=False):
-    """Has this function make memory of the device where its call names one; a factory otherwise that of the host."""
+    """Replace a function of torch: its result is memory of the device if its call names one. Without a device, a factory's result
+    is memory of the host."""
     function = getattr(owner, name)
 
     @functools.wraps(function)
@@ -266,7 +267,7 @@ def placed(owner, name, is_factory=False):
     setattr(owner, name, call)
 
 
-# ---- reads that no operator shows ----
+# ---- reads by methods that call no operator ----
 
 def reads(owner, name):
     function = getattr(owner, name)

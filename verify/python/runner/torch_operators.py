@@ -5,13 +5,13 @@ import re
 
 import torch
 
-# Operators that are registered as if they only called others, but read data themselves.
+# Operators that are registered like those that only call other operators, but read data themselves.
 COMPUTING = re.compile("aten::(tensor_split|max_pool1d|choose_qparams_optimized|_rowwise_prune|_saturate_weight_to_fp16|"
                        "(fbgemm|_sobol_engine|quantized)_.*)")
 
 
 def composite():
-    """Names of operators that only call others, which are dispatched themselves."""
+    """Names of operators that only call other operators, each of which is dispatched."""
     found, names = {}, torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
     names = frozenset(names)
     for name in torch._C._dispatch_get_all_op_names():
@@ -21,5 +21,5 @@ def composite():
 
 
 def names():
-    """Of all operators that are registered now, without overloads."""
+    """Names of all operators that are registered now, without overloads."""
     return frozenset(name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names())

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Images of kernels: the claims and the text of Triton's IR (docs/record-format.md). On the CPU they are what is launched, on a
-GPU what machine code is requested for.
+"""Images of kernels: the claims and the text of Triton's IR (docs/record-format.md). On the CPU a launch names an image; on a GPU
+the runner requests machine code for it.
 
-The judge makes the IR of the text of kernel.py and the values that Triton's front end looks up outside of it, and takes no other.
-Mostly the text shows these values: then, on the CPU, only the judge makes the IR. Else, and where the judge refuses to, the front
-end makes it here, while this module notes what it looks up. So a mistake here can only refuse a kernel.
+The judge makes the IR from the text of kernel.py and the claims, the values that Triton's front end looks up outside of the text,
+and accepts no other IR. Mostly these values can be found by the text: then, on the CPU, only the judge makes the IR. Else, and if
+the judge refuses, the front end makes the IR here, and this module notes the values that it looks up. So a mistake here can only
+refuse a kernel.
 """
 
 import ast
@@ -32,7 +33,7 @@ HOME = os.path.dirname(triton.__file__) + os.sep
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "sanitize_overflow", "enable_fp_fusion",
            "launch_cooperative_grid", "launch_pdl", "default_dot_input_precision")
 CLAIMS_MAX = 256 << 10
-# Modules that the judge has too; other modules are the values of their attributes.
+# Modules that the judge has, too. The claim of any other module is the values of its attributes.
 SHARED = ("triton", "math")
 
 
@@ -53,17 +54,17 @@ def is_shared(module):
 
 
 def line_of(fn):
-    """Of the def statement, as the front end finds it."""
+    """The line of the def statement, as the front end finds it."""
     for offset, line in enumerate(fn.raw_src):
         if line.strip().startswith("def "):
             return fn.starting_line_number + offset
     return fn.starting_line_number
 
 
-# ---- what the front end looks up ----
+# ---- values that the front end has looked up ----
 
 class Notes:
-    """Of one module of IR."""
+    """The values that the front end looked up for one module of IR."""
 
     def __init__(self):
         self.names = {}  # of each function, by its id: {name: value}
@@ -81,7 +82,7 @@ class Notes:
 
 
 class Current(threading.local):
-    notes = None  # of the module that this thread makes
+    notes = None  # of the module that this thread is making
 
 
 CURRENT = Current()
@@ -89,7 +90,7 @@ CURRENT = Current()
 
 @contextlib.contextmanager
 def noting():
-    """Notes what the front end looks up meanwhile."""
+    """A context in which the values that the front end looks up are noted."""
     before, CURRENT.notes = CURRENT.notes, Notes()
     try:
         yield CURRENT.notes
@@ -122,7 +123,7 @@ class Names(dict):
 
 
 def is_answering(fn):
-    """Python code of the candidate that the front end calls: a constexpr_function, or a function that is a tl.constexpr."""
+    """Whether the front end calls fn as Python code of the candidate: a constexpr_function, or a function in a tl.constexpr."""
     return type(fn) in (jit.ConstexprFunction, types.FunctionType) and not is_library(python_of(fn))
 
 
@@ -146,7 +147,7 @@ class Watched(code_generator.CodeGenerator):
         return result
 
 
-# ---- what the front end will look up ----
+# ---- values that the front end will look up ----
 
 CHAINS = {}  # of each text of a function: names, each with the attributes that follow it
 
@@ -168,8 +169,8 @@ def chains_of(fn):
 
 
 class Foreseen(Notes):
-    """Found in the text: all that the front end can look up, and more. What it does not look up
-    changes nothing in the IR."""
+    """All values that the front end can look up, found by the text, and some more. A value that it does not look up has no effect
+    on the IR."""
 
     def names_of(self, fn):
         scope, found = fn.get_capture_scope(), {}
@@ -297,7 +298,7 @@ class Claims:
         return claim
 
     def all_functions(self, symbol):
-        """Their claims may name more functions."""
+        """The claims of all functions. The claim of a function may name further functions, which are then added."""
         made = []
         while len(made) < len(self.functions):
             made.append(self.function(self.functions[len(made)], None if made else symbol))
@@ -316,7 +317,7 @@ def type_claim(kind):
 
 
 def options_of(options, target):
-    """Those that are not Triton's defaults."""
+    """The options that are not Triton's defaults."""
     if options.launch_pdl:
         raise ValueError("launch_pdl starts a kernel before the one in front of it has ended, and no kernel may wait: leave it out")
     usual = make_backend(target).parse_options({})
@@ -344,7 +345,7 @@ def encoded(claims):
 
 
 def image_of(source, target, options, notes, module):
-    """Of the module that the front end made of an ASTSource. Raises Unclaimed."""
+    """The image of the module that the front end made from an ASTSource. Raises Unclaimed."""
     line = encoded(claims_of(source, target, options, notes, module.get_entry_func_name()))
     return b"%s\n%s" % (line, str(module).encode())
 
@@ -359,7 +360,7 @@ def made_by_judge(fn, signature, constants, attrs, options, make_ir):
     try:
         source = ASTSource(fn, signature, constants, attrs)
         line = encoded(claims_of(source, TARGET, options, Foreseen(), symbol_of(fn, signature, constants)))
-    except Exception:  # of the candidate's objects
+    except Exception:  # the candidate's objects may raise anything
         return None
     found = asked(line, make_ir)
     return found and (b"%s\n%s" % (line, found[0]), found[1]["name"], found[0].decode(), found[1])
@@ -379,9 +380,9 @@ def made_here(fn, signature, constants, attrs, options, make_ir=lambda line: Non
 
 
 def make(fn, signature, constants, attrs, options, make_ir=lambda line: None):
-    """(image, symbol, module or its text, facts) of a launch: `fn` is a JITFunction, those that follow are the results of its
-    _pack_args. `make_ir` has the judge make the IR, and its facts, of a line of claims; None: it does not, and there are no facts.
-    Raises what the compiler raises, and Unclaimed."""
+    """(image, symbol, module or its text, facts) of a launch. `fn` is a JITFunction; the next four arguments are the results of
+    its _pack_args. `make_ir` requests from the judge (IR, facts) for a line of claims; it returns None if the judge refuses, and
+    there are no facts then. Raises the compiler's exceptions, and Unclaimed."""
     return (made_by_judge(fn, signature, constants, attrs, options, make_ir)
             or made_here(fn, signature, constants, attrs, options, make_ir))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A first compilation and a first launch, for everything that Triton, torch and the driver load or request lazily. It takes
-half a second, which no verification should wait for.
+"""A first compilation and a first launch, which load everything that Triton, torch and the driver load lazily. They take half a
+second, so they run before a verification needs the process.
 """
 
 import torch

@@ -111,12 +111,12 @@ def serve(channel, handle):
         try:
             channel.send(reply.pack(request["id"]))
         except (BrokenPipeError, ConnectionResetError):
-            return  # the judge no longer waits for it
+            return  # the judge no longer waits for the reply
 
 
 def call_arguments(described, value_of, sequence=list):
-    """Positional and keyword arguments of a call; neighbours of one list come as a Python sequence of this type, and lists
-    of numbers, too. What is the "same" as an earlier value, by its number, is that very object."""
+    """Positional and keyword arguments of a call. Consecutive arguments of one list become a Python sequence of this type, and so
+    do lists of numbers. An argument that is the "same" as an earlier one, by its number, is that very object."""
     args, kwargs, last, values = [], {}, None, []
     for arg in described:
         value, name, in_list = values[arg["same"]] if "same" in arg else value_of(arg), arg.get("name"), arg.get("list")

@@ -7,17 +7,17 @@ Imports torch and triton once (compile: triton alone; it also forks workers of r
 control socket that arrives on the hub (a SOCK_SEQPACKET socket, one descriptor per message). The zygote itself never touches
 candidate code. For each worker there are
 
-    supervisor   holds the control socket; makes the jail, reports how the worker ended, kills it when the judge is gone
-    init         (not reference) first process of the worker's PID namespace; when it ends the kernel ends all of it
+    supervisor   holds the control socket; makes the jail, reports the worker's end, kills the worker when the judge is gone
+    init         (not reference) first process of the worker's PID namespace; when it ends, the kernel ends the whole namespace
     worker       gives up every privilege, then serves requests on its channel
 
-Some workers are made ahead (spares): jailed, without privileges, with a CUDA context where there is a GPU, before their
-requests are known. A spare serves one verification like any other worker; then a new one takes its place. Those of
-the reference are lasting: they never run foreign code, so when one verification is over they serve the next.
+Some workers are made in advance (spares): jailed, without privileges, with a CUDA context where there is a GPU. A spare serves
+one verification like any other worker; then a new spare takes its place. Spares of the reference are lasting: they never run
+foreign code, so after one verification they serve the next.
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
 stderr, ...]. Supervisor: {"started": {versions}, "lasting": true | false} with a pidfd that ends the whole worker, later
-{"ended": "exit" | "signal", "value": N}, which a lasting worker does not need an end for; or {"error": text}.
+{"ended": "exit" | "signal", "value": N}, for a lasting worker when the verification is over; or {"error": text}.
 """
 
 import ctypes
@@ -37,21 +37,21 @@ JAILED = ("runner", "compile", "source")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 HUGE_PAGE = 2 << 20
 MADV_COLLAPSE = 25  # Linux 6.1
-HUGE_PAGES_FROM = 6  # workers that were made: more than one verification's
+HUGE_PAGES_FROM = 6  # number of workers after which the zygote uses huge pages: more than one verification needs
 FILE_BYTES = 16 << 20
 COMPILE_PROCESSES = 16
-GPU_PROCESSES = 256  # and threads: the driver's, and those of the compilers that Triton starts
+GPU_PROCESSES = 256  # processes and threads: those of the driver, and of the compilers that Triton starts
 GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
 ROLE_WAIT_S = 1.0
 REFILL_MS = 400
 LASTING_ROLE = "reference"
-LASTING_AT_FIRST = 1  # lanes share one
+LASTING_AT_FIRST = 1  # lasting spares at the start: lanes share one
 FREE = b"free"
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
-SPARE_ROLES = ("runner", "reference")  # a baseline takes over memory before it makes a context
+SPARE_ROLES = ("runner", "reference")  # no baseline: it must take over memory before it makes a CUDA context
 SPARES, SPARE_TMP_BYTES = map(int, os.environ.get("KGB_SPARES", "0 0").split())
 
 
@@ -77,7 +77,8 @@ def close_all_but(keep):
 
 
 def die_with(alive):
-    """SIGKILL when the supervisor ends; `alive` is a pipe that it holds open, for the case that it already has."""
+    """SIGKILL for this process when the supervisor ends. The supervisor holds the pipe `alive` open: so its end before this call
+    is detected, too."""
     import _kgbrun
     _kgbrun.die_with_parent()
     poll = select.poll()
@@ -95,9 +96,9 @@ def run_init(alive):
 
 
 def set_limits(start, base_bytes, gpu, spent_s=None):
-    """Limits of a worker; memory counts on top of what was mapped already. CUDA reserves addresses by the terabyte, so with
-    a GPU only what can be written counts. Those of a lasting worker, which has spent so much processor time before, can be
-    raised again."""
+    """Set the limits of a worker; base_bytes, which are mapped already, are added to its memory. CUDA reserves addresses by the
+    terabyte, so with a GPU only writable memory counts. spent_s: processor time that a lasting worker has used before; its limits
+    can be raised again."""
     memory, cpu_s = base_bytes + int(start["memory_bytes"]), start["cpu_s"] + (spent_s or 0)
     file_bytes, files = (GPU_FILE_BYTES, GPU_FILES) if gpu else (FILE_BYTES, 64)
     for name, soft, hard in ((resource.RLIMIT_DATA if gpu else resource.RLIMIT_AS, memory, memory),
@@ -109,7 +110,7 @@ def set_limits(start, base_bytes, gpu, spent_s=None):
 
 
 def warm_up(role):
-    """Does all that a GPU requires before its first use."""
+    """Do the work that precedes the first use of a GPU."""
     if not HAS_GPU:
         return
     if role == "runner":
@@ -123,7 +124,7 @@ def warm_up(role):
 def run_worker(role, inbox, alive, base_bytes, gpu, spare):
     """Serve the messages of the inbox: the start message with descriptors [channel, stderr, ...]."""
     import _kgbrun
-    os.setsid()  # kill(0) reaches the process group, and a PID namespace does not bound that
+    os.setsid()  # kill(0, ...) reaches the whole process group, also outside of the PID namespace
     die_with(alive)
     null = os.open("/dev/null", os.O_RDWR)
     for fd in range(3):
@@ -149,7 +150,7 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
 
 
 def serve_next(role, inbox, begin):
-    """Serve one verification; False when there is none."""
+    """Serve one verification; False: the inbox is closed."""
     data, fds, _, _ = socket.recv_fds(inbox, START_MAX, 4)
     if not data:
         return False
@@ -162,14 +163,14 @@ def serve_next(role, inbox, begin):
 
 
 def synchronize(spare):
-    """The device may have failed while a spare waited."""
+    """Raise an exception if the device has failed while a spare waited."""
     if spare and HAS_GPU:
         import torch
         torch.cuda.synchronize()
 
 
 def tidy():
-    """Clear the state of one verification before the next, and free its memory. A device that has failed shows here."""
+    """Free the memory of one verification before the next. Raises an exception if the device has failed."""
     gc.collect()
     if HAS_GPU:
         import torch
@@ -178,7 +179,7 @@ def tidy():
 
 
 def start_afresh():
-    """State that an earlier verification may have left in a lasting worker."""
+    """Reset state that an earlier verification may have left in a lasting worker."""
     import torch
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
@@ -204,7 +205,7 @@ def serve(role, start, channel, fds):
 
 
 def forked(function, *args):
-    """Fork and run function there; the child never returns. Yields the child's pid."""
+    """Fork, and run the function in the child, which never returns. Returns the child's pid."""
     pid = os.fork()
     if pid:
         return pid
@@ -224,8 +225,8 @@ def mapped_bytes():
 
 
 def wait_for_end(control, place):
-    """Wait until the worker ends, or until a lasting one is free again: True then. When the judge hangs up first, end the
-    worker; a lasting one detects the hangup itself."""
+    """Wait until the worker ends (False), or until a lasting one is free again (True). If the judge closes its socket before
+    that, end the worker; a lasting one detects this itself."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
@@ -285,7 +286,7 @@ class Workplace:
             os.close(fd)
 
     def reap(self):
-        """How the worker ended, as a control message."""
+        """The worker's end, as a control message."""
         _, status = os.waitpid(self.worker, 0)
         if self.init:
             os.kill(self.init, signal.SIGKILL)
@@ -296,7 +297,7 @@ class Workplace:
 
 
 def see_through(place, control, hello, message, fds):
-    """From the start of a worker to its end, or until it is free."""
+    """Start a worker and report to the judge, until the worker ends or is free."""
     place.free = False
     place.start(message, fds)
     started = {"started": hello, "lasting": place.lasting}
@@ -323,7 +324,7 @@ def supervise(role, control, hello):
 
 
 def supervise_spare(role, door, hello):
-    """Make a worker, wait for a request, and serve it to the end; a lasting worker again and again."""
+    """Make a worker, wait for a request, and supervise the worker to its end; a lasting worker serves further requests."""
     become_supervisor()
     place = Workplace(role, SPARE_TMP_BYTES, HAS_GPU, True)
     while lend(place, door, hello):
@@ -331,12 +332,12 @@ def supervise_spare(role, door, hello):
 
 
 def lend(place, door, hello):
-    """Serves one verification with a spare; whether it can serve another one."""
+    """Serve one verification with a spare. Returns whether the spare can serve another one."""
     poll = select.poll()
     poll.register(door, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
     if place.worker_fd in dict(poll.poll()):
-        return False  # it could not be made
+        return False  # the worker has ended before its start
     data, fds, _, _ = socket.recv_fds(door, 16, 1)
     if not data:
         return False
@@ -362,7 +363,7 @@ class Spares:
     def __init__(self, role, hub, hello):
         self.role, self.hub, self.hello = role, hub, hello
         self.doors = []
-        self.lent = []  # doors of lasting ones that serve a verification
+        self.lent = []  # doors of lasting spares that serve a verification
         self.lasts = role == LASTING_ROLE
         self.most = SPARES if role in SPARE_ROLES else 0
         self.wanted = min(self.most, LASTING_AT_FIRST) if self.lasts else self.most
@@ -418,7 +419,7 @@ class Spares:
             try:
                 socket.send_fds(door, [b"go"], [control.fileno()])
             except OSError:
-                door.close()  # that one is dead
+                door.close()  # the spare is dead
                 continue
             if self.lasts:
                 self.lent.append(door)
@@ -429,7 +430,7 @@ class Spares:
 
 
 def asked_role(control):
-    """The contents of the start message, which stays in the socket."""
+    """The role in the start message, which stays in the socket; None: there is no valid message."""
     control.settimeout(ROLE_WAIT_S)
     try:
         return json.loads(control.recv(START_MAX, socket.MSG_PEEK))["role"]
@@ -460,8 +461,8 @@ def import_role(role):
 
 
 def use_huge_pages():
-    """Of this process's own memory: a fork copies an entry for each page. The change takes 0.4 s of the processor, as much as
-    the forks of several verifications save. Where the kernel cannot, nothing happens."""
+    """Use huge pages for this process's own memory, because a fork copies an entry for each page. The change takes 0.4 s of the
+    processor, as much as it saves in the forks of several verifications. If the kernel cannot do it, nothing happens."""
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     with open("/proc/self/maps") as maps:
