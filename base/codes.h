@@ -119,13 +119,13 @@
 	X(CHEAT_LIBRARY_COMPUTE, "cheat.library_compute", CHEATED, KERNEL, FINAL, "A library's kernel ran in the place of a Triton kernel.") \
 	X(CHEAT_TIMING_OTHER_RESULT, "cheat.timing.other_result", CHEATED, KERNEL, FINAL, "Timed calls gave other results than judged calls.") \
 	X(CHEAT_TIMING_BELOW_FLOOR, "cheat.timing.below_floor", CHEATED, KERNEL, FINAL, "A time is shorter than the hardware allows.") \
-	X(CHEAT_TIMING_RULER_ORDER, "cheat.timing.ruler_order", CHEATED, KERNEL, FINAL, "A shorter span took longer than one that contains it.") \
+	X(CHEAT_TIMING_RULER_ORDER, "cheat.timing.ruler_order", CHEATED, KERNEL, FINAL, "A time span is longer than a span that contains it.") \
 	X(CHEAT_TIMING_RULER_ACTIVITY, "cheat.timing.ruler_activity", CHEATED, KERNEL, FINAL, "Events and the driver's activity disagree.") \
 	X(CHEAT_TIMING_RULER_HOST, "cheat.timing.ruler_host", CHEATED, KERNEL, FINAL, "Events and the host's clock disagree.") \
 	X(CHEAT_TIMING_RULER_OUTSIDE, "cheat.timing.ruler_outside", CHEATED, KERNEL, FINAL, "A block claims more time than it took.") \
 	X(CHEAT_TIMING_CHECKED, "cheat.timing.checked", CHEATED, KERNEL, FINAL, "Calls whose results are checked take longer than the others.") \
-	X(CHEAT_TIMING_REUSE, "cheat.timing.reuse", CHEATED, KERNEL, FINAL, "Inputs seen before are faster than new ones.") \
-	X(CHEAT_TIMING_TREND, "cheat.timing.trend", CHEATED, KERNEL, FINAL, "The candidate changes against the baseline while it runs.") \
+	X(CHEAT_TIMING_REUSE, "cheat.timing.reuse", CHEATED, KERNEL, FINAL, "Calls on inputs used before are faster than calls on new inputs.") \
+	X(CHEAT_TIMING_TREND, "cheat.timing.trend", CHEATED, KERNEL, FINAL, "The candidate's speed relative to the baseline changes during the session.") \
 	/* Faults of kgb-agent or its machine. */ \
 	X(INFRA_NOT_STARTED, "infra.not_started", INFRA_ERROR, MACHINE, AGAIN, "The attempt could not be started.") \
 	X(INFRA_SANDBOX, "infra.sandbox", INFRA_ERROR, MACHINE, AGAIN, "The sandbox ended under the agent: bwrap or kgb-launch was killed.") \

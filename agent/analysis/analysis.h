@@ -28,7 +28,7 @@ struct kgb_view {
 /** The views that an option asks for, with its help. */
 #define KGB_VIEWS(X)                                                                   \
 	X(curve, "fast_p as a curve with a bootstrap band: each threshold a row")      \
-	X(failures, "why operators failed, and who is to blame: each code a row")      \
+	X(failures, "codes of the operators that did not pass, with their blame")      \
 	X(unsolved, "operators that all runs fail")                                    \
 	X(rounds, "round by round: what compiles, what is right, what was rescued")    \
 	X(anytime, "operators solved within so many tokens, dollars and seconds")      \

@@ -122,7 +122,7 @@ static const char help[] =
 	"How right, how fast and how dear the kernels of runs are. RUN is a run's name, its folder, a folder of runs or a\n"
 	"pattern; without it, the latest run, with the series that it belongs to. Operators that have not ended count as not\n"
 	"passed. Repeats have a row each; compare and leaderboard put them together. An option such as --rounds prints its table\n"
-	"instead of the figures; several print theirs. Definitions: docs/answers.md, docs/statistics.md.\n"
+	"instead of the figures; several options print several tables. Definitions: docs/answers.md, docs/statistics.md.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent analyze\n"

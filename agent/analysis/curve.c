@@ -86,7 +86,7 @@ static void add_rows(struct kgb_analysis *a, const struct kgb_group *group, stru
 		if (s.n_timed > 0)
 			add_points(a, group, r, &s, table);
 		else if (!group->name)
-			kgb_strv_addf(a->notes, "%s: no kernel was timed, so it has no curve",
+			kgb_strv_addf(a->notes, "%s: no kernel was timed, so the run has no curve",
 				      a->labels.items[r]);
 		release(&s);
 	}

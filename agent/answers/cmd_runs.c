@@ -87,14 +87,14 @@ static const struct kgb_opt options[] = {
 	KGB_OPTION_OF_FLAG("older-than", 0, STR, older_than, "TIME",
 			   "prune: only runs whose last record is older, such as 30d"),
 	KGB_OPTION_OF_FLAG("dry-run", 'n', FLAG, dry_run, NULL,
-			   "prune: only say how much it would free"),
+			   "prune: delete nothing, print how much space it would free"),
 	KGB_OPTIONS_OF_FORMATS,
 	KGB_OPTION_RUNS_DIR,
 	{0},
 };
 
 static const char help[] =
-	"The runs that there are, latest first, or those named: a name, a folder, a folder of runs or a pattern.\n"
+	"Lists all runs, the latest first, or those named: by a name, a folder, a folder of runs or a pattern.\n"
 	"\n"
 	"prune drops what no figure needs: the homes and workspaces of agents, their git histories and the recorded model\n"
 	"requests. Results, journal, kernels, verdicts, samples, prompts and event streams stay. A pruned run cannot be\n"

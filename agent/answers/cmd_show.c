@@ -183,7 +183,7 @@ static const struct kgb_opt options[] = {
 };
 
 static const char help[] =
-	"How the kernel of an operator came about: the prompt, each version that was checked with its verdict and its\n"
+	"Prints the history of an operator's kernel: the prompt, each version that was checked with its verdict and its\n"
 	"changes, the cost, and the kernel that counts. Without RUN: in the latest run. A run is a name, a path or a pattern.\n"
 	"--csv prints the table of versions; of a bare model that of its samples.\n"
 	"\n"

@@ -394,7 +394,7 @@ static void on_launch_done(struct kgb_sandbox_child *launch,
 	int64_t skipped = kgb_cli_stream_finish(&attempt->stream);
 	if (skipped > 0)
 		kgb_warn(
-			"%s: the CLI wrote faster than is read: %lld bytes of its output are only in stdout.jsonl",
+			"%s: the CLI wrote faster than kgb-agent reads: %lld bytes of its output are only in stdout.jsonl",
 			attempt->facts.spec->name, (long long)skipped);
 	struct kgb_watcher_view view = view_of(attempt);
 	kgb_watcher_end_round(&attempt->watcher, &view, &attempt->launch.child.status, result);

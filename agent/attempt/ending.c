@@ -85,7 +85,7 @@ void kgb_ending_explain(const struct kgb_ending *ending, const struct kgb_harves
 		if (end == KGB_AGENT_NOT_STARTED)
 			outcome->message = ending->sums->result.err.msg;
 		else if (end == KGB_AGENT_TIMEOUT)
-			outcome->message = "the attempt's time was over";
+			outcome->message = "the attempt reached its time limit";
 		else if (end == KGB_AGENT_SANDBOX_DIED)
 			outcome->message = ending->gateway.msg[0]
 						   ? ending->gateway.msg

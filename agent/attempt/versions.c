@@ -158,7 +158,7 @@ int kgb_versions_commit_change(struct kgb_versions *versions, bool is_last, stru
 	if (kgb_workspace_commit(versions->ws, "kernel.py changed", &commit, err) < 0)
 		return -1;
 	if (commit.refusal)
-		kgb_verbose("%s: kernel.py is not taken: %s", versions->facts->spec->name,
+		kgb_verbose("%s: kernel.py is refused: %s", versions->facts->spec->name,
 			    commit.refusal);
 	return 0;
 }

@@ -64,7 +64,7 @@ static void lint_prompt(struct prompt_lint *lint, const struct kgb_prompt_operat
 		lint->largest = text.len;
 	if (text.len > PROMPT_MAX) {
 		KGB_AUTO(free)
-		char *what = kgb_xasprintf("%zu bytes, at most %u are good", text.len, PROMPT_MAX);
+		char *what = kgb_xasprintf("%zu bytes, the limit is %u", text.len, PROMPT_MAX);
 		note(lint, with, op->spec->name, platform, what);
 	}
 }
@@ -313,10 +313,10 @@ static const struct kgb_opt options[] = {
 
 static const char help[] =
 	"lint renders every prompt and asks the reference for every case of every operator (or of those named): schemas\n"
-	"agree with torch's, what is right is accepted, what is wrong is not, all arguments matter\n"
+	"agree with torch's, right results are accepted, wrong results are refused, every argument has an effect\n"
 	"(docs/operator-spec.md). A result on the CPU is kept until its inputs change. With --json one line for each\n"
 	"operator. table prints docs/operators.md; prompt prints the task of an agent (of --method, on --device), of\n"
-	"a bare model (-m llm) all that it is sent.\n"
+	"a bare model (-m llm) all texts that it gets.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent dataset lint --dataset KernelGenBench-vllm\n"
@@ -324,14 +324,13 @@ static const char help[] =
 	"  kgb-agent dataset table >docs/operators.md\n"
 	"  kgb-agent dataset prompt add -m llm --set prompt.examples=FILE\n"
 	"\n"
-	"exit status: 0 all is well, 1 not, 2 usage, 4 the lint could not be run here\n";
+	"exit status: 0 no problem, 1 problems, 2 usage, 4 the lint could not be run here\n";
 
 const struct kgb_command kgb_dataset_command = {
 	.usage = {.name = "dataset",
 		  .positional = "lint|table|prompt [OPERATOR...]",
 		  .max_positional = SIZE_MAX,
-		  .summary =
-			  "Check the operators' specs, print the table of them, or their prompts",
+		  .summary = "Check the operators' specs, print their table or their prompts",
 		  .help = help,
 		  .options = options},
 	.run = act_on_dataset,

@@ -45,7 +45,7 @@ static const struct kgb_opt options[] = {
 static const char help[] =
 	"Fetches Python packages (torch, triton) and coding CLIs at their pinned versions: claude by default, or those\n"
 	"named (claude, opencode, codex, all). They go to $KGB_DEPS_DIR; else to .deps of a source tree, to\n"
-	"/var/lib/kgb-agent for root, to ~/.local/share/kgb-agent for others. What is there already is kept.\n"
+	"/var/lib/kgb-agent for root, to ~/.local/share/kgb-agent for others. Parts that are installed already stay.\n"
 	"\n"
 	"exit status: 0, 2 there is no such CLI, 4 something could not be fetched\n";
 

@@ -61,7 +61,8 @@ static int find_device(const struct kgb_cli *cli, struct kgb_devices *out, struc
 	if (kgb_devices_find(out, cli->config.settings.run.device, 1, cli->bin_dir, err) < 0)
 		return -1;
 	if (out->n > 1)
-		return kgb_fail(err, KGB_ERR_INVALID, "--device %s: one is enough to verify a file",
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"--device %s: a file is verified on one device: name one",
 				cli->config.settings.run.device);
 	return kgb_devices_try(out, err);
 }

@@ -31,15 +31,15 @@ static const char head[] =
 	"| column | |\n"
 	"|---|---|\n"
 	"| functions | interfaces: functions that a kernel file must define, some of them in several forms |\n"
-	"| cases | that decide on correctness, of all functions and types |\n"
+	"| cases | cases that decide on correctness, of all functions and types |\n"
 	"| benchmarks | large cases, timed on a GPU |\n"
-	"| kind | `kernel`: Triton kernels must make the result; `data`: what is launched depends on what tensors hold; "
-	"`random`: draws, judged by their law; `view`: no kernel is asked for |\n"
+	"| kind | `kernel`: Triton kernels must make the result; `data`: the launches depend on the contents of tensors; "
+	"`random`: draws, judged by their law; `view`: no kernel is required |\n"
 	"| truth | `torch`: a registered operator of torch, in float64; `ours`: a Python function beside the spec |\n"
-	"| baseline | what kernels are timed against: `torch`, `cuBLAS`, or `reference`, that Python function, eagerly; "
+	"| baseline | the function that kernels are timed against: `torch`, `cuBLAS`, or `reference`, the Python function beside the spec, called eagerly; "
 	"of vLLM's operators it is not vLLM's own kernels (docs/timing.md) |\n"
 	"| lint | `kgb-agent dataset lint`: `ok`, problems, or `-` if the spec has changed since |\n"
-	"| ms | median of the baseline on each benchmark, lowest to highest; `-` if what is timed has changed since |\n"
+	"| ms | median of the baseline on each benchmark, lowest to highest; `-` if the benchmarks or the timed functions have changed since |\n"
 	"\n";
 
 /* ---- measurements ---- */

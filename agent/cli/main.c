@@ -58,7 +58,7 @@ static const struct kgb_subcommand *const commands[] = {
 
 /* Options of KernelGenBench's scripts without a counterpart. */
 static const struct kgb_foreign foreign[] = {
-	{"--name", "the operators that exist are chosen with --dataset"},
+	{"--name", "the dataset is chosen with --dataset"},
 	{"--acc-test-func-path",
 	 "it had no effect; the tests of an operator are its spec (docs/operator-spec.md)"},
 	{"--benchmark-func-path",

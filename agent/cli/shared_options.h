@@ -22,9 +22,10 @@
 		.offset = offsetof(struct kgb_flags, member), .arg = (value), .doc = (sentence) \
 	}
 
-#define KGB_OPTION_DATASET                                           \
-	KGB_OPTION_OF_SETTING("dataset", 'd', "run.dataset", "NAME", \
-			      "which operators exist (KernelGenBench, KernelGenBench-aten, ...)")
+#define KGB_OPTION_DATASET                             \
+	KGB_OPTION_OF_SETTING(                         \
+		"dataset", 'd', "run.dataset", "NAME", \
+		"the dataset that has the operators (KernelGenBench, KernelGenBench-aten, ...)")
 /** For the commands on operators. */
 #define KGB_OPTIONS_OF_SELECTION                                                               \
 	KGB_OPTION_OF_FLAG("source", 0, STR, source, "NAME",                                   \

@@ -174,7 +174,7 @@ static void add_worth(const struct kgb_side *side, size_t which, struct kgb_strv
 	if (!isnan(icc))
 		kgb_strv_addf(notes,
 			      "%c: %zu attempts at %zu operators agree with ICC %.2f: worth %.0f "
-			      "operators with one",
+			      "operators with one attempt each",
 			      letter_of(which), values.n, side->ops.n, icc,
 			      kgb_effective_n(n, n / (double)side->ops.n, fmax(icc, 0)));
 	KGB_VEC_RELEASE(&values);
@@ -345,8 +345,9 @@ static const struct kgb_opt options[] = {
 		"gpu: the same kernels on several GPUs; source, category, precision, api: also rows for groups of operators"),
 	KGB_OPTION_OF_FLAG("each", 0, FLAG, each, NULL,
 			   "compare each run, also repeats of a method"),
-	KGB_OPTION_OF_FLAG("force", 0, FLAG, force, NULL,
-			   "compare runs that measure different things, and say so"),
+	KGB_OPTION_OF_FLAG(
+		"force", 0, FLAG, force, NULL,
+		"compare runs that measure different things, with a note that names the differences"),
 	KGB_OPTIONS_OF_FORMATS,
 	KGB_OPTION_RUNS_DIR,
 	{0},
@@ -369,12 +370,14 @@ static const char help[] =
 	"exit status: 0, 2 usage, a file that cannot be read, or runs that cannot be compared\n";
 
 const struct kgb_command kgb_compare_command = {
-	.usage = {.name = "compare",
-		  .positional = "[RUN...]",
-		  .max_positional = SIZE_MAX,
-		  .summary = "Show whether methods differ, and what difference could be seen",
-		  .help = help,
-		  .options = options},
+	.usage =
+		{.name = "compare",
+		 .positional = "[RUN...]",
+		 .max_positional = SIZE_MAX,
+		 .summary =
+			 "Show whether methods differ, and the smallest difference that the runs can show",
+		 .help = help,
+		 .options = options},
 	.one = "run",
 	.run = compare,
 };

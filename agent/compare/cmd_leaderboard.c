@@ -201,8 +201,9 @@ static const struct kgb_opt options[] = {
 		"at", 0, STR, at, "K,...",
 		"rows for the best of K attempts at each operator (default: 1, and 5 of a bare model)"),
 	KGB_OPTION_OF_FLAG("each", 0, FLAG, each, NULL, "rank each run, also repeats of a method"),
-	KGB_OPTION_OF_FLAG("force", 0, FLAG, force, NULL,
-			   "rank runs that measure different things, and say so"),
+	KGB_OPTION_OF_FLAG(
+		"force", 0, FLAG, force, NULL,
+		"rank runs that measure different things, with a note that names the differences"),
 	KGB_OPTIONS_OF_FORMATS,
 	KGB_OPTION_RUNS_DIR,
 	{0},

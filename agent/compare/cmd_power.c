@@ -171,7 +171,7 @@ static void add_notes(const struct kgb_sides *sides, const struct kgb_measure *m
 	if (sides->list.n == 1 && !is_ratio)
 		kgb_strv_addf(
 			notes,
-			"assumed: rates of operators correlate by %.1f between methods (two measure it)",
+			"assumed: rates of operators correlate by %.1f between methods (runs of two methods would measure it)",
 			ASSUMED_CORRELATION);
 }
 
@@ -186,9 +186,10 @@ static void add_measure(const struct kgb_sides *sides, const struct kgb_measure 
 	const double *effects = is_ratio ? factors : points;
 	const size_t n = is_ratio ? KGB_ARRAY_LEN(factors) : KGB_ARRAY_LEN(points);
 	if (!(basis.within + basis.between > 0)) {
-		kgb_strv_addf(&sheet->notes,
-			      "%s: too few attempts, or all alike: no variance to plan with",
-			      is_ratio ? "speedup" : "correct");
+		kgb_strv_addf(
+			&sheet->notes,
+			"%s: too few attempts, or all with the same result: they have no variance to plan with",
+			is_ratio ? "speedup" : "correct");
 		return;
 	}
 	add_notes(sides, measure, &basis, &sheet->notes);
@@ -271,7 +272,7 @@ static const struct kgb_opt options[] = {
 static const char help[] =
 	"How many operators, and how many attempts at each, show a difference between two methods. The variance is that of the\n"
 	"runs: repeats of a method, or the samples of a bare model, measure how far attempts at an operator agree; runs of two\n"
-	"methods measure how far the methods do. What nothing measures is assumed, and said (docs/statistics.md).\n"
+	"methods measure how far the methods differ. A value that the runs do not measure is assumed; a note names it (docs/statistics.md).\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent power\n"

@@ -217,7 +217,8 @@ void kgb_check_prices(struct kgb_check_result *f)
 	}
 	if (model && !kgb_prices_find(prices, model, kgb_wall_ms()))
 		kgb_found_fix(f, KGB_WARN, "add it to the table",
-			      "%s has no price of %s: what it costs is not known", path, model);
+			      "%s has no price of %s: the cost of its requests is unknown", path,
+			      model);
 	else
 		kgb_found(f, KGB_PASS, "%s%s%s", path, model ? " has " : "", model ? model : "");
 	kgb_prices_free(prices);

@@ -84,7 +84,7 @@ static void find_tasks(struct row *row, int64_t wanted)
 	row->fits = attempts(limit - used, TASKS_OF_RUN, TASKS_OF_ATTEMPT);
 	snprintf(row->limit, sizeof(row->limit),
 		 "%" PRId64 " processes and threads are allowed and %" PRId64
-		 " are there, each attempt has %d",
+		 " exist, each attempt has %d",
 		 limit, used, TASKS_OF_ATTEMPT);
 	snprintf(row->remedy, sizeof(row->remedy), "ulimit -u %" PRId64,
 		 used + TASKS_OF_RUN + wanted * TASKS_OF_ATTEMPT);

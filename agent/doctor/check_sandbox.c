@@ -97,7 +97,7 @@ void kgb_check_calls(struct kgb_check_result *f)
 	if (kgb_check_needs_sandbox(f))
 		return;
 	if (ladder->confinement.watch_calls)
-		kgb_found(f, KGB_PASS, "a refused call was seen and named");
+		kgb_found(f, KGB_PASS, "a refused call was recorded with its name");
 	else
 		kgb_found(f, KGB_WARN, "%s", ladder->no_calls);
 }
@@ -129,7 +129,7 @@ void kgb_check_isolation(struct kgb_check_result *f)
 					 : "see the line `sandbox`",
 			      "%s", err.msg);
 	else
-		kgb_found(f, KGB_PASS, "level %s (%s is asked for)",
+		kgb_found(f, KGB_PASS, "level %s (%s is required)",
 			  kgb_isolation_level_name(ladder->level),
 			  kgb_isolation_level_name(minimum));
 }

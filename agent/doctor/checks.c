@@ -198,14 +198,14 @@ void kgb_check_gpu(struct kgb_check_result *f, const struct kgb_device *device)
 	if (kgb_device_try(device, &m, &err) < 0) {
 		kgb_found_fix(
 			f, KGB_FAIL,
-			"nvidia-smi shows what the driver sees; needed is one for CUDA 12.8 or later",
+			"install a driver for CUDA 12.8 or later; nvidia-smi prints the driver's version and its GPUs",
 			"%s", err.msg);
 		return;
 	}
 	bool shared = m.free_bytes < m.memory_bytes / 2;
 	kgb_found_fix(
 		f, shared ? KGB_WARN : KGB_PASS,
-		shared ? "end what else uses it (nvidia-smi names it): timings would be disturbed"
+		shared ? "end the other programs on this GPU (nvidia-smi lists them): they would disturb timings"
 		       : "",
 		"%s: %s, driver %s, %.1f GiB (%.1f free), compute capability %u.%u", device->name,
 		m.name, *m.driver ? m.driver : "unknown", (double)m.memory_bytes / gib,
@@ -329,7 +329,7 @@ const struct kgb_check kgb_checks[] = {
 	 kgb_check_network, 0},
 	{"nested", "each kernel is judged in namespaces below those of a warm process",
 	 "sudo sysctl user.max_user_namespaces=10000", kgb_check_nested, 0},
-	{"landlock", "a second wall around an agent's files, should the first have a hole",
+	{"landlock", "a second wall around an agent's files, in case the first has a hole",
 	 "boot a kernel with CONFIG_SECURITY_LANDLOCK=y and lsm=landlock,...", kgb_check_landlock,
 	 0},
 	{"calls", "the results name each refused system call of an agent (cheat.probe)",
@@ -339,8 +339,8 @@ const struct kgb_check kgb_checks[] = {
 	 "systemd-run --user --scope -p Delegate=yes kgb-agent ...; in a container: mount cgroups writable",
 	 kgb_check_cgroup, 0},
 	{"isolation", "a run is refused below the level of sandbox.isolation",
-	 "what `kgb-agent doctor` says of the walls, or a lower --isolation", kgb_check_isolation,
-	 KGB_NEED_ISOLATION},
+	 "the remedies of the walls in `kgb-agent doctor`, or a lower --isolation",
+	 kgb_check_isolation, KGB_NEED_ISOLATION},
 	{"kill", "processes that an agent leaves behind are found and killed", "Linux 5.3 or later",
 	 kgb_check_kill, 0},
 	{"disk", "each attempt may write sandbox.disk bytes, and the disk must hold them",
@@ -360,10 +360,10 @@ const struct kgb_check kgb_checks[] = {
 	{"model", "an agent needs a model", "export ANTHROPIC_API_KEY=... or OPENAI_API_KEY=...",
 	 kgb_check_model, 0},
 	{"api",
-	 "an agent's first thought is a request there; asking for a model's description costs nothing",
+	 "an agent's first step is a request to the model; this check asks for the model's description, at no cost",
 	 "see the line `model`", kgb_check_api, KGB_NEED_API},
 	{"prices", "costs and budgets in dollars come from the table of prices",
-	 "mend it, or name another with paths.prices", kgb_check_prices, 0},
+	 "correct it, or name another with paths.prices", kgb_check_prices, 0},
 	{"runs", "results and evidence are written there",
 	 "make it writable, or name another with --runs-dir or paths.runs", kgb_check_runs, 0},
 	{0},

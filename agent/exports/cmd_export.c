@@ -194,11 +194,11 @@ static const struct kgb_opt options[] = {
 };
 
 static const char help[] =
-	"Writes runs in forms that other tools read; the latest run when none is named.\n"
+	"Writes runs in the formats of other tools; the latest run when none is named.\n"
 	"\n"
 	"  pairs   versions of kernels to learn from, as JSON lines: one that failed with the next that passed, and a\n"
 	"          slower one with the next that is faster beyond doubt\n"
-	"  atif    what agents and models said and did, as trajectories in ATIF 1.7: JSON lines, or one file for each\n"
+	"  atif    messages and actions of agents and models, as trajectories in ATIF 1.7: JSON lines, or one file for each\n"
 	"          attempt when FILE is a folder or ends with /\n"
 	"  junit   JUnit XML for CI: a suite is a run, a test case is an operator\n"
 	"\n"

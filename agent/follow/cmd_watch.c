@@ -24,7 +24,7 @@
 
 #define POLL_MS 200
 #define DEFAULT_COLUMNS 80
-/* Of a process that ended without a word, as the shell has it for SIGKILL. */
+/* Of a process that ended without recording it, as the shell has it for SIGKILL. */
 #define EXIT_CUT_OFF 137
 
 static volatile sig_atomic_t signal_seen;
@@ -274,14 +274,15 @@ static int watch(struct kgb_cli *cli)
 }
 
 static const struct kgb_opt options[] = {
-	KGB_OPTION_OF_FLAG("once", 0, FLAG, once, NULL, "print how the run stands, and end"),
+	KGB_OPTION_OF_FLAG("once", 0, FLAG, once, NULL,
+			   "print the present state of the run, and end"),
 	KGB_OPTION_RUNS_DIR,
 	{0},
 };
 
 static const char help[] =
 	"Follows a run or a series from another terminal until it ends: a bar, the time that is left and the cost, each with its\n"
-	"range, the runs of a series, the operators that did not pass, and those that are worked on. Nothing is disturbed; q or\n"
+	"range, the runs of a series, the operators that did not pass, and those that are worked on. It disturbs no run; q or\n"
 	"Ctrl-C leaves the run alone. Without a terminal, or with TERM=dumb, each event is a line. Without RUN: the latest,\n"
 	"with its series.\n"
 	"\n"
@@ -292,7 +293,7 @@ static const char help[] =
 	"  ssh -t machine kgb-agent watch --runs-dir /data/runs\n"
 	"\n"
 	"exit status: of the run when it ends (of a series the worst); 0 when you leave, or --once shows a run that goes on; 137\n"
-	"when its process ended without a word (kill -9, loss of power); 130 after Ctrl-C; 2 usage, or the run was removed\n";
+	"when its process left no record of its end (kill -9, loss of power); 130 after Ctrl-C; 2 usage, or the run was removed\n";
 
 const struct kgb_command kgb_watch_command = {
 	.usage = {.name = "watch",

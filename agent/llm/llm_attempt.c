@@ -425,7 +425,7 @@ static void take_choices(struct kgb_llm_work *first, const struct kgb_answer *an
 		n_begun += answer->choices[i].text.len > 0 || answer->choices[i].thinking.len > 0;
 	}
 	if (answer->n_choices > 1 && n_begun <= 1 && !answer->is_misnumbered)
-		kgb_refuse_choices(attempt->facts.env->samples, "it answers with one");
+		kgb_refuse_choices(attempt->facts.env->samples, "it answers with one choice");
 	if (n_there < answer->n_choices || answer->is_misnumbered)
 		kgb_verbose("%s: %d of %d choices came for sample %d and the next ones%s",
 			    attempt->facts.spec->name, n_there, answer->n_choices, first->number,
@@ -744,7 +744,7 @@ static void on_limit(uv_timer_t *timer)
 {
 	struct kgb_llm_attempt *attempt = timer->data;
 	attempt->timed_out = true;
-	snprintf(attempt->why, sizeof(attempt->why), "the attempt's time was over");
+	snprintf(attempt->why, sizeof(attempt->why), "the attempt reached its time limit");
 	drop_questions(attempt, true);
 }
 

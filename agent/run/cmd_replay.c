@@ -106,8 +106,8 @@ static int load_specs(struct replay *r, struct kgb_err *err)
 		if (r->recorded.ops[i].n_batches > 0)
 			return kgb_fail(
 				err, KGB_ERR_INVALID,
-				"run '%s' asked by way of batches, whose record has no request "
-				"for each answer: it cannot be replayed",
+				"run '%s' cannot be replayed: it used batches, whose record has no "
+				"request for each answer",
 				r->source.name);
 	return rc;
 }
@@ -149,10 +149,11 @@ static int prepare_samples(struct replay *r, struct kgb_err *err)
 {
 	const bool is_offline = kgb_maker_is_offline(&r->recorded.maker);
 	if (r->recorded.n_rounds > 0)
-		return kgb_fail(err, KGB_ERR_INVALID,
-				"run '%s' has chains of rounds, whose checks are not recorded: it "
-				"cannot be replayed",
-				r->source.name);
+		return kgb_fail(
+			err, KGB_ERR_INVALID,
+			"run '%s' cannot be replayed: it has chains of rounds, whose checks "
+			"are not recorded",
+			r->source.name);
 	if (kgb_run_read_copies(&r->source, &r->method, &r->texts, err) < 0)
 		return -1;
 	r->has_texts = true;

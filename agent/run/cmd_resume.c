@@ -53,7 +53,7 @@ static const char help[] =
 	"next attempt, and kernels without a verdict are judged. The run's own settings apply, except for the options given\n"
 	"here. What the run has spent counts: after a budget is used up, give a larger one. Without RUN: the latest.\n"
 	"Of a series (its folder is named), and of the latest run if it belongs to one, all unfinished runs go on.\n"
-	"A run is of one method, model, endpoint and gateway mode: another is refused without --force.\n"
+	"A run has one method, model, endpoint and gateway mode: another is refused without --force.\n"
 	"\n"
 	"examples:\n"
 	"  kgb-agent resume\n"

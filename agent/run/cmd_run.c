@@ -42,7 +42,7 @@ static int check_flags(const struct kgb_run_plan *plan, struct kgb_err *err)
 	    plan->cli->config.settings.model.seed < 0)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
-			"--single-test draws an operator for each method: name the draw with --set model.seed=N, or the operator");
+			"--single-test would draw another operator for each method: fix the draw with --set model.seed=N, or name the operator");
 	if (flags->single_test && flags->debug)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
@@ -124,12 +124,12 @@ static const struct kgb_opt options[] = {
 		"how kernels are produced; `list --methods` names them; several make a series"),
 	KGB_OPTION_OF_SETTING(
 		"repeat", 0, "run.repeats", "N",
-		"so many runs of each method, as a series whose operators take turns"),
+		"number of runs of each method; they form a series whose operators take turns"),
 	KGB_OPTION_OF_FLAG("op-name", 0, STR, op_name, "NAME", "the same as an operator"),
 	KGB_OPTION_OF_FLAG("single-test", 0, FLAG, single_test, NULL,
 			   "one operator, drawn by model.seed or anew each time"),
 	KGB_OPTION_OF_FLAG("debug", 0, FLAG, debug, NULL,
-			   "eight operators, spread over all that there are"),
+			   "eight operators, spread over the dataset"),
 	KGB_OPTION_OF_FLAG("resume-from", 0, STR, resume_from, "RUN", "the same as `resume RUN`"),
 	KGB_OPTION_OF_FLAG("test-type", 0, STR, test_type, "TYPE", "triton, the only type"),
 	KGB_OPTION_OF_FLAG(

@@ -212,7 +212,7 @@ static int plan_gateway(struct kgb_run_plan *plan, struct kgb_err *err)
 	find_keys(plan);
 	if (settings->gateway.mode == KGB_GATEWAY_CHOICE_LIVE && !plan->endpoint)
 		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				"gateway.mode is live but %s needs a key that is not there: set %s",
+				"gateway.mode is live but the key of %s is missing: set %s",
 				plan->method.program.title, wanted_keys(plan));
 	bool offline = settings->gateway.mode == KGB_GATEWAY_CHOICE_OFFLINE || !plan->endpoint;
 	if (check_batch(plan, offline, err) < 0)
@@ -380,14 +380,14 @@ static int plan_start(struct kgb_run_plan *plan, struct kgb_err *err)
 	    loop->start == KGB_METHOD_START_FROM_RUN)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
-			"%s makes kernels faster that are there already: name the run that has them with --from-run NAME",
+			"%s works on the kernels of an earlier run: name that run with --from-run NAME",
 			plan->method.name);
 	if (!name)
 		return 0;
 	if (loop->iterations == 0)
 		return kgb_fail(
 			err, KGB_ERR_INVALID,
-			"%s begins with nothing: --from-run is for methods that work in rounds (see docs/methods.md)",
+			"%s does not begin with a kernel: --from-run is for methods that work in rounds (see docs/methods.md)",
 			plan->method.name);
 	KGB_AUTO(free) char *runs = kgb_config_runs(&plan->cli->config);
 	if (kgb_rundir_open(&plan->from, runs, name, KGB_RUNDIR_READ, err) < 0)

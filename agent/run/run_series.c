@@ -310,7 +310,8 @@ static int create(struct series *series, struct kgb_err *err)
 	KGB_VEC_FOREACH(plan, &series->plans)
 		kgb_rundir_discard(&(*plan)->dir);
 	if (kgb_fs_remove_tree(AT_FDCWD, series->path, &left) < 0)
-		kgb_warn("of a series that could not begin something is left: %s", left.msg);
+		kgb_warn("the series could not begin, and its folder could not be removed: %s",
+			 left.msg);
 	return -1;
 }
 

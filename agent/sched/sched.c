@@ -576,7 +576,8 @@ static void on_signal(uv_signal_t *handle, int signo)
 	for (size_t i = 0; i < sched->spec->n_runs; i++)
 		sched->runs[i].outcome.signal = signo;
 	if (sched->n_signals == 1) {
-		kgb_warn("stopping; the agents may finish their last words (again: at once)");
+		kgb_warn(
+			"stopping; agents have a moment to end by themselves (a second signal ends them at once)");
 		stop_all(sched, false);
 	} else if (sched->n_signals == 2) {
 		kgb_warn("stopping at once");

@@ -102,7 +102,8 @@ static void remove_run(const char *path)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 	if (kgb_fs_remove_tree(AT_FDCWD, path, &err) < 0)
-		kgb_warn("of a run that could not begin something is left: %s", err.msg);
+		kgb_warn("the run could not begin, and its folder could not be removed: %s",
+			 err.msg);
 }
 
 int kgb_rundir_make_unique(const char *runs_dir, const char *what, const char *dataset, char **path,

@@ -524,7 +524,7 @@ void kgb_cassette_explain(const struct kgb_cassette *cassette, const struct kgb_
 	sort_members(body);
 	KGB_AUTO(json) cJSON *nearest = find_nearest(cassette, body, &tape);
 	if (!nearest) {
-		kgb_buf_adds(out, "nothing like it is recorded");
+		kgb_buf_adds(out, "the record has no similar request");
 		return;
 	}
 	kgb_buf_addf(out, "nearest is %04" PRId64 ": ", tape->number);

@@ -209,7 +209,7 @@ static void make_anew(struct kgb_batch *batch)
 	batch->state = (struct kgb_batch_state){0};
 	batch->n_matched = 0;
 	if (++batch->n_tries >= MAX_TRIES)
-		end(batch, KGB_BATCH_UNSENT, "the provider takes no batch");
+		end(batch, KGB_BATCH_UNSENT, "the provider accepted no batch");
 	else
 		make(batch);
 }

@@ -34,7 +34,7 @@ int kgb_batched_reserve(struct kgb_session *session, const struct kgb_charge *mo
 	if (answer == KGB_BUDGET_LATER)
 		return kgb_fail(
 			why, KGB_ERR_LIMIT,
-			"the budget has no room beside what batches under way may take: resume "
+			"the budget has no room beside the reservations of batches under way: resume "
 			"the run when they are over");
 	session->ledger.totals.n_open++;
 	tell(session);

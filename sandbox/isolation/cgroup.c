@@ -189,7 +189,7 @@ static int step_aside(const char *dir, struct kgb_err *err)
 	(void)write_text(dir, "cgroup.procs", "0");
 	(void)rmdir(aside);
 	return kgb_fail(err, KGB_ERR_UNAVAILABLE,
-			"cgroup '%s' does not give the controllers memory and pids away: %s", dir,
+			"cgroup '%s' does not delegate the controllers memory and pids: %s", dir,
 			fix);
 }
 
@@ -214,7 +214,7 @@ static int find_v2(const char *mountinfo, const char *cgroup, bool may_move,
 	out->cgroup_v2[0] = '\0';
 	return err->msg[0] ? -1
 			   : kgb_fail(err, KGB_ERR_UNAVAILABLE,
-				      "cgroup '%s' gives its children no controllers", dir);
+				      "cgroup '%s' delegates no controllers to its children", dir);
 }
 
 int kgb_cgroup_find_in(const char *mountinfo, const char *cgroup, bool may_move,

@@ -70,7 +70,7 @@ static int filter_tools(struct kgb_body *body, enum kgb_endpoint endpoint, struc
 		if (!kgb_str_eq(ttl, "5m"))
 			return kgb_fail(
 				err, KGB_ERR_INVALID,
-				"tools: cache_control: only caches of five minutes are taken: "
+				"tools: cache_control: only caches of five minutes are accepted: "
 				"longer ones have another price");
 		if (runs_at_the_client(endpoint, tool)) {
 			kgb_jsonw_tree(&w, tool);
@@ -174,8 +174,7 @@ static int read_choices(struct kgb_body *body, struct kgb_rewritten *out, struct
 	if (kgb_parse_i64(text, 1, KGB_MAX_CHOICES, &out->n_choices, NULL) == 0)
 		return 0;
 	out->n_choices = KGB_MAX_CHOICES;
-	return kgb_fail(err, KGB_ERR_INVALID,
-			"n: not taken with this value: a whole number from 1 to %d is",
+	return kgb_fail(err, KGB_ERR_INVALID, "n: must be a whole number from 1 to %d",
 			KGB_MAX_CHOICES);
 }
 

@@ -39,8 +39,8 @@ static int refuse_unbounded(struct kgb_body *body, enum kgb_endpoint endpoint, s
 					     kgb_body_value_is(body, member, list[i].harmless[k]));
 		if (!harmless)
 			return kgb_fail(err, KGB_ERR_INVALID,
-					"%s: not taken with this value: what it costs cannot be "
-					"known before",
+					"%s: this value is refused: its cost cannot be computed "
+					"beforehand",
 					list[i].key);
 	}
 	return 0;
@@ -109,15 +109,15 @@ static int refuse_content(const struct kgb_body *body, enum kgb_endpoint endpoin
 	bool messages = endpoint == KGB_ENDPOINT_MESSAGES || endpoint == KGB_ENDPOINT_COUNT_TOKENS;
 	if (fetches(body, endpoint, member))
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"content that the provider would have to fetch is not "
-				"taken: send it in the request");
+				"content that the provider would have to fetch is "
+				"refused: send it in the request");
 	if (is_packed(body, endpoint, member))
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"files such as PDF are not taken: their tokens cannot be "
+				"files such as PDF are refused: their tokens cannot be "
 				"counted");
 	if (messages && lives_long(body, member))
 		return kgb_fail(err, KGB_ERR_INVALID,
-				"cache_control: only caches of five minutes are taken: "
+				"cache_control: only caches of five minutes are accepted: "
 				"longer ones have another price");
 	return 0;
 }
@@ -233,7 +233,7 @@ static int refuse_references(const struct kgb_body *body, const struct kgb_membe
 		if (rc == 0 && is_reference(item))
 			rc = kgb_fail(
 				err, KGB_ERR_INVALID,
-				"an item that the provider has kept is not taken: send it whole");
+				"a reference to an item that the provider has stored is refused: send the item");
 		at = kgb_body_skip_blanks(body, end);
 		if (rc == 0 && body->bytes[at] == ',')
 			at = kgb_body_skip_blanks(body, at + 1);

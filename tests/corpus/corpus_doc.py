@@ -25,7 +25,7 @@ and how many honest kernels were refused, with 95 %% Wilson intervals:
 `tests/integration/t0300-judge.sh` judges the kernels of `process/` with rules that allow every name, so that it tests the stages after
 the static stage alone. The codes below are those of the CPU platform; on a GPU, where other checks come first, any code counts.
 An attack is rejected as `refused` (its text breaks a rule of contract or L1; it never ran), `failed` (wrong) or `cheated`: the judge
-observed that no kernel's work is in a result that depends on the input, library code, or other work when timed.
+observed a result that depends on the input and holds no work of a kernel, or code of a library, or other work in timed calls.
 `run_corpus.py --table` writes this page; a test fails when the page is stale, or when a known cheat has neither a kernel nor a reason.
 There are %d attacks over %d operators, %d attacks on processes, and %d honest kernels over %d operators.
 """
@@ -137,8 +137,9 @@ def document():
 RULES_INTRODUCTION = """\
 # Rules on the text of a kernel
 
-What a kernel is worth is decided by replay (docs/architecture.md). The static stage reads kernel.py, never runs it, and advises:
-`verify/policy/l1.yaml` has its rules, `verify/static/scan.c` applies them. `run_corpus.py --table` writes this page.
+Replay decides whether a kernel does its operator's work (docs/architecture.md). Before it, the static stage reads the text of
+kernel.py, never runs it, and refuses or notes what the rules in `verify/policy/l1.yaml` name; `verify/static/scan.c` applies them.
+`run_corpus.py --table` writes this page.
 
 ## Refused
 
@@ -152,7 +153,7 @@ it forbids.
 NOTED = """
 ## Noted
 
-These places are in the verdict (`noted`) and are counted in `results.json`; they change nothing. The attacks that use them either
+The verdict lists these places (`noted`) and `results.json` counts them; they change no verdict. The attacks that use them either
 have no effect, or are rejected for their work.
 
 | code | what is noted | why it decides nothing |

@@ -318,7 +318,7 @@ test_expect_success 'an option that means something else here, or nothing, is an
 		--max-tokens=16384 16384 tokens hold no request of Bare model.*the length of an answer is --max-output
 		--timeout=300 needs a unit
 		--test-type=accuracy there is one type, triton
-		--name=aten there is no option .--name.: the operators that exist are chosen with --dataset
+		--name=aten there is no option .--name.: the dataset is chosen with --dataset
 		--custom-test-modules=f there is no option .--custom-test-modules.: the tests of an operator are its spec
 		--acc-test-func-path=f it had no effect
 		--benchmark-func-path=f it had no effect

@@ -157,7 +157,7 @@ test_expect_success 'a prompt that is too long is refused' '
 	awk "{ print } /^semantics: / { for (i = 0; i < 700; i++) print \"  As was said before, and as will be said again in the next line of this text.\" }" \
 		"$set/vllm/vllm13__rms_norm.yaml" >long/datasets/kernelgenbench/vllm/vllm13__rms_norm.yaml &&
 	test_expect_code 1 env KGB_DATA_DIR="$PWD/long" kgb-agent dataset lint rms_norm --device cpu >out &&
-	test_grep "^not ok - prompts: " out && test_grep "prompt: vllm13::rms_norm with .* bytes, at most 40960 are good" out &&
+	test_grep "^not ok - prompts: " out && test_grep "prompt: vllm13::rms_norm with .* bytes, the limit is 40960" out &&
 	test_grep "^ok - vllm13::rms_norm" out
 '
 test_done

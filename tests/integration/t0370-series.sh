@@ -33,7 +33,7 @@ test_expect_success 'what is wrong with a series is reported before anything is 
 		add -m ,|run.method names no method
 		add -m naive_cc --repeat 0|.0. is out of range: must be 1 to 100
 		ad -m naive_cc,normal_c|unknown operator .ad.
-		all -m naive_cc,normal_cc --single-test|name the draw with --set model.seed=N
+		all -m naive_cc,normal_cc --single-test|fix the draw with --set model.seed=N
 		resume series_of_nothing|there is no run in
 	END
 	test ! -e runs
