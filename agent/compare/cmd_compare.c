@@ -173,8 +173,8 @@ static void add_worth(const struct kgb_side *side, size_t which, struct kgb_strv
 	const double n = (double)values.n, icc = kgb_icc(values.items, sizes, side->ops.n);
 	if (!isnan(icc))
 		kgb_strv_addf(notes,
-			      "%c: %zu attempts at %zu operators agree with ICC %.2f: worth %.0f "
-			      "operators with one attempt each",
+			      "%c: %zu attempts at %zu operators, ICC %.2f: worth %.0f operators "
+			      "with one attempt",
 			      letter_of(which), values.n, side->ops.n, icc,
 			      kgb_effective_n(n, n / (double)side->ops.n, fmax(icc, 0)));
 	KGB_VEC_RELEASE(&values);

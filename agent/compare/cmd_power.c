@@ -171,7 +171,7 @@ static void add_notes(const struct kgb_sides *sides, const struct kgb_measure *m
 	if (sides->list.n == 1 && !is_ratio)
 		kgb_strv_addf(
 			notes,
-			"assumed: rates of operators correlate by %.1f between methods (runs of two methods would measure it)",
+			"assumed: rates of operators correlate by %.1f between methods (not measured)",
 			ASSUMED_CORRELATION);
 }
 
@@ -186,10 +186,9 @@ static void add_measure(const struct kgb_sides *sides, const struct kgb_measure 
 	const double *effects = is_ratio ? factors : points;
 	const size_t n = is_ratio ? KGB_ARRAY_LEN(factors) : KGB_ARRAY_LEN(points);
 	if (!(basis.within + basis.between > 0)) {
-		kgb_strv_addf(
-			&sheet->notes,
-			"%s: too few attempts, or all with the same result: they have no variance to plan with",
-			is_ratio ? "speedup" : "correct");
+		kgb_strv_addf(&sheet->notes,
+			      "%s: too few attempts, or all alike: their variance is unknown",
+			      is_ratio ? "speedup" : "correct");
 		return;
 	}
 	add_notes(sides, measure, &basis, &sheet->notes);
