@@ -109,13 +109,14 @@ set(KGB_TEST_SANITIZERS
 	"ASAN_OPTIONS=allow_user_segv_handler=0:detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=allocator_may_return_null=1")
 
 # A cmocka program that prints TAP and runs under CTest. COST is the time of a long program in seconds on a busy
-# machine; such a program starts earlier. The time limit only ends programs that hang.
+# machine; such a program starts earlier and is not in the label quick. The time limit only ends programs that hang.
 function(kgb_unit_test name)
 	cmake_parse_arguments(ARG "" "COST" "SOURCES;DEPS" ${ARGN})
+	set(labels unit)
 	if(NOT ARG_COST)
 		set(ARG_COST 60)
+		list(APPEND labels quick)
 	endif()
-	set(labels unit quick)
 	if(name IN_LIST KGB_THREADED_TESTS)
 		list(APPEND labels threads)
 	else()
