@@ -19,7 +19,9 @@ def eq_kernel(a_ptr, b_ptr, o_ptr, n, BLOCK: tl.constexpr):
 def _operands(self, other):
     dtype = torch.result_type(self, other)
     if not isinstance(other, torch.Tensor):
-        other = torch.full((), other, dtype=dtype, device=self.device)
+        # torch may refuse to fill a narrow type with a number beyond its range.
+        wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+        other = torch.full((), other, dtype=wide, device=self.device).to(dtype)
     shape = torch.broadcast_shapes(self.shape, other.shape)
     work = torch.uint8 if dtype == torch.bool else dtype
     return shape, [t.to(work).expand(shape).contiguous() for t in itertools.chain([self], [other])]
