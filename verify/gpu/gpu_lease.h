@@ -35,7 +35,7 @@ void kgb_gpu_lease_give(struct kgb_gpu_lease *lease);
 
 #define KGB_SEATS_MAX 32
 
-/** Shares of the processors among judges: one seat for every two processors. */
+/** Shares of the processors among judges: one seat for each processor. */
 struct kgb_seats {
 	int fds[KGB_SEATS_MAX];
 	size_t n;

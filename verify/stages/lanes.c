@@ -8,9 +8,8 @@
 #include "base/parallel.h"
 #include "verify/replay/replay.h"
 
-/* Each lane on a GPU has a context there. The driver makes and ends contexts one after the other,
- * 0.2 s each (tests/bench/contexts): many at once would only wait for each other. */
-enum { LANES_ON_CPU = 4, LANES_ON_GPU = 2, SEATS_ON_GPU = 4, PROCESSORS_PER_GPU_SEAT = 2 };
+/* On a GPU most of the time goes to the compilation of kernels. */
+enum { LANES_MAX = 4 };
 
 struct thread {
 	struct kgb_lane lane;
@@ -23,33 +22,18 @@ struct thread {
 	struct kgb_err err;
 };
 
-/* The number of lanes that the machine has room for. On the CPU a lane needs one processor, because
- * its processes take turns. */
-static size_t count_seats(bool gpu)
-{
-	const size_t processors = (size_t)kgb_parallel_cores();
-
-	if (!gpu)
-		return processors;
-	return processors / PROCESSORS_PER_GPU_SEAT < SEATS_ON_GPU
-		       ? processors / PROCESSORS_PER_GPU_SEAT
-		       : SEATS_ON_GPU;
-}
-
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_seats *seats)
 {
-	const bool gpu = judge->options->device != KGB_DEVICE_CPU;
 	const size_t asked = (size_t)judge->options->request.lanes;
 	const size_t n = judge->cases.n;
 	const size_t most = asked ? n : n / least;
-	const size_t n_seats = count_seats(gpu);
-	size_t wanted = asked ? asked : gpu ? LANES_ON_GPU : LANES_ON_CPU;
+	size_t wanted = asked ? asked : LANES_MAX;
 
 	seats->n = 0;
 	wanted = wanted < most ? wanted : most;
 	if (asked || wanted < 2)
 		return wanted > 1 ? wanted : 1;
-	kgb_seats_take(seats, wanted, n_seats);
+	kgb_seats_take(seats, wanted, (size_t)kgb_parallel_cores());
 	return seats->n > 1 ? seats->n : 1;
 }
 

@@ -12,9 +12,9 @@
  * the fields of lane 0 alone. */
 void kgb_lane_close(struct kgb_lane *lane);
 
-/** The number of lanes to run: the number in the options, at most one per case. Without it up to 4
- * (on a GPU 2), as far as seats are free (lease.h; the caller gives *seats back), at most one per
- * `least` cases. */
+/** The number of lanes to run: the number in the options, at most one per case. Without it up to 4,
+ * as far as seats are free (gpu_lease.h; the caller gives *seats back), at most one per `least`
+ * cases. */
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_seats *seats);
 
 /** 0 done, 1 something was decided (in lane->verdict), -1 *err. */
