@@ -35,7 +35,7 @@ struct drawn {
 	const struct kgb_case_vars *from;
 	uint32_t number;
 	const struct kgb_draw_change *change; /* or NULL */
-	bool whole; /* shapes that could broadcast are drawn equal */
+	bool repeats, is_special; /* as in kgb_draw */
 };
 
 static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
@@ -45,7 +45,8 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 				      .interface = x->interface,
 				      .set = x->set,
 				      .seed = seed,
-				      .whole = drawn->whole,
+				      .repeats = drawn->repeats,
+				      .is_special = drawn->is_special,
 				      .arena = &cases->arena,
 				      .err = x->err};
 	struct kgb_case_vars *line = kgb_arena_alloc(&cases->arena, sizeof(*line));
@@ -90,8 +91,19 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 	return share > decks ? share : decks;
 }
 
+/* Has some tensor NaN among its special values? */
+static bool has_nan(const struct kgb_case *c)
+{
+	for (size_t i = 0; c->mode == KGB_MODE_SPECIAL && i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent &&
+		    kgb_dtype_is_float(c->args[i].view.dtype) &&
+		    c->args[i].specials & 1U << KGB_SPECIAL_NAN)
+			return true;
+	return false;
+}
+
 /* Draw up to REPEATED_CASES further cases in which one tensor is two arguments. The first half of
- * the tries accepts only special values, because x - x is zero for all others. */
+ * the tries accepts only tensors with NaN: for all other numbers x - x is zero and x == x true. */
 static int draw_repeated(struct kgb_case_expander *x, struct kgb_call_deck *deck, size_t n_drawn,
 			 struct kgb_cases *cases)
 {
@@ -102,15 +114,16 @@ static int draw_repeated(struct kgb_case_expander *x, struct kgb_call_deck *deck
 		return 0;
 	/* All templates are tried equally often. */
 	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
-		const uint32_t number = (uint32_t)((n_drawn + tried) / n_templates + 1);
+		const bool is_special = tried < REPEATED_TRIES / 2;
 		const struct drawn line = {.from = take_template(x, tried % n_templates),
-					   .number = number,
-					   .whole = true};
+					   .number =
+						   (uint32_t)((n_drawn + tried) / n_templates + 1),
+					   .repeats = true,
+					   .is_special = is_special};
 		if (draw_case(x, deck->seed, &line, cases) < 0)
 			return -1;
 		struct kgb_case *c = &cases->items[cases->n - 1];
-		if ((c->mode == KGB_MODE_SPECIAL || tried >= REPEATED_TRIES / 2) &&
-		    kgb_case_repeat_tensors(c, deck->seed, false)) {
+		if ((has_nan(c) || !is_special) && kgb_case_repeat_tensors(c, deck->seed, false)) {
 			kgb_case_deal_call_style(deck, c);
 			n++;
 		} else {

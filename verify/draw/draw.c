@@ -445,7 +445,7 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	if (form_shape(d, form, sizes, &ndim) < 0)
 		return -1;
 	open_throw(d, &rng);
-	const size_t card = d->draw->whole ? 0 : deal(d, 4);
+	const size_t card = d->draw->repeats ? 0 : deal(d, 4);
 	for (int64_t k = 0; k < ndim && card >= 2; k++)
 		sizes[k] = kgb_rng_int(&rng, 0, 1) ? sizes[k] : 1;
 	const int64_t dropped = card == 1 || card == 3 ? kgb_rng_int(&rng, 0, ndim) : 0;
@@ -715,7 +715,8 @@ static int draw_mode(struct drawer *d, struct mode_card *out)
 	const cJSON *drawn = variable(d, "mode");
 
 	kgb_buf_adds(&d->path, "mode");
-	*out = mode_deck[deal(d, KGB_ARRAY_LEN(mode_deck))];
+	*out = d->draw->is_special ? (struct mode_card){KGB_MODE_SPECIAL, false}
+				   : mode_deck[deal(d, KGB_ARRAY_LEN(mode_deck))];
 	kgb_buf_clear(&d->path);
 	if (!node)
 		return 0;
