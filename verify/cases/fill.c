@@ -335,6 +335,43 @@ static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
 	kgb_dtype_store_i64(dtype, p, values[which % (int64_t)KGB_ARRAY_LEN(values)]);
 }
 
+struct specials {
+	enum kgb_dtype dtype;
+	double values[N_SPECIAL_FLOATS]; /* of a floating type */
+	int64_t n_values;
+};
+
+static void store_special(const struct specials *specials, int64_t which, void *p)
+{
+	if (!kgb_dtype_is_float(specials->dtype))
+		store_special_int(specials->dtype, which, p);
+	else if (specials->n_values > 0)
+		kgb_dtype_store(specials->dtype, p, specials->values[which % specials->n_values]);
+}
+
+/* One special value on a stretch along one dimension, in half of the cases on all of it: a
+ * reduction meets nothing else there. A vector keeps other elements in most cases. */
+static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,
+			const struct specials *specials, void *storage)
+{
+	const int64_t which = kgb_rng_int(rng, 0, 10);
+	const int d = (int)kgb_rng_int(rng, 0, view->ndim - 1);
+	const int64_t size = view->sizes[d];
+	const bool is_whole = kgb_rng_int(rng, 0, view->ndim > 1 ? 1 : 7) == 0;
+	const int64_t length = is_whole ? size : kgb_rng_int(rng, 1, size);
+	const int64_t from = kgb_rng_int(rng, 0, size - length);
+	int64_t first = view->offset + from * view->strides[d];
+
+	for (int other = 0; other < view->ndim; other++)
+		if (other != d)
+			first += kgb_rng_int(rng, 0, view->sizes[other] - 1) * view->strides[other];
+	for (int64_t i = 0; i < length; i++)
+		store_special(specials, which,
+			      element_at(view, storage, first + i * view->strides[d]));
+}
+
+enum { STRETCHES = 3 }; /* in a tensor, at most */
+
 /* One of each kind if there is room; small tensors get a few, from a random one on. */
 static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
@@ -342,16 +379,13 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	int64_t quarter = kgb_tensor_view_numel(view) / 4;
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
-	double values[N_SPECIAL_FLOATS];
-	const int64_t n_values = special_floats(arg, values);
+	struct specials specials = {.dtype = view->dtype};
 
-	for (int64_t i = 0; i < n; i++) {
-		void *p = random_element(view, storage, rng);
-		if (!kgb_dtype_is_float(view->dtype))
-			store_special_int(view->dtype, first + i, p);
-		else if (n_values > 0)
-			kgb_dtype_store(view->dtype, p, values[(first + i) % n_values]);
-	}
+	specials.n_values = special_floats(arg, specials.values);
+	for (int64_t i = kgb_rng_int(rng, 0, STRETCHES); view->ndim > 0 && i > 0; i--)
+		add_stretch(view, rng, &specials, storage);
+	for (int64_t i = 0; i < n; i++)
+		store_special(&specials, first + i, random_element(view, storage, rng));
 }
 
 /* Each number of bits is equally likely, so that small numbers occur, too. */
