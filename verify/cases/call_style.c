@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/cases/call_style.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ static bool is_end(char c)
 	return c == ',' || c == ')';
 }
 
-/* Whether the text of a default begins with this value. "1." is 1.0, but no integer. */
+/* Whether the text of a default begins with this value. "1." is 1.0, but no integer, and "0." is
+ * not -0.0. */
 static bool is_value(const char *text, const struct kgb_case_value *value)
 {
 	KGB_AUTO(buf) struct kgb_buf python = KGB_BUF_INIT(0);
@@ -22,8 +24,8 @@ static bool is_value(const char *text, const struct kgb_case_value *value)
 		return true;
 	const double number = strtod(text, &end);
 	return value->kind == KGB_CASE_VALUE_FLOAT && end > text && is_end(*end) &&
-	       memchr(text, '.', (size_t)(end - text)) && !(number < value->number) &&
-	       !(number > value->number);
+	       memchr(text, '.', (size_t)(end - text)) && number <= value->number &&
+	       number >= value->number && !signbit(number) == !signbit(value->number);
 }
 
 static bool is_default(const struct kgb_case *c, const struct kgb_arg *arg)

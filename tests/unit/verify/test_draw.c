@@ -722,6 +722,9 @@ static void test_defaults_are_left_out_in_half_of_the_cases(KGB_UNUSED void **st
 		{"alpha: [0]", "alpha=[0, 1])", false},
 		{"alpha: 1", "alpha=10)", false},
 		{"alpha: 1", "other_alpha=1)", false},
+		{"alpha: .nan", "alpha=0.)", false},
+		{"alpha: -0.0", "alpha=0.)", false},
+		{"alpha: 0.0", "alpha=0.)", true},
 	};
 
 	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
