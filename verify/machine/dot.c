@@ -11,6 +11,10 @@ enum {
 	TF32X3,
 };
 
+/* Products that a tensor core adds up before it rounds a float16 sum: K of one instruction
+ * (mma.m16n8k16, wgmma.m64nNk16). */
+enum { TERMS_OF_HALF = 16 };
+
 /* ---- checks ---- */
 
 static bool fits(const struct kgb_ttir_type *a, const struct kgb_ttir_type *b,
@@ -66,6 +70,9 @@ KGB_BUILD(kgb_dot_build)
 	for (int k = 0; k < 4; k++) /* both operands as float32, and what rounding removed */
 		scratch[k] = kgb_builder__add_scratch(
 			b, KGB_TTIR_F32, k < 2 || op->what == TF32X3 ? lanes[k % 2] : 1);
+	if (c.element == KGB_TTIR_F16) /* columns of the left operand */
+		scratch[2] = kgb_builder__add_scratch(b, KGB_TTIR_F32,
+						      (size_t)a.shape[a.rank - 2] * TERMS_OF_HALF);
 	scratch[4] = kgb_builder__add_scratch(b, KGB_TTIR_F32, kgb_ttir_lanes(&c));
 	kgb_builder__set_scratch(b, op, 5, scratch);
 	const int rank = c.rank;
@@ -145,6 +152,38 @@ static void multiply_floats(struct kgb_execution *x, const struct kgb_operation 
 	multiply(x, op, c, a, b);
 }
 
+/* Add the products of columns [from, from + n_terms) of one matrix to c, m times n. */
+static void add_terms(struct kgb_execution *x, const struct kgb_operation *op, float *c,
+		      const float *a, const float *b, size_t from, size_t n_terms)
+{
+	const size_t m = (size_t)op->number[0], n = (size_t)op->number[1];
+	const size_t k = (size_t)op->number[2];
+	float *columns = (void *)x->at[op->scratch[2]];
+
+	for (size_t i = 0; i < m; i++)
+		memcpy(columns + i * n_terms, a + i * k + from, n_terms * sizeof(*a));
+	x->lanes->product_f32(c, columns, b + from * n, m, n, n_terms);
+}
+
+/* float16 sums, with a rounding after every TERMS_OF_HALF products. */
+static void multiply_to_half(struct kgb_execution *x, const struct kgb_operation *op, void *c)
+{
+	const size_t m = (size_t)op->number[0], n = (size_t)op->number[1];
+	const size_t k = (size_t)op->number[2], batch = (size_t)op->number[3];
+	const float *a = prepare(x, op, 0), *b = prepare(x, op, 1);
+	float *sums = (void *)x->at[op->scratch[4]];
+
+	memcpy(c, x->at[op->in[2]], batch * m * n * kgb_ttir_element_size(KGB_TTIR_F16));
+	for (size_t from = 0; from < k; from += TERMS_OF_HALF) {
+		const size_t n_terms = k - from < TERMS_OF_HALF ? k - from : TERMS_OF_HALF;
+		kgb_narrow_widen(KGB_TTIR_F16, c, batch * m * n, sums);
+		for (size_t i = 0; i < batch; i++)
+			add_terms(x, op, sums + i * m * n, a + i * m * k, b + i * k * n, from,
+				  n_terms);
+		kgb_narrow_round(KGB_TTIR_F16, sums, batch * m * n, c);
+	}
+}
+
 KGB_RUN(kgb_dot_run)
 {
 	const size_t m = (size_t)op->number[0], n = (size_t)op->number[1];
@@ -154,10 +193,7 @@ KGB_RUN(kgb_dot_run)
 	const void *a = x->at[op->in[0]], *b = x->at[op->in[1]];
 
 	if (op->to == KGB_TTIR_F16) {
-		float *wide = (void *)x->at[op->scratch[4]];
-		kgb_narrow_widen(KGB_TTIR_F16, x->at[op->in[2]], lanes, wide);
-		multiply_floats(x, op, wide);
-		kgb_narrow_round(KGB_TTIR_F16, wide, lanes, c);
+		multiply_to_half(x, op, c);
 		return 0;
 	}
 	memcpy(c, x->at[op->in[2]], lanes * kgb_ttir_element_size((enum kgb_ttir_element)op->to));

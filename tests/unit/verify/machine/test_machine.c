@@ -171,6 +171,15 @@ static const struct {
 	 "" BEHIND("%r", "%g", "%g") STORE,
 	 {28, -21, -21, 147, 28, -21, -21, 147},
 	 NULL},
+	{"a float16 sum is rounded after 16 products",
+	 LOADS
+	 "%f = arith.constant dense<1.000000e+00> : tensor<2x32xf16>\n%t = arith.constant dense<6.250000e-02> : tensor<32x2xf16>\n"
+	 "%c = arith.constant dense<2.048000e+03> : tensor<2x2xf16>\n"
+	 "%d = tt.dot %f, %t, %c : tensor<2x32xf16> * tensor<32x2xf16> -> tensor<2x2xf16>\n"
+	 "%e = arith.fptosi %d : tensor<2x2xf16> to tensor<2x2xi32>\n%g = tt.reshape %e : tensor<2x2xi32> -> tensor<4xi32>\n"
+	 "" BEHIND("%r", "%g", "%g") STORE,
+	 {2048, 2048, 2048, 2048, 2048, 2048, 2048, 2048},
+	 NULL},
 	{"exchange if equal",
 	 C(0) C(7) "%v = tt.atomic_cas acq_rel, gpu, %o, %c0, %c7 : (!tt.ptr<i32>, i32, i32) -> i32\n"
 		   "%w = tt.atomic_cas acq_rel, gpu, %o, %c0, %v : (!tt.ptr<i32>, i32, i32) -> i32",
