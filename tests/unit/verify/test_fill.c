@@ -473,7 +473,7 @@ static void test_special_values_cover_stretches_of_each_dimension(KGB_UNUSED voi
 	int single = 0, part = 0, rows = 0, columns = 0;
 
 	for (int k = 0; k < 64; k++) {
-		char label[16];
+		char label[24];
 		snprintf(label, sizeof(label), "stretch %d", k);
 		struct tensor t =
 			fill(arg, KGB_DTYPE_FLOAT32, 20, 30, "strided", KGB_MODE_SPECIAL, label);
