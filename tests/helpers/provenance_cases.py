@@ -289,7 +289,7 @@ def forged(seats):
     cases.add_answer("no_ir", request(seats[0], "module { tt.func"), "")
     cases.add_answer("deep_ir", request(seats[0], "module { %a = \"x\"() : () -> tuple<" + "tuple<" * 100000), "")
     for name, text, reason in (
-            ("kept_variable", with_asm(GLOBAL), "keeps 4 bytes"),
+            ("kept_variable", with_asm(GLOBAL), "has 4 bytes of memory that outlive a launch"),
             ("kept_initialized", with_asm(INITIALIZED), "uses the variable"),
             ("foreign_operator", DOUBLED.replace("tt.return", "llvm.inline_asm \"\", \"\" : () -> ()\n    tt.return"),
              "contains 'llvm.inline_asm'"),

@@ -472,20 +472,51 @@ static void store_special_int(enum kgb_dtype dtype, int64_t which, void *p)
 	kgb_dtype_store_i64(dtype, p, values[which % (int64_t)KGB_ARRAY_LEN(values)]);
 }
 
+static void store_special(enum kgb_dtype dtype, int64_t which, void *p)
+{
+	if (kgb_dtype_is_float(dtype))
+		store_special_float(dtype, which, p);
+	else
+		store_special_int(dtype, which, p);
+}
+
+/* The elements whose index is that of a random element, but along one dimension any of a range. */
+static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
+{
+	int64_t which = kgb_rng_int(rng, 0, 10), low[KGB_MAX_DIMS], high[KGB_MAX_DIMS];
+	int d = (int)kgb_rng_int(rng, 0, view->ndim - 1);
+	bool whole = kgb_rng_int(rng, 0, view->ndim == 1 ? 7 : 1) == 0;
+	int64_t length = whole ? view->sizes[d] : kgb_rng_int(rng, 1, view->sizes[d]);
+
+	low[d] = kgb_rng_int(rng, 0, view->sizes[d] - length);
+	high[d] = low[d] + length - 1;
+	for (int k = 0; k < view->ndim; k++)
+		if (k != d)
+			low[k] = high[k] = kgb_rng_int(rng, 0, view->sizes[k] - 1);
+	for (int64_t i = 0; i < kgb_tensor_view_numel(view); i++) {
+		int64_t rest = i;
+		bool inside = true;
+		for (int k = view->ndim - 1; k >= 0; k--, rest /= view->sizes[k + 1])
+			inside &=
+				rest % view->sizes[k] >= low[k] && rest % view->sizes[k] <= high[k];
+		if (inside)
+			store_special(view->dtype, which,
+				      element_at(view, storage, kgb_tensor_view_element(view, i)));
+	}
+}
+
 /* One of each kind where there is room; small tensors get a few, beginning at any of them. */
 static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
 	int64_t quarter = kgb_tensor_view_numel(view) / 4;
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
+	int64_t n_stretches = kgb_rng_int(rng, 0, 3);
 
-	for (int64_t i = 0; i < n; i++) {
-		void *p = random_element(view, storage, rng);
-		if (kgb_dtype_is_float(view->dtype))
-			store_special_float(view->dtype, first + i, p);
-		else
-			store_special_int(view->dtype, first + i, p);
-	}
+	for (int64_t i = 0; i < n_stretches && view->ndim > 0; i++)
+		add_stretch(view, rng, storage);
+	for (int64_t i = 0; i < n; i++)
+		store_special(view->dtype, first + i, random_element(view, storage, rng));
 }
 
 /* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
