@@ -310,6 +310,12 @@ static void end_hung_up(struct kgb_worker *worker)
 	snprintf(worker->why, sizeof(worker->why), "closed its channel and went on");
 }
 
+bool kgb_worker_poll(struct kgb_worker *worker, int64_t deadline_ms)
+{
+	return worker->end == KGB_WORKER_ALIVE &&
+	       wait_readable(worker, worker->channel_fd, deadline_ms);
+}
+
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
 {
 	KGB_AUTO(free) char *bytes = kgb_xmalloc(sizeof(*out));

@@ -54,8 +54,11 @@ struct kgb_compiler_seat {
 	pthread_t thread;
 	int fd;
 	/* Under the compiler's lock: */
+	/* Under the compiler's lock: */
 	bool leaving;
 	struct kgb_worker *worker; /* that compiles for this seat; NULL: none */
+	int64_t waited_ms; /* of the runner, for all requests that have an answer */
+	int64_t since_ms; /* start of the request without an answer yet; 0: there is none */
 };
 
 struct question {
@@ -426,15 +429,43 @@ static bool send_answer(int fd, const struct entry *entry)
 	return send_all(fd, &header, sizeof(header)) && send_all(fd, why, strlen(why));
 }
 
+int64_t kgb_compiler_seat_waited_ms(struct kgb_compiler_seat *seat)
+{
+	if (!seat)
+		return 0;
+	pthread_mutex_lock(&seat->compiler->lock);
+	const int64_t now_ms = seat->since_ms ? kgb_mono_ms() - seat->since_ms : 0;
+	const int64_t waited_ms = seat->waited_ms + now_ms;
+	pthread_mutex_unlock(&seat->compiler->lock);
+	return waited_ms;
+}
+
+/* The runner begins to wait, or waits no longer. */
+static void set_waiting(struct kgb_compiler_seat *seat, bool waits)
+{
+	const int64_t now_ms = kgb_mono_ms();
+
+	pthread_mutex_lock(&seat->compiler->lock);
+	if (!waits)
+		seat->waited_ms += now_ms - seat->since_ms;
+	seat->since_ms = waits ? now_ms : 0;
+	pthread_mutex_unlock(&seat->compiler->lock);
+}
+
 static void *serve(void *payload)
 {
 	struct kgb_compiler_seat *seat = payload;
 	struct request request = {0};
+	bool goes_on = true;
 
 	(void)pthread_setname_np(pthread_self(), "compiler");
-	while (read_request(seat, &request) &&
-	       send_answer(seat->fd, make(seat, &request.source, request.text, request.image_len)))
-		;
+	while (goes_on && read_request(seat, &request)) {
+		set_waiting(seat, true);
+		const struct entry *entry =
+			make(seat, &request.source, request.text, request.image_len);
+		set_waiting(seat, false);
+		goes_on = send_answer(seat->fd, entry);
+	}
 	(void)shutdown(seat->fd, SHUT_RDWR); /* the runner goes on without us */
 	kgb_free(request.text);
 	return NULL;

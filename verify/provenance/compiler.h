@@ -42,6 +42,9 @@ struct kgb_compiler_seat;
 KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel,
 				    struct kgb_compiler_seat **out, int *runner_fd,
 				    struct kgb_err *err);
+/** Milliseconds that the runner of this seat has waited for compilations, the one that runs
+ * included. NULL: 0. */
+int64_t kgb_compiler_seat_waited_ms(struct kgb_compiler_seat *seat);
 /** End a compilation that runs and the thread. NULL is fine. */
 void kgb_compiler_leave(struct kgb_compiler_seat *seat);
 
