@@ -131,10 +131,17 @@ function(kgb_unit_test name)
 		ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=TAP;${KGB_TEST_SANITIZERS};LC_ALL=C;TZ=UTC")
 endfunction()
 
-# A unit test in Python; further arguments are the script's. It exits with 77 when a package that it needs is missing.
+# A unit test in Python, with COST as above; further arguments are the script's. It exits with 77 when a package that it needs
+# is missing.
 function(kgb_python_test name script)
-	add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} -I ${script} ${ARGN})
-	set_tests_properties(unit.${name} PROPERTIES LABELS "unit;quick;python" TIMEOUT 1200 SKIP_RETURN_CODE 77)
+	cmake_parse_arguments(ARG "" "COST" "" ${ARGN})
+	set(labels unit python)
+	if(NOT ARG_COST)
+		set(ARG_COST 60)
+		list(APPEND labels quick)
+	endif()
+	add_test(NAME unit.${name} COMMAND ${Python3_EXECUTABLE} -I ${script} ${ARG_UNPARSED_ARGUMENTS})
+	set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}" TIMEOUT 1200 COST ${ARG_COST} SKIP_RETURN_CODE 77)
 endfunction()
 
 # For a test whose Python loads a sanitized library: the interpreter is not sanitized, so the runtime must come before it;
