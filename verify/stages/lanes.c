@@ -8,8 +8,7 @@
 #include "base/parallel.h"
 #include "verify/replay/replay.h"
 
-/* On a GPU most of the time goes to the compilation of kernels. */
-enum { LANES_MAX = 4 };
+enum { LANES_MAX = 4 }; /* of one verification, unless its request has a number */
 
 struct thread {
 	struct kgb_lane lane;
