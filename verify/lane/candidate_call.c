@@ -371,17 +371,16 @@ int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data
 static bool wait_for_call(struct kgb_lane *lane, int64_t compiled_ms, int64_t deadline_ms,
 			  struct kgb_wire_reply *reply)
 {
-	while (!kgb_worker_poll(&lane->runner, deadline_ms) && deadline_ms < lane->deadline_ms &&
-	       lane->runner.end == KGB_WORKER_ALIVE) {
-		const int64_t now_ms = kgb_compiler_seat_waited_ms(lane->seat);
-		if (now_ms <= compiled_ms)
+	while (!kgb_worker_poll(&lane->runner, deadline_ms) && deadline_ms < lane->deadline_ms) {
+		const int64_t before_ms = compiled_ms;
+		compiled_ms = kgb_compiler_seat_waited_ms(lane->seat);
+		if (compiled_ms == before_ms)
 			break;
-		deadline_ms += now_ms - compiled_ms;
-		compiled_ms = now_ms;
+		deadline_ms += compiled_ms - before_ms;
+		if (deadline_ms > lane->deadline_ms)
+			deadline_ms = lane->deadline_ms;
 	}
-	return kgb_worker_wait(&lane->runner,
-			       deadline_ms < lane->deadline_ms ? deadline_ms : lane->deadline_ms,
-			       reply);
+	return kgb_worker_wait(&lane->runner, deadline_ms, reply);
 }
 
 int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,

@@ -312,7 +312,7 @@ static void end_hung_up(struct kgb_worker *worker)
 
 bool kgb_worker_poll(struct kgb_worker *worker, int64_t deadline_ms)
 {
-	return worker->end == KGB_WORKER_ALIVE &&
+	return worker->end != KGB_WORKER_ALIVE ||
 	       wait_readable(worker, worker->channel_fd, deadline_ms);
 }
 

@@ -66,8 +66,8 @@ KGB_MUST_CHECK int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote
  * an error here: the wait for the reply reports it. LIMIT when the request is too long. */
 KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 				   size_t n_fds, struct kgb_err *err);
-/** Wait until a reply, or the end of the worker, can be received. False: `deadline_ms` (monotonic)
- * comes first, or the worker is gone. */
+/** Wait until kgb_worker_wait has nothing left to wait for: a reply has come, or the worker is
+ * gone. False: `deadline_ms` (monotonic) came first. */
 bool kgb_worker_poll(struct kgb_worker *worker, int64_t deadline_ms);
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
  * reply. False: the worker and its descendants are dead, `end` is its end. */

@@ -54,7 +54,6 @@ struct kgb_compiler_seat {
 	pthread_t thread;
 	int fd;
 	/* Under the compiler's lock: */
-	/* Under the compiler's lock: */
 	bool leaving;
 	struct kgb_worker *worker; /* that compiles for this seat; NULL: none */
 	int64_t waited_ms; /* of the runner, for all requests that have an answer */
@@ -434,8 +433,8 @@ int64_t kgb_compiler_seat_waited_ms(struct kgb_compiler_seat *seat)
 	if (!seat)
 		return 0;
 	pthread_mutex_lock(&seat->compiler->lock);
-	const int64_t now_ms = seat->since_ms ? kgb_mono_ms() - seat->since_ms : 0;
-	const int64_t waited_ms = seat->waited_ms + now_ms;
+	const int64_t waited_ms =
+		seat->waited_ms + (seat->since_ms ? kgb_mono_ms() - seat->since_ms : 0);
 	pthread_mutex_unlock(&seat->compiler->lock);
 	return waited_ms;
 }
@@ -452,20 +451,22 @@ static void set_waiting(struct kgb_compiler_seat *seat, bool waits)
 	pthread_mutex_unlock(&seat->compiler->lock);
 }
 
+static bool answer(struct kgb_compiler_seat *seat, const struct request *request)
+{
+	set_waiting(seat, true);
+	const struct entry *entry = make(seat, &request->source, request->text, request->image_len);
+	set_waiting(seat, false);
+	return send_answer(seat->fd, entry);
+}
+
 static void *serve(void *payload)
 {
 	struct kgb_compiler_seat *seat = payload;
 	struct request request = {0};
-	bool goes_on = true;
 
 	(void)pthread_setname_np(pthread_self(), "compiler");
-	while (goes_on && read_request(seat, &request)) {
-		set_waiting(seat, true);
-		const struct entry *entry =
-			make(seat, &request.source, request.text, request.image_len);
-		set_waiting(seat, false);
-		goes_on = send_answer(seat->fd, entry);
-	}
+	while (read_request(seat, &request) && answer(seat, &request))
+		;
 	(void)shutdown(seat->fd, SHUT_RDWR); /* the runner goes on without us */
 	kgb_free(request.text);
 	return NULL;
