@@ -107,7 +107,7 @@ def lanes(judge, zygotes):
     """Several lanes find the same as one."""
     found = {}
     for name in ("honest", "unwritten_tail"):
-        one, several = (judge.verdict(name, "--seed", "00112233445566778899aabbccddeeff", "--lanes", n) for n in "14")
+        one, several = (judge.verdict(name, seed="00112233445566778899aabbccddeeff", lanes=n) for n in (1, 4))
         same = ("status", "code", "total_tests", "passed_tests", "failed_tests", "interfaces", "launches")
         found[name] = [(key, one.get(key), several.get(key)) for key in same if one.get(key) != several.get(key)]
         if one.get("failures") != several.get("failures"):
