@@ -137,6 +137,18 @@ test_expect_success 'the verdict is the same with any number of lanes' '
 	done
 '
 
+test_expect_success 'the seed decides which cases are called without asserts' '
+	for lanes in 1 4; do
+		judge_request "spec=$KGB_TEST_SOURCE_DIR/datasets/kernelgenbench/aten/aten__floor.yaml" \
+			"kernel=$KGB_TEST_SOURCE_DIR/tests/redteam/aten__floor/launched_in_an_assert.py" zygotes=zygotes \
+			seed=00112233445566778899aabbccddeeff lanes=$lanes max_failures=1000 | kgb-judge verify >verdict.json &&
+			jq -e ".passed_tests > 0 and .failed_tests > 0 and all(.failures[]; .inputs | test(\"without asserts\"))" \
+				verdict.json &&
+			jq -c "$same" verdict.json >"asserts.$lanes" || return 1
+	done &&
+	test_cmp asserts.1 asserts.4
+'
+
 test_expect_success 'as many failed cases as are asked for end it' '
 	judge "$process/unwritten_tail.py" zygotes=zygotes lanes=1 max_failures=2 &&
 	jq -e ".code == \"verify.mismatch\" and .failed_tests == 2 and .not_run_tests > 0" verdict.json

@@ -92,6 +92,7 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 		c->style.default_type = (enum kgb_default_type)(
 			1 + deal(deck, "types", deck->n_with_float / 4, KGB_N_DEFAULT_TYPES - 1));
 	deck->n_with_float += has_float_tensor(c);
+	c->style.without_asserts = deal(deck, "asserts", turn, 2) == 0;
 	mark_left_out(c);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * Drawn cases are called as users call: some arguments are left out or passed by name, lists may be
- * tuples, and torch has other settings than those that it starts with.
+ * tuples, and torch and Python have other settings than those that they start with.
  */
 #ifndef KGB_VERIFY_CASES_CALL_STYLE_H
 #define KGB_VERIFY_CASES_CALL_STYLE_H
@@ -21,7 +21,8 @@ struct kgb_call_deck {
  * ones. A quarter of all cases pass arguments by name, except the leading tensors; half pass lists
  * as tuples; a quarter pass floating tensors as torch.nn.Parameter. A quarter run under
  * torch.no_grad, another under torch.inference_mode. Of the cases with a floating tensor, whose
- * results do not depend on torch's default type, a quarter run with another default type. */
+ * results do not depend on torch's default type, a quarter run with another default type. Half of
+ * all cases call a kernel.py that is compiled without asserts. */
 void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c);
 /** Call a twin as its model is called. */
 void kgb_case_copy_call_style(struct kgb_case *c, const struct kgb_case *from);

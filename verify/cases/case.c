@@ -189,6 +189,8 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 		     c->style.passes_parameters ? "; floating tensors are torch.nn.Parameter" : "");
 	kgb_buf_adds(out, modes[c->style.grad_mode]);
 	kgb_buf_adds(out, types[c->style.default_type]);
+	kgb_buf_adds(out, c->style.without_asserts ? "; kernel.py without asserts, as by python -O"
+						   : "");
 }
 
 /* ---- for the hash of benchmarks ---- */

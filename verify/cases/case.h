@@ -144,6 +144,7 @@ struct kgb_call_style {
 	bool passes_parameters; /* floating tensors as torch.nn.Parameter, without gradient */
 	enum kgb_grad_mode grad_mode;
 	enum kgb_default_type default_type;
+	bool without_asserts; /* of a kernel.py that is compiled as "python -O" does */
 };
 
 struct kgb_case {

@@ -163,7 +163,7 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 	kgb_jsonw_put(&w, "], allow: [");
 	for (size_t i = 0; i < lane->judge->allowed_ops.n; i++)
 		kgb_jsonw_str(&w, lane->judge->allowed_ops.items[i]);
-	kgb_jsonw_put(&w, "], optimized: %hhd}", lane->is_optimized);
+	kgb_jsonw_put(&w, "], optimized: %hhd}", lane->without_asserts);
 }
 
 /* No code of the candidate has run so far: a failure here (no GPU, a driver too old for torch, no
@@ -257,12 +257,17 @@ int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err)
 			     err);
 }
 
-int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err)
+int kgb_lane_load(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_failure *failure,
+		  struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	KGB_AUTO(fd) int compiler = -1;
 
+	if (lane->runner.end == KGB_WORKER_ALIVE &&
+	    lane->without_asserts == c->style.without_asserts)
+		return 0;
 	KGB_MEASURE(lane, KGB_PHASE_RUNNER);
+	lane->without_asserts = c->style.without_asserts;
 	kgb_compiler_leave(lane->seat);
 	lane->seat = NULL;
 	kgb_worker_stop(&lane->runner);

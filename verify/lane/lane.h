@@ -29,7 +29,7 @@ struct kgb_lane {
 	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
-	bool is_optimized; /* the runner compiles kernel.py as "python -O" does, without asserts */
+	bool without_asserts; /* the runner compiled kernel.py as "python -O" does */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
 	struct kgb_reference own_reference;
 	struct kgb_reference *reference; /* own_reference, or on a GPU that of lane 0 */
@@ -63,10 +63,10 @@ KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage
 KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
 					 enum kgb_role role, const struct kgb_worker_spec *spec,
 					 int64_t timeout_ms, struct kgb_err *err);
-/** Start the runner with the candidate loaded. 0, 1 with *failure (the import failed), -1 with *err
- * (infrastructure). */
-KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, struct kgb_failure *failure,
-				 struct kgb_err *err);
+/** Start the runner that the case needs, with the candidate loaded, unless it runs. 0, 1 with
+ * *failure (the import failed), -1 with *err (infrastructure). */
+KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, const struct kgb_case *c,
+				 struct kgb_failure *failure, struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err);
 /** Request the right results for `data` from the reference, unless the cache has them.

@@ -27,6 +27,7 @@ struct place {
 	size_t group; /* number of the model for a twin, else of the case itself */
 	uint64_t types;
 	bool is_smoke;
+	bool is_unlike_smoke; /* it needs another runner */
 };
 
 static int by_types(const void *a, const void *b)
@@ -36,6 +37,8 @@ static int by_types(const void *a, const void *b)
 
 	if (x->is_smoke != y->is_smoke)
 		return x->is_smoke ? -1 : 1;
+	if (x->is_unlike_smoke != y->is_unlike_smoke)
+		return y->is_unlike_smoke ? -1 : 1;
 	if (x->types != y->types)
 		return x->types < y->types ? -1 : 1;
 	if (x->group != y->group)
@@ -58,17 +61,20 @@ void kgb_case_order(const struct kgb_cases *cases, size_t *order, bool *follows)
 	KGB_AUTO(free) struct place *places = kgb_xcalloc(cases->n + 1, sizeof(*places));
 	size_t smoke = 0;
 
-	for (size_t i = 0; i < cases->n; i++) {
+	for (size_t i = 1; i < cases->n; i++)
 		if (is_cheaper(&cases->items[i], &cases->items[smoke]))
 			smoke = i;
-		places[i] = (struct place){.index = i, .types = types_of(&cases->items[i])};
-	}
-	places[model_of(cases, smoke)].is_smoke = true;
+	smoke = model_of(cases, smoke);
 	for (size_t i = 0; i < cases->n; i++) {
 		const size_t model = model_of(cases, i);
-		places[i].group = model;
-		places[i].types = places[model].types;
-		places[i].is_smoke = places[model].is_smoke;
+		places[i] = (struct place){
+			.index = i,
+			.group = model,
+			.types = types_of(&cases->items[model]),
+			.is_smoke = model == smoke,
+			.is_unlike_smoke = cases->items[model].style.without_asserts !=
+					   cases->items[smoke].style.without_asserts,
+		};
 	}
 	qsort(places, cases->n, sizeof(*places), by_types);
 	for (size_t i = 0; i < cases->n; i++) {
@@ -93,6 +99,7 @@ void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failure
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 		.n = n,
+		.end = n,
 		.n_lanes = 1,
 		.max_failures = max_failures,
 	};
@@ -126,17 +133,37 @@ bool kgb_case_queue_wait_for_go(struct kgb_case_queue *queue)
 	return !queue->stop;
 }
 
+static bool follows(const struct kgb_case_queue *queue, size_t turn)
+{
+	return queue->follows && queue->follows[turn];
+}
+
+static void take_first(struct kgb_case_queue *queue, size_t size, struct kgb_case_share *share)
+{
+	share->next = queue->next;
+	share->end = queue->next + size;
+	while (share->end < queue->end && follows(queue, share->end))
+		share->end++;
+	queue->next = share->end;
+}
+
+static void take_last(struct kgb_case_queue *queue, size_t size, struct kgb_case_share *share)
+{
+	share->next = queue->end - size;
+	share->end = queue->end;
+	while (share->next > queue->next && follows(queue, share->next))
+		share->next--;
+	queue->end = share->next;
+}
+
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share)
 {
 	LOCKED(queue);
-	if (share->next == share->end && queue->next < queue->n) {
-		size_t left = queue->n - queue->next;
-		size_t size = queue->next == 0 ? 1 : left / (2 * queue->n_lanes);
-		share->next = queue->next;
-		share->end = queue->next + (size > 0 ? size : 1);
-		while (queue->follows && share->end < queue->n && queue->follows[share->end])
-			share->end++;
-		queue->next = share->end;
+	if (share->next == share->end && queue->next < queue->end) {
+		const size_t left = queue->end - queue->next;
+		const size_t part = left / (2 * queue->n_lanes);
+		const size_t size = queue->next == 0 || part == 0 ? 1 : part;
+		(share->from_end ? take_last : take_first)(queue, size, share);
 	}
 	return !queue->stop && share->next < share->end ? share->next++ : queue->n;
 }

@@ -13,15 +13,17 @@
 #include "verify/cases/cases.h"
 
 /** Write the numbers of all cases to order[], which has room for them: the cheapest ordinary case
- * first, so that a broken kernel is refused at once; then the others as listed, those of the same
- * types together. A twin comes right after its model; follows[] is true for it. */
+ * first, so that a broken kernel is refused at once; then the others as listed, first those that
+ * the same runner can judge (with asserts or without), those of the same types together. A twin
+ * comes right after its model; follows[] is true for it. */
 void kgb_case_order(const struct kgb_cases *cases, size_t *order, bool *follows);
 
 /** Shared by all lanes; every change holds the lock. */
 struct kgb_case_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	size_t n, next; /* number of turns, and the first turn that no lane has taken */
+	size_t n; /* number of turns */
+	size_t next, end; /* no lane has taken the turns from `next` to `end` - 1 */
 	size_t n_lanes; /* to be set before the lanes start */
 	const bool *follows; /* borrowed; true: the turn goes to the lane of the turn before; NULL:
 				none does */
@@ -33,13 +35,15 @@ struct kgb_case_queue {
 /** The turns that one lane has taken and not yet judged. */
 struct kgb_case_share {
 	size_t next, end;
+	bool from_end; /* the lane takes its turns from the end of the order */
 };
 
 void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failures);
 void kgb_case_queue_release(struct kgb_case_queue *queue);
 
 /** The lane's next turn; queue->n when there is none. Neighbours in the order go to one lane: most
- * of them need the same compiled kernels. */
+ * of them need the same compiled kernels. Where half of the lanes take turns from the end, only
+ * lanes that reach the middle need a second runner. */
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share);
 
 /** Let the other lanes begin. Lane 0 calls this when the objects that lanes share exist. */

@@ -39,8 +39,6 @@ static void record_failure(struct kgb_lane *lane, const struct kgb_case *c,
 	KGB_AUTO(buf) struct kgb_buf inputs = KGB_BUF_INIT(4096);
 
 	kgb_case_describe(c, &inputs);
-	if (lane->is_optimized)
-		kgb_buf_adds(&inputs, "; kernel.py without asserts, as by python -O");
 	failure->case_name = kgb_lane_text(lane, "%s", c->name);
 	failure->interface = kgb_lane_text(lane, "%s", c->interface->entry);
 	failure->inputs = kgb_lane_text(lane, "%s", inputs.ptr);
@@ -106,11 +104,14 @@ static void settle(struct kgb_lane *lane, struct work *work, size_t turn,
 }
 
 /* 0, 1 decided (the candidate does not load), -1 *err. */
-static int load(struct kgb_lane *lane, struct kgb_err *err)
+static int load(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_err *err)
 {
 	struct kgb_failure failure = {0};
-	int rc = kgb_lane_load(lane, &failure, err);
+	int rc = kgb_lane_load(lane, c, &failure, err);
 
+	if (rc == 1 && c->style.without_asserts)
+		failure.message = kgb_lane_text(
+			lane, "%s; kernel.py without asserts, as by python -O", failure.message);
 	if (rc == 1)
 		kgb_verdict_decide(lane->verdict, KGB_STAGE_CORRECTNESS, &failure);
 	return rc;
@@ -132,13 +133,17 @@ static int record_and_replay(struct kgb_lane *lane, const struct kgb_case_data *
 	return rc;
 }
 
+/* 0 judged, 1 decided, -1 *err. */
 static int judge_case(struct kgb_lane *lane, struct work *work, size_t turn, struct kgb_err *err)
 {
 	struct kgb_case_data data;
 	struct kgb_failure failure = {0};
+	int rc = load(lane, case_of(lane, work, turn), err);
 
+	if (rc != 0)
+		return rc;
 	kgb_lane_fill(lane, &data, case_of(lane, work, turn), 0);
-	int rc = kgb_lane_fetch_truth(lane, &data, err);
+	rc = kgb_lane_fetch_truth(lane, &data, err);
 	/* Where nothing is computed there is nothing to replay: shape and type come from the
 	 * runner's reply (docs/gpu.md). */
 	if (rc == 0)
@@ -151,9 +156,9 @@ static int judge_case(struct kgb_lane *lane, struct work *work, size_t turn, str
 	return rc < 0 ? -1 : 0;
 }
 
-static int judge_cases(struct kgb_lane *lane, struct work *work, struct kgb_err *err)
+static int judge_cases(struct kgb_lane *lane, bool from_end, struct work *work, struct kgb_err *err)
 {
-	struct kgb_case_share share = {0};
+	struct kgb_case_share share = {.from_end = from_end};
 	size_t turn;
 	int rc = 0;
 
@@ -163,27 +168,18 @@ static int judge_cases(struct kgb_lane *lane, struct work *work, struct kgb_err 
 	return rc;
 }
 
-/* The seed decides for all lanes: the lane of a case depends on the load of the machine. */
-static bool leaves_out_asserts(const struct kgb_lane *lane)
-{
-	struct kgb_rng rng;
-
-	kgb_rng_init(&rng, &lane->verdict->seed, "asserts", 0);
-	return kgb_rng_u32(&rng) % 2 == 1;
-}
-
-/* Judge cases from the queue until there are none. Lane 0 makes what the others share. 0 done, 1
- * decided, -1 *err. */
+/* Judge cases from the queue until there are none. Lane 0 makes what the others share. Every second
+ * lane takes its cases from the end of the queue. 0 done, 1 decided, -1 *err. */
 static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work,
 			 struct kgb_err *err)
 {
 	const bool on_gpu = lane->judge->options->device != KGB_DEVICE_CPU;
 	const bool owns = number == 0 || !on_gpu;
+	const bool from_end = number % 2 == 1;
 
 	if (owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
-	lane->is_optimized = leaves_out_asserts(lane);
-	int rc = load(lane, err);
+	int rc = load(lane, case_of(lane, work, from_end ? work->queue.n - 1 : 0), err);
 	if (rc != 0)
 		return rc;
 	if (owns && kgb_lane_start_reference(lane, err) < 0)
@@ -197,7 +193,7 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 	kgb_replay_new(lane);
 	if (number == 0)
 		kgb_case_queue_let_go(&work->queue);
-	return judge_cases(lane, work, err);
+	return judge_cases(lane, from_end, work, err);
 }
 
 static int run_lane(struct kgb_lane *lane, size_t number, void *payload, struct kgb_err *err)

@@ -495,7 +495,9 @@ static int capture(struct session *s, struct kgb_err *err)
 	kgb_lane_fill(lane, &s->data, s->kase, 0);
 	if (kgb_lane_fetch_truth(lane, &s->data, err) < 0)
 		return -1;
-	int rc = kgb_replay_capture(lane, &s->data, &s->rcase, &s->failure, err);
+	int rc = kgb_lane_load(lane, s->kase, &s->failure, err);
+	if (rc == 0)
+		rc = kgb_replay_capture(lane, &s->data, &s->rcase, &s->failure, err);
 	s->skipped = rc == 1 && kgb_replay_stays_in_sandbox(lane, &s->rcase);
 	s->refused = rc == 1 && !s->skipped;
 	if (rc != 0)

@@ -11,13 +11,14 @@ struct lane {
 	struct kgb_case_queue *queue;
 	unsigned char *seen; /* shared; how often each turn was taken */
 	size_t n_breaks; /* turns that do not follow the one before */
+	bool from_end;
 	pthread_t thread;
 };
 
 static void *run_lane(void *payload)
 {
 	struct lane *lane = payload;
-	struct kgb_case_share share = {0};
+	struct kgb_case_share share = {.from_end = lane->from_end};
 	size_t before = SIZE_MAX, turn;
 
 	while ((turn = kgb_case_queue_take(lane->queue, &share)) < lane->queue->n) {
@@ -39,7 +40,7 @@ static void test_every_turn_is_taken_once_and_neighbours_by_one_lane(KGB_UNUSED 
 	kgb_case_queue_init(&queue, N, FAILURES);
 	queue.n_lanes = LANES;
 	for (size_t i = 0; i < LANES; i++) {
-		lanes[i] = (struct lane){.queue = &queue, .seen = seen};
+		lanes[i] = (struct lane){.queue = &queue, .seen = seen, .from_end = i % 2 == 1};
 		assert_int_equal(pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]), 0);
 	}
 	for (size_t i = 0; i < LANES; i++) {
@@ -107,6 +108,23 @@ static void test_what_follows_goes_to_the_same_lane(KGB_UNUSED void **state)
 	kgb_case_queue_release(&queue);
 }
 
+static void test_lanes_from_both_ends_meet(KGB_UNUSED void **state)
+{
+	static const bool follows[8] = {[1] = true, [5] = true, [6] = true};
+	static const size_t turns[][2] = {{0, 7}, {1, 4}, {2, 5}, {3, 6}, {8, 8}};
+	struct kgb_case_queue queue;
+	struct kgb_case_share first = {0}, last = {.from_end = true};
+
+	kgb_case_queue_init(&queue, 8, FAILURES);
+	queue.n_lanes = 4;
+	queue.follows = follows;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(turns); i++) {
+		assert_int_equal(kgb_case_queue_take(&queue, &first), turns[i][0]);
+		assert_int_equal(kgb_case_queue_take(&queue, &last), turns[i][1]);
+	}
+	kgb_case_queue_release(&queue);
+}
+
 static void *wait_for_go(void *payload)
 {
 	return kgb_case_queue_wait_for_go(payload) ? payload : NULL;
@@ -169,6 +187,26 @@ static void test_the_cheapest_ordinary_case_comes_first_then_types_together(KGB_
 	assert_memory_equal(order, unless_empty, sizeof(unless_empty));
 }
 
+static void test_cases_for_the_runner_of_the_first_case_come_first(KGB_UNUSED void **state)
+{
+	static const size_t expected[2][5] = {{2, 3, 0, 1, 4}, {2, 1, 4, 3, 0}};
+	KGB_AUTO(free) struct kgb_case *items = kgb_xcalloc(5, sizeof(*items));
+	const struct kgb_cases cases = {.items = items, .n = 5};
+	size_t order[5];
+	bool follows[5];
+
+	for (size_t i = 0; i < 5; i++) {
+		add_case(&items[i], KGB_MODE_STANDARD,
+			 i == 0 ? KGB_DTYPE_FLOAT32 : KGB_DTYPE_FLOAT16, i == 2 ? 5 : 9);
+		items[i].style.without_asserts = i == 1 || i == 4;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		items[2].style.without_asserts = i == 1;
+		kgb_case_order(&cases, order, follows);
+		assert_memory_equal(order, expected[i], sizeof(order));
+	}
+}
+
 /* Also where the twin is the cheapest case. */
 static void test_a_twin_comes_right_after_its_model(KGB_UNUSED void **state)
 {
@@ -197,9 +235,11 @@ int main(void)
 		cmocka_unit_test(test_the_first_share_is_the_first_case_alone),
 		cmocka_unit_test(test_enough_failures_end_it_and_so_does_one_that_ends_all),
 		cmocka_unit_test(test_what_follows_goes_to_the_same_lane),
+		cmocka_unit_test(test_lanes_from_both_ends_meet),
 		cmocka_unit_test(
 			test_the_others_begin_when_they_are_let_go_and_never_when_it_is_over),
 		cmocka_unit_test(test_the_cheapest_ordinary_case_comes_first_then_types_together),
+		cmocka_unit_test(test_cases_for_the_runner_of_the_first_case_come_first),
 		cmocka_unit_test(test_a_twin_comes_right_after_its_model),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,6 +463,7 @@ static unsigned check_twins(const struct kgb_spec *spec, const struct kgb_cases 
 		assert_int_equal(c->dtype, model->dtype);
 		assert_int_equal(c->style.grad_mode, model->style.grad_mode);
 		assert_int_equal(c->style.passes_tuples, model->style.passes_tuples);
+		assert_int_equal(c->style.without_asserts, model->style.without_asserts);
 		assert_string_not_equal(c->name, model->name);
 		kinds |= kind_of_twin(&c->args[2].value, &model->args[2].value);
 	}
@@ -814,14 +815,14 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 	for (int s = 0; s < LINES; s++) {
 		struct kgb_cases cases;
 		size_t names = 0, tuples = 0, parameters = 0, left_out = 0, other_types = 0,
-		       modes[3] = {0};
+		       without_asserts = 0, modes[3] = {0};
 		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
 			  err);
 		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
 			assert_true(c->is_drawn ||
 				    (!c->style.passes_names && !c->style.passes_tuples &&
 				     !c->style.passes_parameters && !c->style.default_type &&
-				     !c->style.grad_mode));
+				     !c->style.grad_mode && !c->style.without_asserts));
 			if (c->interface != &spec.interfaces[0] || !c->is_drawn)
 				continue;
 			names += c->style.passes_names;
@@ -829,6 +830,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 			parameters += c->style.passes_parameters;
 			left_out += c->args[2].is_left_out;
 			other_types += c->style.default_type > 0;
+			without_asserts += c->style.without_asserts;
 			types[c->style.default_type]++;
 			modes[c->style.grad_mode]++;
 		}
@@ -837,6 +839,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 		assert_in_range(parameters, 2, 3);
 		assert_int_equal(left_out, 5);
 		assert_in_range(other_types, 2, 3);
+		assert_int_equal(without_asserts, 5);
 		assert_in_range(modes[KGB_GRAD_ENABLED], 4, 6);
 		assert_in_range(modes[KGB_GRAD_DISABLED], 2, 3);
 		assert_in_range(modes[KGB_GRAD_INFERENCE], 2, 3);
