@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "verify/protocol/record.h"
-#include "verify/provenance/compiler.h"
 
 enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
@@ -366,23 +365,6 @@ int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data
 	return 0;
 }
 
-/* Wait for the reply to a call of the candidate. The time that the call waits for the judge's
- * compiler does not count: it depends on the load of the machine. The verification's time does. */
-static bool wait_for_call(struct kgb_lane *lane, int64_t compiled_ms, int64_t deadline_ms,
-			  struct kgb_wire_reply *reply)
-{
-	while (!kgb_worker_poll(&lane->runner, deadline_ms) && deadline_ms < lane->deadline_ms) {
-		const int64_t before_ms = compiled_ms;
-		compiled_ms = kgb_compiler_seat_waited_ms(lane->seat);
-		if (compiled_ms == before_ms)
-			break;
-		deadline_ms += compiled_ms - before_ms;
-		if (deadline_ms > lane->deadline_ms)
-			deadline_ms = lane->deadline_ms;
-	}
-	return kgb_worker_wait(&lane->runner, deadline_ms, reply);
-}
-
 int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *data,
 			   const struct kgb_candidate_call_spec *spec,
 			   struct kgb_candidate_call *call, struct kgb_failure *failure,
@@ -404,19 +386,16 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
 	add_noise(lane, &call->rng, memory->out, out_bytes(data));
 
-	const int64_t compiled_ms = kgb_compiler_seat_waited_ms(lane->seat);
 	int64_t started_ns = kgb_mono_ns();
 	if (send_call(worker, data, spec, native, call, err) < 0)
 		return -1;
 	int rc;
 	if (spec->baseline) /* its failure is an infrastructure error */
 		rc = kgb_worker_await(worker, deadline, "baseline", &call->reply, err);
-	else if (wait_for_call(lane, compiled_ms, deadline, &call->reply)) {
-		lane->launched |= call->reply.n_launches > 0;
-		lane->launched &= call->reply.status != KGB_WIRE_COMPILE;
-		rc = kgb_lane_explain_reply(lane, &call->reply, failure);
-	} else
-		rc = kgb_lane_explain_end(lane, failure, err);
+	else
+		rc = kgb_lane_await_runner(lane, &call->reply, failure, err);
+	lane->launched |= call->reply.n_launches > 0;
+	lane->launched &= call->reply.status != KGB_WIRE_COMPILE;
 	call->wall_ns = kgb_mono_ns() - started_ns;
 	if (rc == 0 && !spec->baseline)
 		take_snapshot(lane, data, call);

@@ -189,14 +189,3 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 	return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
 			  "the kernel's process refused a request", protocol_hint);
 }
-
-int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd, int64_t deadline_ms,
-			struct kgb_wire_reply *reply, struct kgb_failure *failure,
-			struct kgb_err *err)
-{
-	if (kgb_worker_send(&lane->runner, json, &fd, 1, err) < 0)
-		return -1;
-	if (!kgb_worker_wait(&lane->runner, deadline_ms, reply))
-		return kgb_lane_explain_end(lane, failure, err);
-	return kgb_lane_explain_reply(lane, reply, failure);
-}

@@ -283,7 +283,34 @@ int kgb_lane_load(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_fa
 	memcpy(lane->verdict->python, lane->runner.python, sizeof(lane->verdict->python));
 	memcpy(lane->verdict->torch, lane->runner.torch, sizeof(lane->verdict->torch));
 	memcpy(lane->verdict->triton, lane->runner.triton, sizeof(lane->verdict->triton));
-	if (!kgb_worker_wait(&lane->runner, kgb_lane_call_deadline(lane), reply))
+	return kgb_lane_await_runner(lane, reply, failure, err);
+}
+
+int kgb_lane_await_runner(struct kgb_lane *lane, struct kgb_wire_reply *reply,
+			  struct kgb_failure *failure, struct kgb_err *err)
+{
+	int64_t compiled_ms = kgb_compiler_seat_waited_ms(lane->seat);
+	int64_t deadline_ms = kgb_lane_call_deadline(lane);
+
+	while (!kgb_worker_poll(&lane->runner, deadline_ms) && deadline_ms < lane->deadline_ms) {
+		const int64_t more_ms = kgb_compiler_seat_waited_ms(lane->seat) - compiled_ms;
+		if (more_ms == 0)
+			break;
+		compiled_ms += more_ms;
+		deadline_ms += more_ms;
+		if (deadline_ms > lane->deadline_ms)
+			deadline_ms = lane->deadline_ms;
+	}
+	if (!kgb_worker_wait(&lane->runner, deadline_ms, reply))
 		return kgb_lane_explain_end(lane, failure, err);
 	return kgb_lane_explain_reply(lane, reply, failure);
+}
+
+int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd,
+			struct kgb_wire_reply *reply, struct kgb_failure *failure,
+			struct kgb_err *err)
+{
+	if (kgb_worker_send(&lane->runner, json, &fd, 1, err) < 0)
+		return -1;
+	return kgb_lane_await_runner(lane, reply, failure, err);
 }

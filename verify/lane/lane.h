@@ -67,6 +67,15 @@ KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worke
  * *failure (the import failed), -1 with *err (infrastructure). */
 KGB_MUST_CHECK int kgb_lane_load(struct kgb_lane *lane, const struct kgb_case *c,
 				 struct kgb_failure *failure, struct kgb_err *err);
+/** Wait for the runner's reply, as long as one call may take. The runner's wait for the judge's
+ * compiler does not count: it depends on the load of the machine. The verification's time does
+ * count it. 0 with *reply, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_lane_await_runner(struct kgb_lane *lane, struct kgb_wire_reply *reply,
+					 struct kgb_failure *failure, struct kgb_err *err);
+/** Send the runner a request with one descriptor and wait for the reply. */
+KGB_MUST_CHECK int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd,
+				       struct kgb_wire_reply *reply, struct kgb_failure *failure,
+				       struct kgb_err *err);
 /** Start the reference and give it the spec's Python functions. */
 KGB_MUST_CHECK int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err);
 /** Request the right results for `data` from the reference, unless the cache has them.
@@ -106,11 +115,6 @@ const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *
 /** Fill *failure from the end of the runner. 1, or -1 with *err when the candidate did not cause
  * it. */
 int kgb_lane_explain_end(struct kgb_lane *lane, struct kgb_failure *failure, struct kgb_err *err);
-/** Send the runner a request with one descriptor and wait for the reply. 0 with *reply, 1 *failure,
- * -1 *err. */
-KGB_MUST_CHECK int kgb_lane_ask_runner(struct kgb_lane *lane, const char *json, int fd,
-				       int64_t deadline_ms, struct kgb_wire_reply *reply,
-				       struct kgb_failure *failure, struct kgb_err *err);
 /** Fill *failure from a reply whose status is not OK, or that lists forbidden operators. 1, or 0
  * when the reply is in order. */
 int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *reply,

@@ -38,8 +38,8 @@ static int start_record(struct kgb_lane *lane, struct kgb_failure *failure, stru
 
 	if (kgb_replay_make_record_fd(lane, err) < 0)
 		return -1;
-	return kgb_lane_ask_runner(lane, kgb_record_request, lane->replay->record_fd,
-				   kgb_lane_call_deadline(lane), reply, failure, err);
+	return kgb_lane_ask_runner(lane, kgb_record_request, lane->replay->record_fd, reply,
+				   failure, err);
 }
 
 int kgb_replay_copy(int fd, size_t limit, struct kgb_buf *out, struct kgb_err *err)
