@@ -159,6 +159,15 @@ test_expect_success 'a kernel that does not end is tried in one case only' '
 	jq -e ".code == \"verify.timeout\" and .failed_tests == 1 and .not_run_tests > 0" verdict.json
 '
 
+test_expect_success 'compiling does not count as time of a call' '
+	sed -e "s/alpha, BLOCK: tl/alpha, STEPS: tl.constexpr, BLOCK: tl/" \
+		-e "s/^    m = i < n/&\n    for step in tl.static_range(STEPS):\n        tl.static_assert(step < STEPS)/" \
+		-e "s/out.numel(), alpha,\$/&\n                     STEPS=140000 if out.numel() == 1000 else 0,/" \
+		"$process/honest.py" >unrolled.py &&
+	judge unrolled.py zygotes=zygotes lanes=1 cache=false call_timeout=1500ms &&
+	jq -e ".status == \"passed\" and .phases_ms.first_call > 1500" verdict.json
+'
+
 test_expect_success 'warm: a check that an agent asked for' '
 	judge "$process/honest.py" zygotes=zygotes purpose=agent &&
 	jq -e ".status == \"passed\" and .mode == \"agent\"" verdict.json
