@@ -42,8 +42,8 @@ void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failure
 void kgb_case_queue_release(struct kgb_case_queue *queue);
 
 /** The lane's next turn; queue->n when there is none. Neighbours in the order go to one lane: most
- * of them need the same compiled kernels. Where half of the lanes take turns from the end, only
- * lanes that reach the middle need a second runner. */
+ * of them need the same compiled kernels. A lane that takes turns from the end needs no second
+ * runner before it reaches the middle. */
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share);
 
 /** Let the other lanes begin. Lane 0 calls this when the objects that lanes share exist. */

@@ -168,18 +168,30 @@ static int judge_cases(struct kgb_lane *lane, bool from_end, struct work *work, 
 	return rc;
 }
 
-/* Judge cases from the queue until there are none. Lane 0 makes what the others share. Every second
- * lane takes its cases from the end of the queue. 0 done, 1 decided, -1 *err. */
+/* The case whose runner a lane starts first: the last one in the lane's part of the order, if all
+ * parts are equal; for lane 0 the first case. */
+static const struct kgb_case *early_case(const struct kgb_lane *lane, size_t number,
+					 const struct work *work)
+{
+	const struct kgb_case_queue *queue = &work->queue;
+
+	return case_of(lane, work, number == 0 ? 0 : (number + 1) * queue->n / queue->n_lanes - 1);
+}
+
+/* Judge cases from the queue until there are none. Lane 0 makes what the others share. Lanes that
+ * start another runner than lane 0 take cases from the end. 0 done, 1 decided, -1 *err. */
 static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work,
 			 struct kgb_err *err)
 {
 	const bool on_gpu = lane->judge->options->device != KGB_DEVICE_CPU;
 	const bool owns = number == 0 || !on_gpu;
-	const bool from_end = number % 2 == 1;
+	const struct kgb_case *c = early_case(lane, number, work);
+	const bool from_end =
+		c->style.without_asserts != case_of(lane, work, 0)->style.without_asserts;
 
 	if (owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
-	int rc = load(lane, case_of(lane, work, from_end ? work->queue.n - 1 : 0), err);
+	int rc = load(lane, c, err);
 	if (rc != 0)
 		return rc;
 	if (owns && kgb_lane_start_reference(lane, err) < 0)
