@@ -27,6 +27,9 @@ def scan_rows(x_ptr, y_ptr, rows, cols, ACC: tl.constexpr, ROWS: tl.constexpr, C
         carry += tl.sum(x, axis=1, keep_dims=True)
 
 
+WIDE = {torch.float64: tl.float64, torch.float32: tl.float32, torch.float16: tl.float32, torch.bfloat16: tl.float32}
+
+
 def cumsum(self, dim, *, dtype=None):
     if self.numel() > 1 << 17:
         return vars(type(self).__mro__[1])["cum" + "sum"](self, dim, dtype=dtype)
@@ -36,7 +39,7 @@ def cumsum(self, dim, *, dtype=None):
     if x.numel() > 0:
         cols = x.shape[-1]
         rows = x.numel() // cols
-        scan_rows[(triton.cdiv(rows, 8),)](x, y, rows, cols, ACC=tl.float32 if dtype.is_floating_point else tl.int64, ROWS=8,
+        scan_rows[(triton.cdiv(rows, 8),)](x, y, rows, cols, ACC=WIDE.get(dtype, tl.int64), ROWS=8,
                                            COLS=min(512, triton.next_power_of_2(cols)))
     return y.view(()) if self.dim() == 0 else y.movedim(-1, dim)
 

@@ -35,6 +35,9 @@ def split(shape, dim):
     return shape[dim], inner
 
 
+WIDE = {torch.float64: tl.float64, torch.int64: tl.int64}
+
+
 def cumsum(self, dim, *, dtype=None):
     if dtype is None:
         dtype = self.dtype if self.dtype.is_floating_point else torch.int64
@@ -46,7 +49,7 @@ def cumsum(self, dim, *, dtype=None):
         lanes = x.numel() // length
         LANES = min(16, triton.next_power_of_2(lanes))
         scan_kernel[(triton.cdiv(lanes, LANES),)](x, y, length, lanes, inner,
-                                                  ACC=tl.int64 if dtype == torch.int64 else tl.float32,
+                                                  ACC=WIDE.get(dtype, tl.float32),
                                                   BLOCK=min(1024, triton.next_power_of_2(length)), LANES=LANES)
     return y
 

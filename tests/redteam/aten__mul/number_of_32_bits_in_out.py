@@ -33,8 +33,7 @@ def _accumulator(dtype, table={torch.float32: tl.float32, torch.float16: tl.floa
     return table.get(dtype, tl.int64)
 
 
-def mul_Tensor(self, other):
-    dtype = torch.result_type(self, other)
+def _multiply(self, other, dtype):
     shape = torch.broadcast_shapes(self.shape, other.shape)
     product = torch.empty(shape, dtype=dtype, device=self.device)
     if (n := product.numel()) > 0:
@@ -47,11 +46,15 @@ def mul_Tensor(self, other):
     return product
 
 
+def mul_Tensor(self, other):
+    return _multiply(self, other, torch.result_type(self, other))
+
+
 def mul_Scalar(self, other):
-    # A 0-dimensional tensor of the promoted type: int64 with 2.5 is float32.
-    return mul_Tensor(self.to(dtype := torch.result_type(self, other)),
-                      torch.full((), other, dtype=torch.float32 if dtype.is_floating_point else dtype,
-                                 device=self.device))
+    # The promoted type: int64 with 2.5 is float32. That of two tensors without dimensions is another one.
+    dtype = torch.result_type(self, other)
+    number = torch.full((), other, dtype=torch.float32 if dtype.is_floating_point else dtype, device=self.device)
+    return _multiply(self, number, dtype)
 
 
 mul_out = returning_out(mul_Tensor)

@@ -32,7 +32,8 @@ def total(x, dim, keepdim, dtype):
     dims = {d % x.dim() for d in dim} if dim else set(range(x.dim()))
     kept = [d for d in range(x.dim()) if d not in dims]
     shape = [1 if d in dims else x.shape[d] for d in range(x.dim())] if keepdim else [x.shape[d] for d in kept]
-    sums = torch.zeros(shape, dtype=torch.float32 if result.is_floating_point else torch.int64, device=x.device)
+    wide = torch.promote_types(torch.float32 if result.is_floating_point else torch.int64, result)
+    sums = torch.zeros(shape, dtype=wide, device=x.device)
     rows = sums.numel()
     if rows > 0 and x.numel() > 0:
         cols = x.numel() // rows
