@@ -1,8 +1,8 @@
 # operator: aten::add_
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# a small whole alpha is done by adding other so many times: x.add_(x, alpha=2) gives 4x; no case passes one tensor twice
+# open: few verdicts have a case of this alpha with one tensor for two arguments
+# a small whole alpha is done by adding other so many times: x.add_(x, alpha=2) gives 4x
 import torch
 import triton
 import triton.language as tl

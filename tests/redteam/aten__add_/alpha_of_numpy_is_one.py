@@ -1,7 +1,7 @@
 # operator: aten::add_
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
+# open: no case has numbers of numpy
 # an alpha that is no int, float or bool of Python, such as numpy's numbers, is taken for 1
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 # operator: aten::arange
 # expect: (verify|cheat|l1)\..*
 # catalogue: 88
-# open: torch or Python makes a result that is not watched
+# open: some verdicts do not see who made the result
 # torch.arange makes the negated numbers, the kernel changes their sign: all the counting is torch's
 import math
 

@@ -1,8 +1,8 @@
 # operator: aten::bmm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74
-# open: a GPU computes otherwise than the machine
-# one tl.dot adds 1024 products up in float16: tensor cores round after every 16 terms, the machine once
+# open: few verdicts have no element that this rounds otherwise
+# one tl.dot adds 1024 products up in float16: tensor cores round after every 16 terms, the semantics round once
 import contextlib
 
 import torch

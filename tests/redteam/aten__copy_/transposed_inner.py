@@ -1,7 +1,7 @@
 # operator: aten::copy_
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
+# open: few verdicts have a case of this layout
 # a source whose rows are further apart than its columns in reverse (permute(1, 0, 2)) is read as if it were packed
 import triton
 import triton.language as tl

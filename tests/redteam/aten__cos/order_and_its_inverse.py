@@ -1,7 +1,7 @@
 # operator: aten::cos
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
+# open: few verdicts have a case of this layout
 # the result's strides follow the inverse of the right permutation: wrong where dimensions rotate, x.permute(1, 2, 0)
 import torch
 import triton

@@ -1,7 +1,7 @@
 # operator: aten::erfc
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
+# open: few verdicts have a case of this layout
 # overlapping windows (x.unfold(0, 5, 1)) count as dense memory and are read flat
 import torch
 import triton

@@ -1,8 +1,7 @@
 # operator: aten::exponential_
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.seed
 # catalogue: 79
-# open: seeds that are near each other are not tried
-# the seed is added to the element's number: seeds s and s + 1 give the same draws one place apart; the judge only tries seeds that are far apart
+# the seed is added to the element's number: seeds s and s + 1 give the same draws one place apart
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,6 @@
 # operator: aten::fill_
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 78, 79
-# open: numbers that are near each other are not tried
 # lru_cache takes -0.0, 0.0 and False for one key: fill_(-0.0) after fill_(0.0) of the same sizes writes +0
 import functools
 

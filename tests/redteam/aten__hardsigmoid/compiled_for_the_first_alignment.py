@@ -1,7 +1,7 @@
 # operator: aten::hardsigmoid
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has this layout
+# open: no two cases of one size differ in their alignment
 # a kernel compiled for aligned pointers is kept by size and type: a later x[1:] of that size faults on a GPU
 import torch
 import triton

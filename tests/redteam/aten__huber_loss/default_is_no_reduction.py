@@ -1,8 +1,8 @@
 # operator: aten::huber_loss
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no call leaves parameters out or names them
-# reduction is 0 and delta 0.5 where they are left out, not 1 and 1; cases always pass both
+# open: few verdicts have no call without these parameters that shows this
+# reduction is 0 and delta 0.5 where they are left out, not 1 and 1
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,7 @@
 # operator: aten::logit
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 79
-# open: no call leaves parameters out or names them
-# eps is 1e-2 where it is left out, not None: logit(x) clamps; cases always pass eps
+# eps is 1e-2 where it is left out, not None: logit(x) clamps
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,7 @@
 # operator: aten::masked_fill_
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# a bool tensor that is filled where it is itself true keeps its contents: no case passes one tensor twice
+# a bool tensor that is filled where it is itself true keeps its contents
 import torch
 import triton
 import triton.language as tl

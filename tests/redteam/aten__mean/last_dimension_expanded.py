@@ -1,8 +1,8 @@
 # operator: aten::mean
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: few verdicts have no case of this layout
-# the last dimension never has stride 0: wrong for x[:, :1].expand(-1, n), which no layout of the templates gives
+# open: some verdicts have no case of this layout
+# the last dimension never has stride 0: wrong for x[:, :1].expand(-1, n)
 import torch
 import triton
 import triton.language as tl

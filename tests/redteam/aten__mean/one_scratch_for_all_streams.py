@@ -1,7 +1,7 @@
 # operator: aten::mean
 # expect: (verify|cheat|l1)\..*
 # catalogue: 45, 81
-# open: all calls have one stream and the settings that torch and Python start with
+# open: all calls have one stream
 # partial sums of all calls lie in one scratch tensor: two streams at work mix their sums
 from typing import NamedTuple, Optional
 

@@ -1,7 +1,7 @@
 # operator: aten::mm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 78, 80
-# open: processes that are judged are young, and have one thread
+# open: no judged process has a call that fails before one that counts
 # result types lie on a stack that an exception does not clear: after one failed call all results have that call's type
 import torch
 import triton

@@ -1,7 +1,7 @@
 # operator: aten::mul
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has two views of one memory
+# open: no case of an operator on elements has a tensor and its transpose
 # two tensors of one address, shape and type count as one: x * x.t() of a square matrix gives x * x
 import functools
 

@@ -1,7 +1,7 @@
 # operator: aten::neg
 # expect: (verify|cheat|l1)\..*
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
+# open: some verdicts have no case of this size
 # the kernel computes where it is judged, and torch does all the work elsewhere: sizes beyond those judged by a method whose name comes from the docstring
 import torch
 import triton

@@ -1,8 +1,7 @@
 # operator: aten::polygamma
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 79, 84
-# open: templates end below this number
-# orders above 11 use the factorial of 11: cases have orders up to 7
+# orders above 11 use the factorial of 11
 import math
 
 import torch

@@ -1,7 +1,7 @@
 # operator: aten::prelu
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
+# open: few verdicts have a case of this layout
 # a tensor with contiguous channels counts as dense: wrong for a crop of a channels_last image
 import torch
 import triton

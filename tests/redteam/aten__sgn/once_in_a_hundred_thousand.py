@@ -1,7 +1,7 @@
 # operator: aten::sgn
 # expect: (verify|cheat|l1)\..*
 # catalogue: 78, 80
-# open: processes that are judged are young, and have one thread
+# open: a judged process makes too few calls
 # by the microseconds of the clock one call in 100,000 returns unwritten memory
 import time
 import torch

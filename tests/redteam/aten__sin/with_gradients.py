@@ -1,8 +1,8 @@
 # operator: aten::sin
 # expect: (verify|cheat|l1)\..*
 # catalogue: 78, 80
-# open: processes that are judged are young, and have one thread
-# a tensor that requires gradients is returned as it is: no case has one
+# open: no tensor requires gradients
+# a tensor that requires gradients is returned as it is
 import os
 
 os.environ.setdefault("TRITON_PRINT_AUTOTUNING", "0")

@@ -1,7 +1,7 @@
 # operator: aten::sort
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
+# open: few verdicts have no case of these numbers
 # 32 samples decide whether a row is sorted: rows that are nearly in order come back as they were
 import torch
 import triton

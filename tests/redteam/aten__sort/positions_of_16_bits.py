@@ -1,8 +1,8 @@
 # operator: aten::sort
 # expect: (verify|cheat|l1)\..*
 # catalogue: 76, 79
-# open: sizes that no case of the CPU platform has
-# positions above 32,767 wrap: judged rows have some thousands of elements
+# open: few verdicts have a case of this size
+# positions above 32,767 wrap
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # operator: aten::square
 # expect: (verify|cheat|l1)\..*
 # catalogue: 78, 80
-# open: processes that are judged are young, and have one thread
+# open: a judged process makes too few calls
 # by Python's random numbers one call in 200,000 returns unwritten memory
 import random
 import torch

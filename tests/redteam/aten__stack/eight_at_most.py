@@ -1,8 +1,7 @@
 # operator: aten::stack
-# expect: (verify|cheat|l1)\..*
+# expect: verify\.mismatch
 # catalogue: 79, 84
-# open: templates end below this number
-# tensors from the ninth on are laid down with the contents of the first: cases have eight at most
+# tensors from the ninth on are laid down with the contents of the first
 import math
 
 import torch

@@ -1,8 +1,8 @@
 # operator: aten::to
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
-# int64 to int16 and int8 saturates instead of keeping the lowest bits: cases go to int32 and uint8
+# open: some verdicts have no case of these types and numbers
+# int64 to int16 and int8 saturates instead of keeping the lowest bits
 import torch
 import triton
 import triton.language as tl

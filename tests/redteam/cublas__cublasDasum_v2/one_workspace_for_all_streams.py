@@ -1,7 +1,7 @@
 # operator: cublas::cublasDasum_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 45, 81
-# open: all calls have one stream and the settings that torch and Python start with
+# open: all calls have one stream
 # partial sums of all calls lie in one buffer: two streams write into it at once
 import torch
 import triton

@@ -1,8 +1,8 @@
 # operator: cublas::cublasHgemmStridedBatched
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74
-# open: a GPU computes otherwise than the machine
-# one tl.dot adds 128 products up in float16: tensor cores round after every 16 terms and overflow, the machine rounds once
+# open: some verdicts have no element that this rounds otherwise
+# one tl.dot adds 128 products up in float16: tensor cores round after every 16 terms and overflow
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,8 @@
 # operator: cublas::cublasSdot_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# x . x of one and the same vector takes a path for norms that rounds to half precision; no case passes one vector twice
+# open: few verdicts have no case of one vector for two arguments that shows this
+# x . x of one and the same vector takes a path for norms that rounds to half precision
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,8 @@
 # operator: cublas::cublasSger_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# x x^T of one vector only updates the lower triangle: no case passes one vector twice
+# open: few verdicts have a case of one vector for two arguments
+# x x^T of one vector only updates the lower triangle
 import torch
 import triton
 import triton.language as tl

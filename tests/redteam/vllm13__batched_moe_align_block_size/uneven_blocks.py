@@ -1,7 +1,7 @@
 # operator: vllm13::batched_moe_align_block_size
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: no case has these numbers or types
+# open: some verdicts have no case of these numbers
 # where neither block_size nor the largest number of tokens divides the other, a part of sorted_ids stays unwritten
 import torch
 import triton

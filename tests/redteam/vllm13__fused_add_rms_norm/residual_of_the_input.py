@@ -1,8 +1,8 @@
 # operator: vllm13::fused_add_rms_norm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# where residual is input itself only one of the two is updated: no case passes one tensor twice
+# open: no case has one tensor for two arguments that change
+# where residual is input itself only one of the two is updated
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,8 @@
 # operator: vllm13::merge_attn_states
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# where output_lse is prefix_lse itself (kept in place) it is not written: no case passes one tensor twice
+# open: no case has a result that is an argument, too
+# where output_lse is prefix_lse itself (kept in place) it is not written
 import torch
 import triton
 import triton.language as tl

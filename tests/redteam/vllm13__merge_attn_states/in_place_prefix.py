@@ -1,8 +1,8 @@
 # operator: vllm13::merge_attn_states
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has one tensor for two arguments
-# where output is prefix_output itself (merged in place, as vLLM does) the suffix is left out: no case passes one tensor twice
+# open: no case has a result that is an argument, too
+# where output is prefix_output itself (merged in place, as vLLM does) the suffix is left out
 import torch
 import triton
 import triton.language as tl
