@@ -119,7 +119,7 @@ static int serve(struct kgb_compiler *compiler, const struct kgb_buf *kernel, ch
 	int rc = 0;
 
 	for (int i = 0; i < N_SEATS && rc == 0; i++)
-		rc = kgb_compiler_sit(compiler, kernel, &seats[i], &fds[i], err);
+		rc = kgb_compiler_sit(compiler, kernel, !kernel, &seats[i], &fds[i], err);
 	if (rc == 0)
 		rc = run_program(argv, fds, said, err);
 	for (int i = 0; i < N_SEATS; i++)

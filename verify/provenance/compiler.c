@@ -13,7 +13,10 @@
 #include "base/time.h"
 #include "verify/provenance/proof_cache.h"
 
-enum { COMPILE_MS = 60 * 1000 };
+enum {
+	COMPILE_MS = 60 * 1000,
+	IDLE_MAX = 8, /* as many lanes may request IR at a time */
+};
 
 enum entry_state {
 	ENTRY_BUSY, /* a seat compiles it */
@@ -43,14 +46,17 @@ struct kgb_compiler {
 	pthread_cond_t changed; /* a seat is left, or an entry is no longer busy */
 	struct entry *entries;
 	size_t n_entries, n_bytes;
-	struct kgb_worker idle; /* a worker that has made IR of kernel.py and can make more */
+	struct kgb_worker idle[IDLE_MAX]; /* workers that have made IR of kernel.py and can make
+					     more */
+	size_t n_idle;
 	int64_t n_recalled;
 	char undecided[KGB_RECOMPILE_WHY]; /* why a possibly valid request got no code; "" */
 };
 
 struct kgb_compiler_seat {
 	struct kgb_compiler *compiler;
-	const struct kgb_buf *kernel; /* borrowed: kernel.py; NULL: requests hold IR */
+	const struct kgb_buf *kernel; /* borrowed: kernel.py; NULL: requests may not ask for IR */
+	bool makes_code; /* requests may ask for machine code */
 	pthread_t thread;
 	int fd;
 	/* Under the compiler's lock: */
@@ -81,7 +87,6 @@ struct kgb_compiler *kgb_compiler_new(struct kgb_zygote *zygote, const struct kg
 
 	*compiler = (struct kgb_compiler){.zygote = zygote,
 					  .cache = cache,
-					  .idle = KGB_WORKER_INIT,
 					  .lock = PTHREAD_MUTEX_INITIALIZER,
 					  .changed = PTHREAD_COND_INITIALIZER};
 	return compiler;
@@ -98,7 +103,8 @@ void kgb_compiler_free(struct kgb_compiler *compiler)
 		kgb_buf_release(&entry->image);
 		kgb_free(entry);
 	}
-	kgb_worker_stop(&compiler->idle);
+	while (compiler->n_idle > 0)
+		kgb_worker_stop(&compiler->idle[--compiler->n_idle]);
 	kgb_free(compiler);
 }
 
@@ -215,17 +221,15 @@ static bool set_worker(struct kgb_compiler_seat *seat, struct kgb_worker *worker
 	return goes_on;
 }
 
-/* Takes the idle worker, if there is one. One worker makes the IR of all images of a kernel.py:
+/* Takes an idle worker, if there is one. A worker makes the IR of many images of a kernel.py:
  * hostile text that takes over the worker gains no more than it gains by its choice of claims. */
 static bool take_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
 		      struct kgb_worker *worker)
 {
 	pthread_mutex_lock(&compiler->lock);
-	const bool is_taken = kind == KGB_SOURCE_PYTHON && compiler->idle.end == KGB_WORKER_ALIVE;
-	if (is_taken) {
-		*worker = compiler->idle;
-		compiler->idle = (struct kgb_worker)KGB_WORKER_INIT;
-	}
+	const bool is_taken = kind == KGB_SOURCE_PYTHON && compiler->n_idle > 0;
+	if (is_taken)
+		*worker = compiler->idle[--compiler->n_idle];
 	pthread_mutex_unlock(&compiler->lock);
 	return is_taken;
 }
@@ -235,9 +239,9 @@ static bool put_idle(struct kgb_compiler *compiler, enum kgb_source_kind kind,
 {
 	pthread_mutex_lock(&compiler->lock);
 	const bool is_put = kind == KGB_SOURCE_PYTHON && worker->end == KGB_WORKER_ALIVE &&
-			    compiler->idle.end != KGB_WORKER_ALIVE;
+			    compiler->n_idle < IDLE_MAX;
 	if (is_put)
-		compiler->idle = *worker;
+		compiler->idle[compiler->n_idle++] = *worker;
 	pthread_mutex_unlock(&compiler->lock);
 	return is_put;
 }
@@ -369,35 +373,42 @@ static bool send_all(int fd, const void *data, size_t len)
 	return true;
 }
 
-static bool is_acceptable(const struct question *question, bool has_kernel)
+/* A request without an image asks for IR. */
+static bool wants_ir(const struct question *question)
 {
-	if (has_kernel)
-		return question->image_bytes == 0 && question->options_bytes > 0 &&
-		       question->options_bytes <= KGB_CLAIMS_MAX && question->sm == 0;
-	return question->image_bytes > 0 &&
-	       question->image_bytes <= KGB_CLAIMS_MAX + KGB_TRITON_IR_MAX &&
-	       question->options_bytes <= KGB_TRITON_OPTIONS_MAX &&
-	       question->sm <= KGB_COMPILER_SM_MAX;
+	return question->image_bytes == 0;
+}
+
+static bool is_acceptable(const struct kgb_compiler_seat *seat, const struct question *question)
+{
+	if (question->sm > KGB_COMPILER_SM_MAX)
+		return false;
+	if (wants_ir(question))
+		return seat->kernel && question->options_bytes > 0 &&
+		       question->options_bytes <= KGB_CLAIMS_MAX;
+	return seat->makes_code && question->image_bytes <= KGB_CLAIMS_MAX + KGB_TRITON_IR_MAX &&
+	       question->options_bytes <= KGB_TRITON_OPTIONS_MAX;
 }
 
 /* Only the IR of an image is compiled: the claims do not affect the code. */
 static bool find_source(const struct kgb_buf *kernel, const struct question *question,
 			struct request *request)
 {
+	const bool is_python = wants_ir(question);
 	const struct kgb_image image = {.bytes = (const unsigned char *)request->text,
 					.len = request->image_len};
 	struct kgb_cpu_image parts = {0};
 	struct kgb_err ignored = KGB_ERR_INIT;
 
-	if (!kernel && (kgb_cpu_image_split(&image, &parts, &ignored) < 0 || parts.is_torch))
+	if (!is_python && (kgb_cpu_image_split(&image, &parts, &ignored) < 0 || parts.is_torch))
 		return false;
 	request->source = (struct kgb_triton_source){
-		.kind = kernel ? KGB_SOURCE_PYTHON : KGB_SOURCE_IR,
-		.text = kernel ? kernel->ptr : parts.module,
-		.text_len = kernel ? kernel->len : parts.module_len,
+		.kind = is_python ? KGB_SOURCE_PYTHON : KGB_SOURCE_IR,
+		.text = is_python ? kernel->ptr : parts.module,
+		.text_len = is_python ? kernel->len : parts.module_len,
 		.options = request->text + request->image_len,
 		.options_len = question->options_bytes,
-		.sm = kernel ? KGB_CPU_SM : (unsigned)question->sm,
+		.sm = (unsigned)question->sm,
 	};
 	return true;
 }
@@ -408,8 +419,7 @@ static bool read_request(const struct kgb_compiler_seat *seat, struct request *r
 
 	kgb_free(request->text);
 	*request = (struct request){0};
-	if (!read_all(seat->fd, &question, sizeof(question)) ||
-	    !is_acceptable(&question, seat->kernel != NULL))
+	if (!read_all(seat->fd, &question, sizeof(question)) || !is_acceptable(seat, &question))
 		return false;
 	const size_t len = question.image_bytes + question.options_bytes;
 	request->image_len = question.image_bytes;
@@ -472,7 +482,7 @@ static void *serve(void *payload)
 	return NULL;
 }
 
-int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel,
+int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel, bool makes_code,
 		     struct kgb_compiler_seat **out, int *runner_fd, struct kgb_err *err)
 {
 	int pair[2];
@@ -480,7 +490,8 @@ int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return kgb_fail_errno(err, errno, "socketpair");
 	struct kgb_compiler_seat *seat = kgb_xcalloc(1, sizeof(*seat));
-	*seat = (struct kgb_compiler_seat){.compiler = compiler, .kernel = kernel, .fd = pair[0]};
+	*seat = (struct kgb_compiler_seat){
+		.compiler = compiler, .kernel = kernel, .makes_code = makes_code, .fd = pair[0]};
 	int code = pthread_create(&seat->thread, NULL, serve, seat);
 	if (code != 0) {
 		kgb_close(pair[0]);

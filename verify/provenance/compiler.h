@@ -11,8 +11,8 @@
  * image as on the CPU, which is the IR behind its claims (verify/protocol/cpu_image.h), and of a
  * JSON object with Triton's options, and the compute capability (90 for 9.0); then image and
  * options. Answer: two such numbers, the lengths of a cubin and of its facts
- * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause. On the
- * CPU the request has no image, claims in place of options, and gets IR in place of a cubin. */
+ * (verify/python/runner/recompile.py); then both; or no cubin, and a text with the cause. A request
+ * without an image has claims in place of options, and gets IR in place of a cubin. */
 #ifndef KGB_VERIFY_PROVENANCE_COMPILER_H
 #define KGB_VERIFY_PROVENANCE_COMPILER_H
 
@@ -38,9 +38,10 @@ int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler);
 /** A seat: a thread that serves a runner. */
 struct kgb_compiler_seat;
 /** Serve a runner; the caller gives *runner_fd to it and closes it. `kernel` is the kernel.py of
- * all requests, borrowed; NULL on a GPU. */
+ * all requests for IR, borrowed; NULL: there are none. Machine code is made only if `makes_code`.
+ */
 KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel,
-				    struct kgb_compiler_seat **out, int *runner_fd,
+				    bool makes_code, struct kgb_compiler_seat **out, int *runner_fd,
 				    struct kgb_err *err);
 /** Milliseconds that the runner of this seat has waited for compilations, the one that runs
  * included. NULL: 0. */

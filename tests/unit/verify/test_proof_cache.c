@@ -160,7 +160,7 @@ static uint64_t request(struct kgb_compiler *compiler, const struct kgb_triton_s
 	kgb_buf_adds(&text, CLAIMS "\n");
 	kgb_buf_add(&text, source->text, source->text_len);
 	kgb_buf_add(&text, source->options, source->options_len);
-	assert_ok(kgb_compiler_sit(compiler, NULL, &seat, &fd, &err), err);
+	assert_ok(kgb_compiler_sit(compiler, NULL, true, &seat, &fd, &err), err);
 	assert_int_equal(write(fd, text.ptr, text.len), (ssize_t)text.len);
 	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
 	kgb_compiler_leave(seat);

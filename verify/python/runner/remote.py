@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Requests from the judge (verify/provenance/compiler.h) machine code for images that Triton's front end makes in this process,
-and on the CPU the IR of claims (ttir_image.py). The judge compiles once for all lanes and verifications. Triton compiles here
+"""Requests from the judge (verify/provenance/compiler.h) the IR of claims (ttir_image.py), and on a GPU machine code for images
+that Triton's front end makes in this process. The judge compiles once for all lanes and verifications. Triton compiles here
 whatever the judge refuses, and everything after the judge's end: so the candidate gets errors of the compiler, and the code has
 no proof.
 """
@@ -63,7 +63,7 @@ class Judge:
 
     def make_ir(self, claims):
         """(IR, facts) of the judge's kernel.py and these claims, or None."""
-        return self.ask(b"", claims, 0)
+        return self.ask(b"", claims, ttir_image.TARGET.arch)
 
 
 class Made(threading.local):

@@ -27,7 +27,7 @@ from triton._utils import is_namedtuple
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, make_backend
 
-TARGET = GPUTarget("cuda", 90, 32)
+TARGET = GPUTarget("cuda", 90, 32)  # on a GPU, its own (deferred.py)
 FILE = "kernel.py"
 HOME = os.path.dirname(triton.__file__) + os.sep
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "sanitize_overflow", "enable_fp_fusion",
