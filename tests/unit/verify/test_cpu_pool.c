@@ -81,6 +81,24 @@ static void test_a_block_is_used_again_for_the_same_pages_only(void **state)
 	kgb_cpu_pool_release(&pool);
 }
 
+static void test_a_call_does_not_get_again_what_it_frees(void **state)
+{
+	struct kgb_cpu_pool pool;
+
+	(void)state;
+	kgb_cpu_pool_init(&pool);
+	const uint64_t a = take(&pool, N);
+	give(&pool, a);
+	pool.call++;
+	pool.keeps_apart = true;
+	assert_int_equal(take(&pool, N), a); /* an earlier call freed it */
+	give(&pool, a);
+	assert_true(take(&pool, N) != a);
+	pool.call++;
+	assert_int_equal(take(&pool, N), a);
+	kgb_cpu_pool_release(&pool);
+}
+
 static void test_every_block_is_poisoned_to_the_end_of_its_page(void **state)
 {
 	struct kgb_cpu_pool pool;
@@ -138,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks_lie_apart_with_nothing_between),
+		cmocka_unit_test(test_a_call_does_not_get_again_what_it_frees),
 		cmocka_unit_test(test_a_block_is_used_again_for_the_same_pages_only),
 		cmocka_unit_test(test_every_block_is_poisoned_to_the_end_of_its_page),
 		cmocka_unit_test(test_much_spare_memory_is_given_back),

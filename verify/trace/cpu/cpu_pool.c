@@ -54,7 +54,9 @@ static void trim(struct kgb_cpu_pool *pool)
 static struct kgb_cpu_piece *find(struct kgb_cpu_pool *pool, int state, uint64_t mapped_bytes)
 {
 	KGB_VEC_FOREACH(piece, &pool->pieces)
-		if ((int)piece->state == state && piece->mapped_bytes == mapped_bytes)
+		if ((int)piece->state == state && piece->mapped_bytes == mapped_bytes &&
+		    !(state == KGB_CPU_PIECE_SPARE && pool->keeps_apart &&
+		      piece->freed_in == pool->call))
 			return piece;
 	return NULL;
 }
@@ -148,6 +150,7 @@ int kgb_cpu_pool_give(struct kgb_cpu_pool *pool, uint64_t address, struct kgb_er
 				(unsigned long long)address);
 	(void)kgb_address_table_drop(&pool->live, address);
 	piece->state = KGB_CPU_PIECE_SPARE;
+	piece->freed_in = pool->call;
 	pool->spare_bytes += piece->mapped_bytes;
 	if (pool->spare_bytes > KGB_CPU_POOL_SPARE_BYTES)
 		trim(pool);

@@ -19,6 +19,7 @@ struct kgb_cpu_piece {
 		KGB_CPU_PIECE_SPARE, /* mapped still, for the next block of that size */
 		KGB_CPU_PIECE_VACANT, /* only the addresses: nothing is mapped */
 	} state;
+	uint64_t freed_in; /* number of the call */
 };
 
 struct kgb_cpu_pool {
@@ -26,6 +27,10 @@ struct kgb_cpu_pool {
 	KGB_VEC(struct kgb_cpu_piece) pieces; /* by address; none is ever removed */
 	struct kgb_address_table live; /* address -> bytes as asked for */
 	uint64_t spare_bytes;
+	uint64_t call; /* number of the present one */
+	bool keeps_apart; /* memory that a call frees is not given out again in that call: in a
+			     replay without kernels, what torch left there must not lie in a
+			     result */
 	int poison; /* byte that blocks are filled with, slack included; -1: they are left as they
 		       are */
 };

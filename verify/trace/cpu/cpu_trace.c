@@ -93,12 +93,15 @@ int kgb_cpu_trace_begin(uint32_t number)
 	if (kgb_recorder_begin(&trace.recorder, number, &trace.err) < 0)
 		return -1;
 	kgb_recorder_live(&trace.recorder, &trace.pool.live, false);
+	trace.pool.call++;
+	trace.pool.keeps_apart = true;
 	return 0;
 }
 
 int kgb_cpu_trace_end(void)
 {
 	forget_error();
+	trace.pool.keeps_apart = false;
 	return kgb_recorder_end(&trace.recorder, &trace.err);
 }
 
