@@ -179,6 +179,11 @@ int kgb_lane_explain_reply(struct kgb_lane *lane, const struct kgb_wire_reply *r
 			failure, KGB_CODE_VERIFY_OUT_OF_BOUNDS, text,
 			"Keep addresses within their tensors and indices within their blocks: mask every "
 			"tl.load and tl.store by the number of elements.");
+	case KGB_WIRE_NEEDS_LAUNCHES: /* the caller repeats the call with launches */
+		lane->only_records = false;
+		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
+				  "a kernel that cannot be recorded without a launch",
+				  protocol_hint);
 	case KGB_WIRE_UNSUPPORTED:
 		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text,
 				  kgb_unsupported_hint);

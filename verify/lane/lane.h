@@ -30,6 +30,8 @@ struct kgb_lane {
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
 	bool without_asserts; /* the runner compiled kernel.py as "python -O" does */
+	bool only_records; /* on a GPU: recorded calls launch nothing, and the judge replays their
+			      launches by Triton's IR; false once a kernel needs to be launched */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
 	struct kgb_reference own_reference;
 	struct kgb_reference *reference; /* own_reference, or on a GPU that of lane 0 */

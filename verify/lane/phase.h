@@ -24,6 +24,7 @@
 	X(CALL, "call") /* its other calls */ \
 	X(CHECK, "check") /* compare what calls returned */ \
 	X(PROVE, "prove") /* find the compilation that made each kernel's code */ \
+	X(CODE, "code") /* compile for a GPU the kernels that a record names by their IR */ \
 	X(PLAN, "plan") /* make plans and load them */ \
 	X(REPLAY, "replay") \
 	X(ABLATION, "ablation") \

@@ -215,6 +215,7 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 		kgb_verdict_note_closest(to, from->closest.case_name, from->closest.share);
 	to->deterministic &= from->deterministic;
 	to->n_nondeterministic += from->n_nondeterministic;
+	to->n_replayed_on_gpu += from->n_replayed_on_gpu;
 	to->n_in_sandbox += from->n_in_sandbox;
 	for (size_t i = 0; i < from->n_ablations && to->n_ablations < KGB_VERDICT_ABLATIONS_MAX;
 	     i++)
@@ -564,8 +565,10 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 		write_failure(&verdict->failures[i], &w);
 	kgb_jsonw_put(&w, "], deterministic: %hhd", verdict->deterministic);
 	write_closest(&verdict->closest, &w);
-	kgb_jsonw_put(&w, "nondeterministic_tests: %ld, sandbox_judged_tests: %ld",
-		      verdict->n_nondeterministic, verdict->n_in_sandbox);
+	kgb_jsonw_put(
+		&w,
+		"nondeterministic_tests: %ld, gpu_replayed_tests: %ld, sandbox_judged_tests: %ld",
+		verdict->n_nondeterministic, verdict->n_replayed_on_gpu, verdict->n_in_sandbox);
 	write_ablations(verdict, &w);
 	write_timing(verdict, &w);
 	write_timed_cases(verdict, &w);

@@ -133,6 +133,7 @@ struct kgb_verdict {
 	struct kgb_closest closest;
 	bool deterministic; /* all repetitions gave the same bits */
 	int64_t n_nondeterministic;
+	int64_t n_replayed_on_gpu; /* cases; the machine for Triton's IR replayed the others */
 	int64_t n_in_sandbox; /* on a GPU: passed by results from the candidate's process */
 	struct kgb_ablation_run ablations[KGB_VERDICT_ABLATIONS_MAX];
 	size_t n_ablations;

@@ -172,6 +172,8 @@ int kgb_op_check(const struct kgb_op *op, struct kgb_err *err)
 		return check_launch(&op->launch, err);
 	if (op->kind == KGB_OP_MEMSET)
 		return check_memset(op, err);
+	if (op->kind == KGB_OP_REPLACES)
+		return refuse(err, "has two forms");
 	if (op->kind == KGB_OP_UNSUPPORTED)
 		return refuse(err, "cannot be replayed: %.300s", op->why);
 	return 0;
@@ -201,6 +203,7 @@ size_t kgb_op_ranges(const struct kgb_op *op, struct kgb_op_range out[KGB_OP_RAN
 	case KGB_OP_EVENT_WAIT:
 	case KGB_OP_SYNC:
 	case KGB_OP_UNSUPPORTED:
+	case KGB_OP_REPLACES:
 		return 0;
 	case KGB_N_OP_KINDS:
 		break;

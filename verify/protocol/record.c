@@ -22,6 +22,7 @@ const char *kgb_op_kind_name(enum kgb_op_kind kind)
 		[KGB_OP_EVENT_WAIT] = "event wait",
 		[KGB_OP_SYNC] = "sync",
 		[KGB_OP_UNSUPPORTED] = "unsupported",
+		[KGB_OP_REPLACES] = "replaces",
 	};
 	_Static_assert(KGB_ARRAY_LEN(names) == KGB_N_OP_KINDS, "one name per kind");
 
@@ -146,6 +147,7 @@ size_t kgb_op_head_bytes(enum kgb_op_kind kind)
 		[KGB_OP_DOWNLOAD] = sizeof(((struct kgb_op *)0)->download),
 		[KGB_OP_EVENT_RECORD] = sizeof(uint64_t),
 		[KGB_OP_EVENT_WAIT] = sizeof(uint64_t),
+		[KGB_OP_REPLACES] = sizeof(uint64_t),
 	};
 	_Static_assert(UP_TO(launch.kernel) == KGB_OP_HEAD_MAX && UP_TO(upload.data) == 16 &&
 			       sizeof(((struct kgb_op *)0)->memset) == 40,

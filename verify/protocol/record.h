@@ -51,6 +51,8 @@ enum kgb_op_kind {
 	KGB_OP_EVENT_WAIT,
 	KGB_OP_SYNC, /* the host waited for a stream, an event or the device */
 	KGB_OP_UNSUPPORTED, /* an operation that a replay cannot repeat; `why` names it */
+	KGB_OP_REPLACES, /* the launch behind it, a fill or copy of torch (torch_move.h), does what
+			    the ops before it do on a GPU (verify/record/window_form.h) */
 	KGB_N_OP_KINDS,
 };
 const char *kgb_op_kind_name(enum kgb_op_kind kind);
@@ -100,6 +102,7 @@ struct kgb_op {
 		struct {
 			uint64_t src, bytes;
 		} download;
+		uint64_t n_replaced; /* REPLACES: number of ops right before it */
 		uint64_t event; /* EVENT_RECORD, EVENT_WAIT: an arbitrary number */
 		const char *why; /* UNSUPPORTED */
 	};

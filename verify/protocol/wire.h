@@ -41,6 +41,7 @@ enum kgb_wire_status {
 	KGB_WIRE_COMPILE, /* an exception of Triton's compiler; text and line as above */
 	KGB_WIRE_UNSUPPORTED, /* a kernel has an operation that the machine does not execute; text
 				 names it */
+	KGB_WIRE_NEEDS_LAUNCHES, /* the call has a kernel that cannot be only recorded */
 	KGB_WIRE_N_STATUSES,
 };
 

@@ -212,28 +212,38 @@ static void take_module(struct kgb_provenance *provenance, const struct kgb_reco
 	const char **names = kgb_arena_alloc(&provenance->arena, sizeof(*names));
 	names[0] = kgb_arena_strdup(&provenance->arena, name);
 	proof->kind = KGB_PROOF_TRITON;
+	proof->is_text = true;
 	proof->name = names[0];
 	proof->kernels = (struct kgb_cubin_names){.items = names, .n = 1};
 	proof->no_gpu = no_gpu ? kgb_arena_strdup(&provenance->arena, no_gpu) : NULL;
 	proof->n_inline_asm = n_asm->valueint > 0 ? (size_t)n_asm->valueint : 0;
 }
 
-static void prove_on_cpu(struct kgb_provenance *provenance, const struct kgb_image *image,
+static void prove_text(struct kgb_provenance *provenance, const struct kgb_cpu_image *image,
+		       struct kgb_image_proof *proof)
+{
+	const struct kgb_recompiled *made = make_from_text(provenance, image, proof);
+
+	if (made)
+		take_module(provenance, made, proof);
+}
+
+/* False: the image is no text; the proof has the reason. */
+static bool prove_on_cpu(struct kgb_provenance *provenance, const struct kgb_image *image,
 			 struct kgb_image_proof *proof)
 {
 	struct kgb_cpu_image split;
 	struct kgb_err err = KGB_ERR_INIT;
 
-	if (kgb_cpu_image_split(image, &split, &err) < 0) {
-		give_reason(proof, "%.300s", err.msg);
-	} else if (split.is_torch) {
+	if (kgb_cpu_image_split(image, &split, &err) < 0)
+		return give_reason(proof, "%.300s", err.msg);
+	if (split.is_torch) {
 		proof->kind = KGB_PROOF_MOVES;
 		proof->name = "torch";
 	} else {
-		const struct kgb_recompiled *made = make_from_text(provenance, &split, proof);
-		if (made)
-			take_module(provenance, made, proof);
+		prove_text(provenance, &split, proof);
 	}
+	return true;
 }
 
 static void prove_on_gpu(struct kgb_provenance *provenance, const struct kgb_image *image,
@@ -246,7 +256,7 @@ static void prove_on_gpu(struct kgb_provenance *provenance, const struct kgb_ima
 		proof->name = kgb_arena_strdup(&provenance->arena, library);
 	} else if (kgb_elf_is(image->bytes, image->len)) {
 		prove_cubin(provenance, proof);
-	} else {
+	} else if (!prove_on_cpu(provenance, image, proof)) {
 		give_reason(proof, "%s",
 			    kgb_fatbin_size(image->bytes, image->len) > 0
 				    ? "no library of the judge holds this fatbin"
@@ -282,7 +292,7 @@ static int prove_image(struct kgb_provenance *provenance, struct kgb_image *imag
 		if (provenance->spec.index)
 			prove_on_gpu(provenance, image, proof);
 		else
-			prove_on_cpu(provenance, image, proof);
+			(void)prove_on_cpu(provenance, image, proof);
 		provenance->proofs[provenance->n_proofs++] = proof;
 	}
 	image->proof = proof;
@@ -296,6 +306,126 @@ int kgb_provenance_prove(struct kgb_provenance *provenance, const struct kgb_rec
 		if (prove_image(provenance, &record->images[i], err) < 0)
 			return -1;
 	return 0;
+}
+
+/* ---- machine code of kernels that a record names by their IR ---- */
+
+/* The options of a launch, as a JSON object; NULL: the claims are broken. The caller frees it with
+ * cJSON_free. */
+static char *options_of(const struct kgb_cpu_image *image)
+{
+	KGB_AUTO(json) cJSON *claims = NULL;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	if (kgb_json_parse(image->claims, image->claims_len, &claims, &ignored) < 0)
+		return NULL;
+	const cJSON *options = kgb_json_get(claims, "options");
+	return cJSON_IsObject(options) ? cJSON_PrintUnformatted(options) : NULL;
+}
+
+/* The sizes of the parameters. False: one has no fixed size, or the facts are broken. */
+static bool take_params(struct kgb_arena *arena, const cJSON *facts, struct kgb_launch_code *code)
+{
+	const cJSON *params = kgb_json_get(facts, "params"), *bytes;
+	const int n = cJSON_IsArray(params) ? cJSON_GetArraySize(params) : -1;
+
+	if (n < 0 || (size_t)n > KGB_LAUNCH_PARAMS_MAX / sizeof(uint64_t))
+		return false;
+	uint8_t *out = kgb_arena_alloc(arena, (size_t)n + 1);
+	code->param_bytes = out;
+	cJSON_ArrayForEach(bytes, params) {
+		const double value = cJSON_IsNumber(bytes) ? bytes->valuedouble : 0;
+		if (value != 1 && value != 2 && value != 4 && value != 8)
+			return false;
+		out[code->n_params++] = (uint8_t)value;
+	}
+	return true;
+}
+
+/* Check the code as that of a runner's request is checked, and keep it. The proof has the reason if
+ * it may not run. */
+static void take_code(struct kgb_provenance *provenance, const struct kgb_recompiled *made,
+		      struct kgb_image_proof *proof)
+{
+	struct kgb_launch_code code = {.cubin = made->code, .len = made->len};
+	const int64_t n_warps = kgb_json_i64(made->facts, "metadata.num_warps", 0);
+	const int64_t shared = kgb_json_i64(made->facts, "metadata.shared", -1);
+	struct kgb_cubin cubin;
+	struct kgb_err err = KGB_ERR_INIT;
+	bool is_good = false;
+
+	if (kgb_cubin_read(made->code, made->len, &provenance->arena, &cubin, &err) < 0)
+		give_reason(proof, "%.300s", err.msg);
+	else if (!kgb_cubin_names_has(&cubin.kernels, proof->name))
+		give_reason(proof, "the code of its IR holds no kernel of its name");
+	else if (n_warps < 1 || n_warps > 32 || shared < 0 || shared > UINT32_MAX ||
+		 !take_params(&provenance->arena, made->facts, &code))
+		give_reason(proof, "the compiler's facts are broken");
+	else
+		is_good = is_allowed(proof, provenance->spec.policy, made->facts, &cubin);
+	if (!is_good) {
+		proof->kind = KGB_PROOF_NONE;
+		return;
+	}
+	code.n_threads = 32 * (uint32_t)n_warps;
+	code.shared_bytes = (uint32_t)shared;
+	proof->code = code;
+	proof->has_code = true;
+}
+
+static enum kgb_recompile_end make_code(struct kgb_provenance *provenance,
+					const struct kgb_image *image,
+					struct kgb_image_proof *proof, char why[KGB_RECOMPILE_WHY])
+{
+	struct kgb_cpu_image split;
+	struct kgb_err ignored = KGB_ERR_INIT;
+	const struct kgb_recompiled *made = NULL;
+	const int rc = kgb_cpu_image_split(image, &split, &ignored);
+
+	KGB_ASSERT(rc == 0); /* its proof was made from it */
+	char *options = options_of(&split);
+	const struct kgb_triton_source source = {
+		.kind = KGB_SOURCE_IR,
+		.text = split.module,
+		.text_len = split.module_len,
+		.options = options ? options : "{}",
+		.options_len = options ? strlen(options) : 2,
+		.sm = provenance->spec.sm,
+	};
+	enum kgb_recompile_end end =
+		kgb_compiler_make(provenance->spec.compiler, &source, &made, why);
+	if (end == KGB_RECOMPILE_DONE) {
+		const size_t n_inline_asm = proof->n_inline_asm;
+		take_code(provenance, made, proof);
+		proof->n_inline_asm = n_inline_asm; /* counted from the source already */
+	}
+	cJSON_free(options);
+	return end;
+}
+
+enum kgb_recompile_end kgb_provenance_make_code(struct kgb_provenance *provenance,
+						const struct kgb_record *record,
+						const struct kgb_window *window,
+						char why[KGB_RECOMPILE_WHY])
+{
+	for (size_t i = 0; i < window->n_ops; i++) {
+		if (window->ops[i].kind != KGB_OP_LAUNCH)
+			continue;
+		const struct kgb_image *image =
+			kgb_record_image(record, window->ops[i].launch.image);
+		struct kgb_image_proof *proof = find(provenance, image->proof->image_sha256);
+		if (proof->kind != KGB_PROOF_TRITON || !proof->is_text || proof->has_code)
+			continue;
+		enum kgb_recompile_end end = make_code(provenance, image, proof, why);
+		if (end != KGB_RECOMPILE_DONE)
+			return end;
+	}
+	return KGB_RECOMPILE_DONE;
+}
+
+const struct kgb_launch_code *kgb_provenance_code(const struct kgb_image *image)
+{
+	return image->proof && image->proof->has_code ? &image->proof->code : NULL;
 }
 
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance)

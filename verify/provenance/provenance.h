@@ -24,7 +24,7 @@
 enum kgb_proof_kind {
 	KGB_PROOF_TRITON, /* our compiler made the same bytes */
 	KGB_PROOF_LIBRARY, /* the same bytes lie in a library of the judge */
-	KGB_PROOF_MOVES, /* on the CPU: torch's fills and copies, which kgb-exec-cpu executes */
+	KGB_PROOF_MOVES, /* torch's fills and copies as kgb-exec-cpu executes them */
 	KGB_PROOF_NONE, /* no proof; `reason` */
 	KGB_PROOF_UNDECIDED, /* our compiler gave no answer; `reason` */
 };
@@ -36,7 +36,10 @@ struct kgb_image_proof {
 	const char *name; /* TRITON: of the kernel; LIBRARY: of the library; else "" */
 	char reason[KGB_PROOF_REASON]; /* NONE, UNDECIDED: why, one line */
 	struct kgb_cubin_names kernels; /* TRITON */
-	const char *no_gpu; /* TRITON, on the CPU: why no GPU can run it; NULL: a GPU can run it */
+	bool is_text; /* TRITON: the image is Triton's IR behind its claims, not machine code */
+	const char *no_gpu; /* is_text: why no GPU can run it; NULL: a GPU can run it */
+	bool has_code; /* is_text: `code` is made */
+	struct kgb_launch_code code;
 	size_t n_inline_asm; /* TRITON: pieces of PTX in the source; allowed, counted and shown */
 };
 
@@ -66,7 +69,16 @@ KGB_MUST_CHECK int kgb_provenance_prove(struct kgb_provenance *provenance,
 					const struct kgb_record *record, struct kgb_err *err);
 /** Number of proved images with PTX in their source. */
 int64_t kgb_provenance_n_inline(const struct kgb_provenance *provenance);
-/** The record's first kernel that no GPU can run; NULL: there is none. Only on the CPU. */
+/** Make machine code for this GPU of each kernel that the window launches by Triton's IR, unless it
+ * is made. A kernel whose code may not run loses its proof. DONE; else `why` gives the cause in one
+ * line: NO_CODE: the compiler rejects a kernel; UNDECIDED: lack of time or memory. */
+enum kgb_recompile_end kgb_provenance_make_code(struct kgb_provenance *provenance,
+						const struct kgb_record *record,
+						const struct kgb_window *window,
+						char why[KGB_RECOMPILE_WHY]);
+/** `code` of struct kgb_owners. */
+const struct kgb_launch_code *kgb_provenance_code(const struct kgb_image *image);
+/** The record's first kernel that no GPU can run; NULL: there is none. */
 const struct kgb_image_proof *kgb_provenance_unfit(const struct kgb_record *record);
 /** The reason of the record's first image with a proof of this kind, NONE or UNDECIDED; NULL: no
  * image has one. */

@@ -234,6 +234,7 @@ static bool is_empty(const struct kgb_op *op)
 	case KGB_OP_EVENT_RECORD:
 	case KGB_OP_EVENT_WAIT:
 	case KGB_OP_UNSUPPORTED:
+	case KGB_OP_REPLACES:
 		return false;
 	case KGB_N_OP_KINDS:
 		break;

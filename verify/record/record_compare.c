@@ -293,6 +293,9 @@ static void compare_bodies(struct pair *pair, const struct kgb_canonical_op *kep
 	case KGB_OP_EVENT_WAIT:
 		differ_number(pair, "event", kept_a->event, kept_b->event);
 		return;
+	case KGB_OP_REPLACES:
+		differ_number(pair, "number of ops", a->n_replaced, b->n_replaced);
+		return;
 	case KGB_OP_UNSUPPORTED:
 		if (strcmp(a->why, b->why) != 0)
 			differ_text(pair, "reason", a->why, b->why);

@@ -24,11 +24,25 @@ enum kgb_owner {
 };
 const char *kgb_owner_name(enum kgb_owner owner); /* "the candidate's", "of a library", ... */
 
+/** Machine code of a kernel whose launches a record names by Triton's IR, and what a launch of it
+ * needs. Everything is borrowed. */
+struct kgb_launch_code {
+	const void *cubin;
+	size_t len;
+	uint32_t n_threads; /* of a block */
+	uint32_t shared_bytes; /* dynamic shared memory */
+	const uint8_t *param_bytes; /* of each parameter of the IR: 1, 2, 4 or 8 */
+	size_t n_params;
+};
+
 /** Finds the owner of a launch of `kernel` from `image`. Every function that takes it calls it once
  * per launch: keep it cheap. */
 struct kgb_owners {
 	enum kgb_owner (*find)(const struct kgb_image *image, const char *kernel,
 			       const void *payload);
+	/** The code by which a plan replaces an image and its launches; NULL: neither has any, or
+	 * the plan keeps what was recorded. */
+	const struct kgb_launch_code *(*code)(const struct kgb_image *image);
 	const void *payload;
 };
 

@@ -7,6 +7,8 @@
 #include "verify/record/record_canonical.h"
 
 #define NO_IMAGE UINT32_MAX
+/* Triton's kernels have two more parameters, addresses of memory that none of these needs. */
+#define SCRATCH_BYTES 16
 
 /* Images get numbers in the order of their first use. */
 struct images {
@@ -39,13 +41,49 @@ static struct images number_images(struct kgb_arena *arena, const struct kgb_can
 	return images;
 }
 
-static void put_images(const struct kgb_record *record, const struct images *images,
-		       struct kgb_buf *out)
+static const struct kgb_launch_code *code_of(const struct kgb_owners *owners,
+					     const struct kgb_image *image)
+{
+	return owners->code ? owners->code(image) : NULL;
+}
+
+static void put_images(const struct kgb_record *record, const struct kgb_owners *owners,
+		       const struct images *images, struct kgb_buf *out)
 {
 	for (uint32_t id = 0; id < images->n; id++) {
 		const struct kgb_image *image = &record->images[images->indices[id]];
-		kgb_record_put_image(out, id, image->bytes, image->len);
+		const struct kgb_launch_code *code = code_of(owners, image);
+		kgb_record_put_image(out, id, code ? code->cubin : image->bytes,
+				     code ? code->len : image->len);
 	}
+}
+
+/* Pack the words of the launch's parameters as the code's parameter buffer is. */
+static int pack_params(struct kgb_arena *arena, const struct kgb_launch_code *code,
+		       struct kgb_launch *launch, struct kgb_err *err)
+{
+	const unsigned char *words = launch->params;
+	size_t at = 0;
+
+	if (launch->params_bytes != code->n_params * sizeof(uint64_t))
+		return kgb_fail(err, KGB_ERR_INVALID,
+				"launch of '%.100s' with %u bytes of parameters, its IR has %zu "
+				"parameters",
+				launch->kernel, launch->params_bytes, code->n_params);
+	unsigned char *packed = kgb_arena_array(
+		arena, code->n_params * sizeof(uint64_t) + SCRATCH_BYTES + sizeof(uint64_t), 1);
+	for (size_t i = 0; i < code->n_params; i++) {
+		const size_t bytes = code->param_bytes[i];
+		at = (at + bytes - 1) / bytes * bytes;
+		memcpy(packed + at, words + i * sizeof(uint64_t), bytes); /* little endian */
+		at += bytes;
+	}
+	at = (at + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+	launch->params = packed;
+	launch->params_bytes = (uint32_t)at + SCRATCH_BYTES;
+	launch->shared_bytes = code->shared_bytes;
+	launch->block[0] = code->n_threads;
+	return 0;
 }
 
 static void put_blocks(const struct kgb_canonical *canonical, struct kgb_replay_plan *plan)
@@ -67,8 +105,9 @@ static void put_blocks(const struct kgb_canonical *canonical, struct kgb_replay_
 }
 
 /* The op as kgb-exec gets it: canonical numbers, unused fields cleared. */
-static struct kgb_op plan_op(const struct kgb_canonical *canonical,
-			     const struct kgb_canonical_op *kept, const struct images *images)
+static int plan_op(const struct kgb_canonical *canonical, const struct kgb_canonical_op *kept,
+		   const struct kgb_owners *owners, const struct images *images,
+		   struct kgb_arena *arena, struct kgb_op *out, struct kgb_err *err)
 {
 	const struct kgb_record *record = canonical->capture->record;
 	struct kgb_op op = *kept->op;
@@ -78,26 +117,31 @@ static struct kgb_op plan_op(const struct kgb_canonical *canonical,
 		op.event = kept->event;
 	if (op.kind == KGB_OP_MEMSET && op.memset.height == 1)
 		op.memset.pitch = 0;
+	*out = op;
 	if (op.kind != KGB_OP_LAUNCH)
-		return op;
+		return 0;
 
+	const struct kgb_image *image = kgb_record_image(record, op.launch.image);
+	const struct kgb_launch_code *code = code_of(owners, image);
 	struct kgb_err ignored = KGB_ERR_INIT;
 	size_t n_attrs = 0;
-	op.launch.image = images->ids[kgb_record_image(record, op.launch.image) - record->images];
-	const int rc = kgb_launch_attrs(&kept->op->launch, op.launch.attrs, &n_attrs, &ignored);
+	out->launch.image = images->ids[image - record->images];
+	const int rc = kgb_launch_attrs(&kept->op->launch, out->launch.attrs, &n_attrs, &ignored);
 	KGB_ASSERT(rc == 0); /* kgb_canonical_check checked them */
-	op.launch.n_attrs = (uint32_t)n_attrs;
-	return op;
+	out->launch.n_attrs = (uint32_t)n_attrs;
+	return code ? pack_params(arena, code, &out->launch, err) : 0;
 }
 
-static void put_ops(const struct kgb_canonical *canonical, const struct images *images,
-		    struct kgb_replay_plan *plan)
+static int put_ops(const struct kgb_canonical *canonical, const struct kgb_owners *owners,
+		   const struct images *images, struct kgb_replay_plan *plan, struct kgb_err *err)
 {
 	plan->n_ops = canonical->n_ops;
 	plan->ops = kgb_arena_array(&plan->arena, plan->n_ops, sizeof(*plan->ops));
 	for (size_t i = 0; i < canonical->n_ops; i++) {
 		const struct kgb_canonical_op *kept = &canonical->ops[i];
-		const struct kgb_op op = plan_op(canonical, kept, images);
+		struct kgb_op op;
+		if (plan_op(canonical, kept, owners, images, &plan->arena, &op, err) < 0)
+			return kgb_ctx(err, "op %zu", kept->source);
 		kgb_record_put_op(&plan->record, &op);
 		plan->ops[i] = (struct kgb_replay_plan_op){
 			.kind = op.kind, .writes = kgb_op_writes(&op), .source = kept->source};
@@ -106,20 +150,22 @@ static void put_ops(const struct kgb_canonical *canonical, const struct images *
 		plan->ops[i].owner = kept->owner;
 		plan->ops[i].kernel = kgb_arena_strdup(&plan->arena, op.launch.kernel);
 	}
+	return 0;
 }
 
-static int make(const struct kgb_canonical *canonical, struct kgb_replay_plan *plan,
-		struct kgb_err *err)
+static int make(const struct kgb_canonical *canonical, const struct kgb_owners *owners,
+		struct kgb_replay_plan *plan, struct kgb_err *err)
 {
 	if (kgb_canonical_check(canonical, err) < 0 ||
 	    kgb_canonical_check_downloads(canonical, err) < 0)
 		return -1;
 	const struct images images = number_images(&plan->arena, canonical);
 	kgb_record_put_header(&plan->record);
-	put_images(canonical->capture->record, &images, &plan->record);
+	put_images(canonical->capture->record, owners, &images, &plan->record);
 	kgb_record_put_window_begin(&plan->record, 0);
 	put_blocks(canonical, plan);
-	put_ops(canonical, &images, plan);
+	if (put_ops(canonical, owners, &images, plan, err) < 0)
+		return -1;
 	kgb_record_put_window_end(&plan->record);
 	if (plan->record.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "the plan of a call is over %u bytes",
@@ -137,7 +183,7 @@ int kgb_replay_plan_make(const struct kgb_recorded_call *capture, const struct k
 	struct kgb_canonical canonical;
 
 	kgb_canonical_init(&canonical, capture, owners);
-	const int rc = make(&canonical, &plan, err);
+	const int rc = make(&canonical, owners, &plan, err);
 	kgb_canonical_release(&canonical);
 	if (rc < 0) {
 		kgb_replay_plan_release(&plan);

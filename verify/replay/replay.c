@@ -75,9 +75,9 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
 	kgb_free(facts);
 }
 
-static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane)
+static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane, bool in_machine)
 {
-	if (lane->judge->options->device == KGB_DEVICE_CPU)
+	if (in_machine || lane->judge->options->device == KGB_DEVICE_CPU)
 		return (struct kgb_exec_spec){.on_cpu = true, .n_threads = 1};
 	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
 				      .cupti = lane->judge->options->request.cupti};
@@ -87,18 +87,34 @@ static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent
 {
 	struct kgb_replay *replay = kgb_xmalloc(sizeof(*replay));
 
-	*replay = (struct kgb_replay){
-		.record_fd = -1, .replayer = replayer, .replayer_is_lent = is_lent};
+	*replay = (struct kgb_replay){.record_fd = -1,
+				      .replayer = replayer,
+				      .replayer_is_lent = is_lent,
+				      .uses = replayer};
 	return replay;
+}
+
+static struct kgb_replayer *new_replayer(void)
+{
+	struct kgb_replayer *replayer = kgb_xmalloc(sizeof(*replayer));
+
+	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
+	return replayer;
+}
+
+struct kgb_replayer *kgb_replay_machine(struct kgb_replay *replay)
+{
+	if (!replay->machine)
+		replay->machine = new_replayer();
+	return replay->machine;
 }
 
 int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err)
 {
-	const struct kgb_exec_spec spec = exec_spec(lane);
-	struct kgb_replayer *replayer = kgb_xmalloc(sizeof(*replayer));
+	const struct kgb_exec_spec spec = exec_spec(lane, false);
+	struct kgb_replayer *replayer = new_replayer();
 
 	KGB_MEASURE(lane, KGB_PHASE_EXEC);
-	*replayer = (struct kgb_replayer)KGB_REPLAYER_INIT;
 	lane->replay = new_replay(replayer, false);
 	replayer->starter = gettid();
 	replayer->begun = kgb_exec_client_begin(&replayer->exec, &spec, err) == KGB_EXEC_DONE;
@@ -157,6 +173,8 @@ void kgb_replay_kill(struct kgb_replay *replay)
 {
 	if (replay && !replay->replayer_is_lent)
 		kgb_exec_client_kill(&replay->replayer->exec);
+	if (replay && replay->machine)
+		kgb_exec_client_kill(&replay->machine->exec);
 }
 
 void kgb_replay_free(struct kgb_replay *replay)
@@ -167,6 +185,8 @@ void kgb_replay_free(struct kgb_replay *replay)
 		end_own_exec(replay->replayer);
 	else
 		free_replayer(replay->replayer);
+	if (replay->machine)
+		free_replayer(replay->machine);
 	kgb_close(replay->record_fd);
 	if (replay->provenance)
 		kgb_provenance_release(replay->provenance);
@@ -223,8 +243,8 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 	const char *text = kgb_lane_text(lane, "replayed on fresh data: %s", err->msg);
 
 	if (outcome >= KGB_EXEC_FAULTED) {
-		kgb_exec_client_stop(&lane->replay->replayer->exec);
-		lane->replay->replayer->runs = false;
+		kgb_exec_client_stop(&lane->replay->uses->exec);
+		lane->replay->uses->runs = false;
 	}
 	switch (outcome) {
 	case KGB_EXEC_UNREPLAYABLE:
@@ -247,8 +267,8 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 				  "Allocate no more than the operator needs.");
 	case KGB_EXEC_BROKE_RULE:
 		return refuse_fault(
-			failure,
-			(enum kgb_exec_fault)lane->replay->replayer->exec.reply.device_error, text);
+			failure, (enum kgb_exec_fault)lane->replay->uses->exec.reply.device_error,
+			text);
 	/* Nothing was executed, so the case does not pass; the candidate did not cause that. */
 	case KGB_EXEC_UNKNOWN_OPERATION:
 		return kgb_refuse(failure, KGB_CODE_INFRA_UNSUPPORTED_OP, text,
@@ -266,8 +286,8 @@ int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 
 int kgb_replay_start_exec(struct kgb_lane *lane, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = lane->replay->replayer;
-	const struct kgb_exec_spec spec = exec_spec(lane);
+	struct kgb_replayer *replayer = lane->replay->uses;
+	const struct kgb_exec_spec spec = exec_spec(lane, replayer == lane->replay->machine);
 	const bool begun = replayer->begun;
 	const int n_starts = replayer->exec.n_starts;
 
@@ -407,7 +427,7 @@ static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	       const struct kgb_candidate_call *call, struct kgb_exec_request *request,
 	       struct kgb_exec_layout *layout, struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = lane->replay->replayer;
+	struct kgb_replayer *replayer = lane->replay->uses;
 	int64_t left_ms = kgb_lane_call_deadline(lane) - kgb_mono_ms();
 
 	if (left_ms <= 0)
@@ -454,8 +474,8 @@ static int load_part(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	if (kgb_replay_plan_part(&rcase->plan, n_ops, with_kernels, &record, err) < 0 ||
 	    kgb_replay_start_exec(lane, err) < 0)
 		return -1;
-	enum kgb_exec_outcome outcome = kgb_exec_client_plan(
-		&lane->replay->replayer->exec, PART_PLAN, record.ptr, record.len, PLAN_MS, err);
+	enum kgb_exec_outcome outcome = kgb_exec_client_plan(&lane->replay->uses->exec, PART_PLAN,
+							     record.ptr, record.len, PLAN_MS, err);
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
 }
 
@@ -480,7 +500,7 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		rc = run(lane, rcase, call, &request, &layout, failure, err);
 	call->fresh_seed = request.poison;
 	if (rc == 0)
-		kgb_replay_take(lane, rcase, data, lane->replay->replayer->output, &layout, call);
+		kgb_replay_take(lane, rcase, data, lane->replay->uses->output, &layout, call);
 	return rc;
 }
 
@@ -517,7 +537,7 @@ static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		   enum kgb_origin_writer by, struct kgb_result_origin *origin,
 		   struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = lane->replay->replayer;
+	struct kgb_replayer *replayer = lane->replay->uses;
 	struct kgb_exec_layout layout = {0};
 	struct kgb_candidate_call call = {0};
 	size_t next = 0;

@@ -13,6 +13,7 @@
 #include "verify/lane/lane.h"
 #include "verify/process/exec_client.h"
 #include "verify/record/replay_plan.h"
+#include "verify/record/window_form.h"
 
 #define KGB_REPLAY_CALLS 3 /* the first; new data in the same tensors; new tensors */
 
@@ -41,11 +42,16 @@ struct kgb_replayer {
 /** State of a lane between cases. */
 struct kgb_replay {
 	int record_fd; /* memfd that the runner's trace library writes to; -1: none yet */
-	struct kgb_replayer *replayer; /* owned, unless it is lent */
+	struct kgb_replayer *replayer; /* on the verification's device; owned, unless it is lent */
 	bool replayer_is_lent;
+	struct kgb_replayer *machine; /* on a GPU: in the machine for Triton's IR; owned; NULL: none
+					 yet */
+	struct kgb_replayer *uses; /* one of both: that of the case which is judged */
 	struct kgb_provenance *provenance; /* owned */
 };
 
+/** The replayer of the machine for Triton's IR, of a lane on a GPU. */
+struct kgb_replayer *kgb_replay_machine(struct kgb_replay *replay);
 /** Make lane->replay and begin to start its kgb-exec. */
 KGB_MUST_CHECK int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err);
 /** Make lane->replay with the kgb-exec and the reference of another lane, which must outlive this
@@ -66,6 +72,11 @@ struct kgb_recorded {
 	size_t arena_bytes; /* of the runner's arena during the calls */
 	struct kgb_buf bytes; /* owned; bytes that `record` points into */
 	struct kgb_record record;
+	/* Of kgb_replay_prove: */
+	struct kgb_arena_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
+	struct kgb_window windows[KGB_REPLAY_CALLS]; /* in the form that lane->replay->uses takes */
+	struct kgb_recorded_call captures[KGB_REPLAY_CALLS];
+	struct kgb_classification classification;
 };
 
 /** Call the case three times under the trace. `data` (with its truth) is that of the first and the
@@ -97,12 +108,23 @@ struct kgb_replay_case {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
 };
 
-/** Prove whose code the launches run, make the plan of the case, and load it. 0: *out is ready. 1:
- * *failure has the reason of a refusal. -1: *err. *out must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
+/** Prove whose code the launches run, choose lane->replay->uses, and check that a replay can repeat
+ * the calls. On a GPU the machine replays a case if the record names all its launches by Triton's
+ * IR, unless the seed draws the case for the GPU: no code in the runner can depend on that choice.
+ * 0: *out is ready for kgb_replay_load. 1: *failure has the reason of a refusal. -1: *err. *out
+ * must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
+				    struct kgb_replay_case *out, struct kgb_failure *failure,
+				    struct kgb_err *err);
+/** Make the plan of the case and load it. lane->replay->uses must be locked, unless no other lane
+ * runs. 0, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_load(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
-/** kgb_replay_record, then kgb_replay_make. */
+/** Let the GPU replay a case that the machine cannot execute. 0, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_leave_machine(struct kgb_lane *lane, struct kgb_recorded *recorded,
+					    struct kgb_failure *failure, struct kgb_err *err);
+/** kgb_replay_record, kgb_replay_prove and kgb_replay_load. */
 KGB_MUST_CHECK int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,
 				      struct kgb_err *err);

@@ -9,7 +9,11 @@
 #include "verify/provenance/provenance.h"
 #include "verify/replay/replay.h"
 
-enum { PLAN_MS = 20 * 1000 };
+enum {
+	PLAN_MS = 20 * 1000,
+	GPU_ONE_IN = 8, /* of the cases that the machine can replay, on a GPU */
+	EXECUTOR_STREAM = 3001,
+};
 
 void kgb_replay_case_release(struct kgb_replay_case *rcase)
 {
@@ -145,13 +149,12 @@ static int find_ranges(struct kgb_lane *lane, const struct kgb_case_data *data,
 
 /* ---- one case ---- */
 
-static int load_plans(struct kgb_lane *lane,
-		      const struct kgb_recorded_call captures[KGB_REPLAY_CALLS],
-		      const struct kgb_classification *classification,
+static int load_plans(struct kgb_lane *lane, const struct kgb_recorded *recorded,
 		      const struct kgb_owners *owners, struct kgb_replay_case *out,
 		      struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_exec_client *exec = &lane->replay->replayer->exec;
+	const struct kgb_recorded_call *captures = recorded->captures;
+	const struct kgb_classification *classification = &recorded->classification;
 	struct kgb_err why = KGB_ERR_INIT;
 
 	KGB_MEASURE(lane, KGB_PHASE_PLAN);
@@ -162,6 +165,7 @@ static int load_plans(struct kgb_lane *lane,
 			"torch allocates in the call.");
 	if (kgb_replay_start_exec(lane, err) < 0)
 		return -1;
+	struct kgb_exec_client *exec = &lane->replay->uses->exec;
 	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);
 	if (outcome == KGB_EXEC_DONE)
 		outcome = kgb_exec_client_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
@@ -201,53 +205,189 @@ static int prove(struct kgb_lane *lane, const struct kgb_record *record,
 			  "Take smaller tiles, or fewer stages (num_stages).");
 }
 
-int kgb_replay_make(struct kgb_lane *lane, struct kgb_recorded *recorded,
-		    struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
-{
-	struct kgb_arena_place places[KGB_REPLAY_CALLS][KGB_MAX_ARGS];
-	struct kgb_recorded_call captures[KGB_REPLAY_CALLS];
-	struct kgb_classification classification;
-	struct kgb_record *record = &recorded->record;
-	const struct kgb_owners owners = {.find = kgb_provenance_owner,
-					  .payload = lane->replay->provenance};
+/* ---- the replayer of a case ---- */
 
-	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
+static void take_form(struct kgb_recorded *recorded, enum kgb_window_form form)
+{
 	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
-		captures[i] = (struct kgb_recorded_call){
-			.record = record,
-			.window = kgb_record_window(record, (uint32_t)i + 1),
-			.places = places[i],
-			.n_places =
-				places_of(&recorded->data[i == 1], &recorded->calls[i], places[i]),
+		recorded->windows[i] = kgb_window_in_form(
+			&recorded->record.arena,
+			kgb_record_window(&recorded->record, (uint32_t)i + 1), form);
+		recorded->captures[i].window = &recorded->windows[i];
+	}
+}
+
+/* Whether the machine can execute all launches of a window in its form, and the GPU's form has only
+ * the candidate's kernels and torch's fills and copies. */
+static bool fits_machine(const struct kgb_lane *lane, const struct kgb_recorded *recorded, int call)
+{
+	const struct kgb_window *whole = kgb_record_window(&recorded->record, (uint32_t)call + 1);
+	const struct kgb_window *window = recorded->captures[call].window;
+
+	for (size_t i = 0; i < whole->n_ops; i++) {
+		const struct kgb_launch *launch = &whole->ops[i].launch;
+		if (whole->ops[i].kind != KGB_OP_LAUNCH)
+			continue;
+		const enum kgb_owner owner =
+			kgb_provenance_owner(kgb_record_image(&recorded->record, launch->image),
+					     launch->kernel, lane->replay->provenance);
+		if (owner != KGB_OWNER_TRITON && owner != KGB_OWNER_TORCH_MOVE)
+			return false;
+	}
+	for (size_t i = 0; i < window->n_ops; i++) {
+		if (window->ops[i].kind != KGB_OP_LAUNCH)
+			continue;
+		const struct kgb_image_proof *proof =
+			kgb_record_image(&recorded->record, window->ops[i].launch.image)->proof;
+		if (proof->kind != KGB_PROOF_MOVES && !proof->is_text)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the GPU replays a case that the machine can replay: the first of each interface, and
+ * those that the seed draws. */
+static bool is_for_gpu(const struct kgb_lane *lane, const struct kgb_case *c)
+{
+	const struct kgb_cases *cases = &lane->judge->cases;
+	const struct kgb_case *first = cases->items;
+	struct kgb_rng rng;
+
+	while (first < c && first->interface != c->interface)
+		first++;
+	kgb_rng_init(&rng, &lane->verdict->seed, c->name, EXECUTOR_STREAM);
+	return first == c || kgb_rng_int(&rng, 0, GPU_ONE_IN - 1) == 0;
+}
+
+int kgb_replay_leave_machine(struct kgb_lane *lane, struct kgb_recorded *recorded,
+			     struct kgb_failure *failure, struct kgb_err *err)
+{
+	static const int calls[] = {0, KGB_REPLAY_CALLS - 1}; /* a prologue, and the call */
+	char why[KGB_RECOMPILE_WHY];
+
+	(void)err;
+	KGB_MEASURE(lane, KGB_PHASE_CODE);
+	take_form(recorded, KGB_FORM_GPU);
+	lane->replay->uses = lane->replay->replayer;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(calls); i++)
+		switch (kgb_provenance_make_code(lane->replay->provenance, &recorded->record,
+						 recorded->captures[calls[i]].window, why)) {
+		case KGB_RECOMPILE_DONE:
+			break;
+		case KGB_RECOMPILE_NO_CODE:
+		case KGB_RECOMPILE_CRASHED:
+			return kgb_lane_refuse(lane, failure, KGB_CODE_VERIFY_EXCEPTION,
+					       "Rewrite the kernel: Triton does not compile it for "
+					       "this GPU with these arguments.",
+					       "Triton makes no code of a kernel: %s", why);
+		case KGB_RECOMPILE_UNDECIDED:
+			return kgb_lane_refuse(
+				lane, failure, KGB_CODE_INFRA_RECOMPILE,
+				"Check it again; fewer variants of a kernel take less time to compile.",
+				"the judge could not compile a kernel: %s", why);
+		}
+	return 0;
+}
+
+static int choose_replayer(struct kgb_lane *lane, struct kgb_recorded *recorded,
+			   struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replay *replay = lane->replay;
+
+	replay->uses = replay->replayer;
+	if (!lane->gpu)
+		return 0;
+	take_form(recorded, KGB_FORM_MACHINE);
+	if (!fits_machine(lane, recorded, 0) ||
+	    !fits_machine(lane, recorded, KGB_REPLAY_CALLS - 1) ||
+	    is_for_gpu(lane, recorded->data[0].kase))
+		return kgb_replay_leave_machine(lane, recorded, failure, err);
+	replay->uses = kgb_replay_machine(replay);
+	return 0;
+}
+
+/* Code of the GPU replaces IR in the GPU's plans. */
+static struct kgb_owners owners_of(const struct kgb_lane *lane)
+{
+	const struct kgb_replay *replay = lane->replay;
+
+	return (struct kgb_owners){
+		.find = kgb_provenance_owner,
+		.code = replay->uses == replay->machine ? NULL : kgb_provenance_code,
+		.payload = replay->provenance,
+	};
+}
+
+/* ---- proof and plan ---- */
+
+static int find_windows(struct kgb_lane *lane, struct kgb_recorded *recorded,
+			struct kgb_failure *failure)
+{
+	for (int i = 0; i < KGB_REPLAY_CALLS; i++) {
+		recorded->captures[i] = (struct kgb_recorded_call){
+			.record = &recorded->record,
+			.window = kgb_record_window(&recorded->record, (uint32_t)i + 1),
+			.places = recorded->places[i],
+			.n_places = places_of(&recorded->data[i == 1], &recorded->calls[i],
+					      recorded->places[i]),
 			.arena_bytes = recorded->arena_bytes,
 		};
-		if (!captures[i].window)
+		if (!recorded->captures[i].window)
 			return kgb_refuse(
 				failure, KGB_CODE_VERIFY_RECORD,
 				kgb_lane_text(lane, "the record of call %d is missing", i + 1),
 				"Leave the process's own records alone.");
 	}
-	int rc = prove(lane, record, failure, err);
+	return 0;
+}
+
+static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded, struct kgb_err *err)
+{
+	const struct kgb_owners owners = owners_of(lane);
+	struct kgb_classification *out = &recorded->classification;
+	bool depends;
+
+	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
+			   out);
+	if (out->replay != KGB_REPLAY_NO_WORK)
+		return 0;
+	if (kgb_case_depends_on_inputs(lane, &recorded->data[0], &depends, err) < 0)
+		return -1;
+	if (!depends)
+		kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, false, out);
+	return 0;
+}
+
+int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
+		     struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct kgb_classification *classification = &recorded->classification;
+
+	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
+	int rc = find_windows(lane, recorded, failure);
+	if (rc == 0)
+		rc = prove(lane, &recorded->record, failure, err);
+	if (rc == 0)
+		rc = choose_replayer(lane, recorded, failure, err);
+	if (rc == 0)
+		rc = classify(lane, recorded, err);
 	if (rc != 0)
 		return rc;
-	kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
-			   &classification);
-	if (classification.replay == KGB_REPLAY_NO_WORK) {
-		bool depends;
-		if (kgb_case_depends_on_inputs(lane, &recorded->data[0], &depends, err) < 0)
-			return -1;
-		if (!depends)
-			kgb_calls_classify(captures, KGB_REPLAY_CALLS, &owners, false,
-					   &classification);
-	}
-	out->replay = classification.replay;
-	out->upload_bytes = classification.upload_bytes;
-	rc = judge_class(lane, &classification, record, failure);
+	out->replay = classification->replay;
+	out->upload_bytes = classification->upload_bytes;
+	rc = judge_class(lane, classification, &recorded->record, failure);
 	if (rc == 0)
-		rc = find_ranges(lane, &recorded->data[0], captures[KGB_REPLAY_CALLS - 1].window,
-				 out, failure);
-	if (rc == 0)
-		rc = load_plans(lane, captures, &classification, &owners, out, failure, err);
+		rc = find_ranges(lane, &recorded->data[0],
+				 recorded->captures[KGB_REPLAY_CALLS - 1].window, out, failure);
+	return rc;
+}
+
+int kgb_replay_load(struct kgb_lane *lane, struct kgb_recorded *recorded,
+		    struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct kgb_owners owners = owners_of(lane);
+	int rc = load_plans(lane, recorded, &owners, out, failure, err);
+
 	if (rc == 0)
 		count_launches(lane, &out->plan);
 	return rc;
@@ -262,7 +402,9 @@ int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 	*out = (struct kgb_replay_case){0};
 	int rc = kgb_replay_record(lane, data, &recorded, failure, err);
 	if (rc == 0)
-		rc = kgb_replay_make(lane, &recorded, out, failure, err);
+		rc = kgb_replay_prove(lane, &recorded, out, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_load(lane, &recorded, out, failure, err);
 	kgb_recorded_release(&recorded);
 	return rc;
 }

@@ -189,7 +189,7 @@ static int leave_out_each(struct kgb_lane *lane, const struct kgb_replay_case *r
 	kgb_ablation_record(lane, fresh, NULL, broken);
 	/* If a plan without one launch faults, kgb-exec ends, and its plans are lost. */
 	for (size_t i = 0; rc == 0 && i < rcase->plan.n_ops && n_tried < ABLATIONS_MAX &&
-			   lane->replay->replayer->runs;
+			   lane->replay->uses->runs;
 	     i++) {
 		size_t n_right;
 		if (!kgb_replay_plan_is_candidate(&rcase->plan, i))
@@ -306,26 +306,61 @@ static int check_in_sandbox(struct kgb_lane *lane, const struct kgb_replay_case 
 	return rc;
 }
 
+/* Load the case. The GPU takes what the machine cannot execute. */
+static int load(struct kgb_lane *lane, struct kgb_recorded *recorded, struct kgb_replay_case *rcase,
+		struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_replay *replay = lane->replay;
+
+	pthread_mutex_lock(&replay->uses->lock);
+	int rc = kgb_replay_load(lane, recorded, rcase, failure, err);
+	if (rc != 1 || failure->code != KGB_CODE_INFRA_UNSUPPORTED_OP ||
+	    replay->uses != replay->machine)
+		return rc;
+	pthread_mutex_unlock(&replay->uses->lock);
+	*err = (struct kgb_err)KGB_ERR_INIT;
+	kgb_replay_plan_release(&rcase->plan);
+	kgb_replay_plan_release(&rcase->prologue);
+	rc = kgb_replay_leave_machine(lane, recorded, failure, err);
+	pthread_mutex_lock(&replay->uses->lock);
+	return rc == 0 ? kgb_replay_load(lane, recorded, rcase, failure, err) : rc;
+}
+
+/* Judge the case by replays on fresh data. 0 right, 1 *failure, -1 *err. */
+static int judge(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+		 const struct kgb_case *c, struct kgb_failure *failure, struct kgb_err *err)
+{
+	struct kgb_case_data fresh = {0};
+	int rc = fill_fresh(lane, c, &fresh, err);
+
+	if (rc == 0)
+		rc = check_case(lane, rcase, &fresh, failure, err);
+	if (rc == 0)
+		rc = watch(lane, rcase, &fresh, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_find_computer(lane, rcase, &fresh, failure, err);
+	lane->verdict->n_replayed_on_gpu +=
+		lane->gpu && lane->replay->uses != lane->replay->machine;
+	kgb_case_data_release(&fresh);
+	return rc;
+}
+
 int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		     struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replay_case rcase;
-	struct kgb_case_data fresh = {0};
-	int rc = kgb_replay_make(lane, recorded, &rcase, failure, err);
+	int rc = kgb_replay_prove(lane, recorded, &rcase, failure, err);
 
 	if (rc == 1 && kgb_replay_stays_in_sandbox(lane, &rcase)) {
 		kgb_replay_case_release(&rcase);
 		return check_in_sandbox(lane, &rcase, recorded->data[0].kase, failure, err);
 	}
-	if (rc == 0)
-		rc = fill_fresh(lane, recorded->data[0].kase, &fresh, err);
-	if (rc == 0)
-		rc = check_case(lane, &rcase, &fresh, failure, err);
-	if (rc == 0)
-		rc = watch(lane, &rcase, &fresh, failure, err);
-	if (rc == 0)
-		rc = kgb_replay_find_computer(lane, &rcase, &fresh, failure, err);
-	kgb_case_data_release(&fresh);
+	if (rc == 0) {
+		rc = load(lane, recorded, &rcase, failure, err);
+		if (rc == 0)
+			rc = judge(lane, &rcase, recorded->data[0].kase, failure, err);
+		pthread_mutex_unlock(&lane->replay->uses->lock);
+	}
 	kgb_replay_case_release(&rcase);
 	return rc;
 }

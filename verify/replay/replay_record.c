@@ -107,6 +107,7 @@ static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 		.repetition = KGB_REPLAY_CALLS,
 		.places = 1,
 		.arrangement = KGB_PLACED_ALIKE,
+		.only_records = lane->only_records,
 		.repeat_us = is_veteran(lane, data->kase) ? VETERAN_US : REPEAT_US};
 	struct kgb_candidate_call call;
 
@@ -118,8 +119,9 @@ static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 	return rc;
 }
 
-/* Make the three calls and check what the runner returns. The values of benchmarks are checked in
- * their replays only: comparing millions of elements takes longer than computing them. */
+/* Make the three calls and check what the runner returns. Values are checked in replays only, where
+ * nothing ran in the runner, and of benchmarks: comparing millions of elements takes longer than
+ * computing them. */
 static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 		      struct kgb_candidate_call calls[KGB_REPLAY_CALLS],
 		      struct kgb_failure *failure, struct kgb_err *err)
@@ -131,6 +133,7 @@ static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 			.places = i == 2,
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
+			.only_records = lane->only_records && d->kase->mode != KGB_MODE_BENCHMARK,
 			.keep = i > 0};
 		int rc = i == KGB_REPLAY_CALLS - 1 ? repeat_call(lane, d, failure, err) : 0;
 		if (rc == 0)
@@ -144,7 +147,7 @@ static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 		for (int k = 0; k < i; k++)
 			if (kgb_candidate_call_shares_memory(d, &calls[k], &calls[i]))
 				return kgb_refuse_kept(failure);
-		if (d->kase->mode == KGB_MODE_BENCHMARK)
+		if (d->kase->mode == KGB_MODE_BENCHMARK || spec.only_records)
 			continue;
 		if (i != 1 && !kgb_candidate_call_check_values(lane, d, &calls[i], failure))
 			return 1;

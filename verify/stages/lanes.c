@@ -8,7 +8,12 @@
 #include "base/parallel.h"
 #include "verify/replay/replay.h"
 
-enum { LANES_MAX = 4 }; /* of one verification, unless its request has a number */
+enum {
+	LANES_MAX = 4, /* of one verification, unless its request has a number */
+	/* Seats of a machine with a GPU: every lane has a CUDA context, and the driver makes one at
+	 * a time (docs/gpu-evidence.md). */
+	GPU_SEATS_MAX = 8,
+};
 
 struct thread {
 	struct kgb_lane lane;
@@ -32,7 +37,10 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_s
 	wanted = wanted < most ? wanted : most;
 	if (asked || wanted < 2)
 		return wanted > 1 ? wanted : 1;
-	kgb_seats_take(seats, wanted, (size_t)kgb_parallel_cores());
+	size_t total = (size_t)kgb_parallel_cores();
+	if (judge->options->device != KGB_DEVICE_CPU && total > GPU_SEATS_MAX)
+		total = GPU_SEATS_MAX;
+	kgb_seats_take(seats, wanted, total);
 	return seats->n > 1 ? seats->n : 1;
 }
 

@@ -120,17 +120,20 @@ static int load(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_err 
 static int record_and_replay(struct kgb_lane *lane, const struct kgb_case_data *data,
 			     struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = lane->replay->replayer;
+	const bool only_recorded = lane->only_records;
 	struct kgb_recorded recorded;
 	int rc = kgb_replay_record(lane, data, &recorded, failure, err);
 
-	if (rc == 0) {
-		pthread_mutex_lock(&replayer->lock);
+	if (rc == 0)
 		rc = kgb_replay_check(lane, &recorded, failure, err);
-		pthread_mutex_unlock(&replayer->lock);
-	}
 	kgb_recorded_release(&recorded);
-	return rc;
+	if (rc != 1 || lane->only_records == only_recorded)
+		return rc;
+	/* A kernel has to be launched: start again, with launches. The call that stopped halfway
+	 * may have left the candidate's own state half made. */
+	kgb_worker_stop(&lane->runner);
+	rc = kgb_lane_load(lane, data->kase, failure, err);
+	return rc == 0 ? record_and_replay(lane, data, failure, err) : rc;
 }
 
 /* 0 judged, 1 decided, -1 *err. */
@@ -191,6 +194,7 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 
 	if (owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
+	lane->only_records = on_gpu && lane->judge->spec.launches == KGB_LAUNCHES_FIXED;
 	int rc = load(lane, c, err);
 	if (rc != 0)
 		return rc;

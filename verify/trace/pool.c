@@ -131,6 +131,8 @@ static struct kgb_piece *find_piece(struct kgb_pool *pool, int state, uint64_t m
 
 		if ((int)piece->state != state || piece->mapped_bytes != mapped_bytes)
 			continue;
+		if (state == KGB_PIECE_SPARE && pool->keeps_apart && piece->freed_in == pool->call)
+			continue;
 		if (state == KGB_PIECE_VACANT)
 			return piece;
 		if (piece->device != device)
@@ -278,6 +280,7 @@ int kgb_pool_free(struct kgb_pool *pool, uint64_t address, CUstream stream, bool
 		return 0;
 	}
 	piece->state = KGB_PIECE_SPARE;
+	piece->freed_in = pool->call;
 	pool->n_spare++;
 	pool->spare_bytes += piece->mapped_bytes;
 	if (pool->n_spare <= KGB_POOL_SPARE_MAX && pool->spare_bytes <= KGB_POOL_SPARE_BYTES)

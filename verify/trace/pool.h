@@ -25,6 +25,7 @@ struct kgb_piece {
 		KGB_PIECE_VACANT, /* only the addresses: nothing is mapped */
 	} state;
 	bool for_graph; /* made in a stream capture */
+	uint64_t freed_in; /* number of the call */
 };
 
 struct kgb_pool {
@@ -35,6 +36,8 @@ struct kgb_pool {
 	size_t n_spare;
 	uint64_t spare_bytes;
 	int poison; /* byte, or -1 */
+	uint64_t call; /* number of the present one */
+	bool keeps_apart; /* memory that a call frees is not given out again in that call */
 
 	bool arena_reserved;
 	uint64_t arena_bytes; /* mapped */

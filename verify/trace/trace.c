@@ -193,6 +193,86 @@ int kgb_trace_end(void)
 	return result_of(status, &err);
 }
 
+/* ---- Launches that are only recorded ---- */
+
+int kgb_trace_load(const void *image, uint64_t bytes, uint32_t *kernel)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		pthread_mutex_lock(&trace.capture.mutex);
+		*kernel = kgb_tracer_load_text(&trace.capture.tracer, image, bytes);
+		pthread_mutex_unlock(&trace.capture.mutex);
+	}
+	return result_of(status, &err);
+}
+
+/* The driver's two names of the default stream are one stream in a record (handlers.c). */
+static uint64_t stream_number(uint64_t stream)
+{
+	return stream == (uint64_t)(uintptr_t)CU_STREAM_LEGACY ? 0 : stream;
+}
+
+int kgb_trace_launch(uint32_t kernel, const char *name, const uint32_t grid[3], uint32_t n_threads,
+		     uint64_t stream, const void *params, uint64_t bytes)
+{
+	const struct kgb_launch launch = {
+		.grid = {grid[0], grid[1], grid[2]},
+		.block = {n_threads, 1, 1},
+		.params = params,
+		.params_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+		.kernel = name,
+	};
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		/* Places of addresses are asked of the driver. */
+		kgb_capture_mute();
+		pthread_mutex_lock(&trace.capture.mutex);
+		kgb_tracer_launch_text(&trace.capture.tracer, stream_number(stream), kernel,
+				       &launch);
+		pthread_mutex_unlock(&trace.capture.mutex);
+		kgb_capture_unmute();
+	}
+	return result_of(status, &err);
+}
+
+uint64_t kgb_trace_ops(void)
+{
+	pthread_mutex_lock(&trace.capture.mutex);
+	const uint64_t n = trace.capture.tracer.recorder.n_window_ops;
+	pthread_mutex_unlock(&trace.capture.mutex);
+	return n;
+}
+
+int kgb_trace_move(uint64_t first, const char *name, uint64_t stream, const void *params,
+		   uint64_t bytes)
+{
+	const struct kgb_launch launch = {
+		.grid = {1, 1, 1},
+		.block = {1, 1, 1},
+		.params = params,
+		.params_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+		.kernel = name,
+	};
+	struct kgb_tracer *tracer = &trace.capture.tracer;
+	struct kgb_err err = KGB_ERR_INIT;
+	int status = need_driver(&err);
+
+	if (status == 0) {
+		kgb_capture_mute();
+		pthread_mutex_lock(&trace.capture.mutex);
+		if (first < tracer->recorder.n_window_ops)
+			kgb_tracer_replace(tracer, stream_number(stream),
+					   tracer->recorder.n_window_ops - first, &launch);
+		pthread_mutex_unlock(&trace.capture.mutex);
+		kgb_capture_unmute();
+	}
+	return result_of(status, &err);
+}
+
 /* ---- Memory ---- */
 
 /* Our own calls are not recorded, and are fine while some stream captures. */
@@ -351,6 +431,18 @@ void kgb_trace_free(void *block, ssize_t bytes, int device, struct CUstream_st *
 	pthread_mutex_unlock(&trace.capture.mutex);
 	leave_memory(mode);
 	result_of(status, &err);
+}
+
+void kgb_trace_call(int keeps_apart)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	if (need_driver(&err))
+		return;
+	pthread_mutex_lock(&trace.memory_mutex);
+	trace.pool.call++;
+	trace.pool.keeps_apart = keeps_apart != 0;
+	pthread_mutex_unlock(&trace.memory_mutex);
 }
 
 void kgb_trace_poison(int byte)

@@ -41,6 +41,27 @@ KGB_TRACE_API int kgb_trace_begin(uint32_t number);
  * record. -1: the record is as it was before the window. Does not wait for work that still runs. */
 KGB_TRACE_API int kgb_trace_end(void);
 
+/** Take the image of a kernel, Triton's IR behind its claims (verify/protocol/cpu_image.h), for
+ * launches that are only recorded. *kernel is its number. */
+KGB_TRACE_API int kgb_trace_load(const void *image, uint64_t bytes, uint32_t *kernel);
+
+/** Record a launch of such a kernel; nothing runs. The parameters are those of a launch on the CPU
+ * (docs/record-format.md). No effect without a window. */
+KGB_TRACE_API int kgb_trace_launch(uint32_t kernel, const char *name, const uint32_t grid[3],
+				   uint32_t n_threads, uint64_t stream, const void *params,
+				   uint64_t bytes);
+
+/** Number of ops in the open window so far. */
+KGB_TRACE_API uint64_t kgb_trace_ops(void);
+/** Record that the ops of the window from number `first` on are torch's fill or copy with these
+ * parameters (verify/protocol/torch_move.h). */
+KGB_TRACE_API int kgb_trace_move(uint64_t first, const char *name, uint64_t stream,
+				 const void *params, uint64_t bytes);
+
+/** A call begins. `keeps_apart`: memory that it frees is not given out again before it ends: in a
+ * replay without kernels, what torch left there must not lie in a result. */
+KGB_TRACE_API void kgb_trace_call(int keeps_apart);
+
 /** Map `bytes` (rounded up to whole GPU pages) at KGB_ARENA_ADDRESS on `device`; makes the device's
  * primary context current if the thread has none. Replaces an earlier mapping, which is unmapped
  * after everything that runs has ended. Contents are undefined. */

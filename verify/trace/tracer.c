@@ -3,17 +3,28 @@
 
 #include <string.h>
 
+#include "verify/protocol/cpu_image.h"
+
 /* A number below ADDRESS_MIN is no address on Linux (vm.mmap_min_addr); a number from ADDRESS_END
  * on is no address of a GPU. */
 #define ADDRESS_MIN UINT64_C(0x10000)
 #define ADDRESS_END (UINT64_C(1) << 49)
 #define CHECKED_MAX 4096
 
+/* The handle of the image of a kernel whose launches are only recorded: an odd number, which is no
+ * handle of the driver, because those are pointers. */
+static uint64_t text_handle(uint32_t number)
+{
+	return (uint64_t)number * 2 + 1;
+}
+
 void kgb_tracer_init(struct kgb_tracer *tracer, const struct kgb_cuda *cu)
 {
 	memset(tracer, 0, sizeof(*tracer));
 	tracer->cu = cu;
 	kgb_recorder_init(&tracer->recorder, &tracer->images);
+	kgb_images_put(&tracer->images, 0, text_handle(0), KGB_CPU_IMAGE_TORCH,
+		       strlen(KGB_CPU_IMAGE_TORCH));
 }
 
 void kgb_tracer_release(struct kgb_tracer *tracer)
@@ -244,6 +255,40 @@ void kgb_tracer_launch(struct kgb_tracer *tracer, uint64_t stream,
 	}
 	op.stream = stream;
 	kgb_tracer_emit(tracer, &op);
+}
+
+uint32_t kgb_tracer_load_text(struct kgb_tracer *tracer, const void *image, size_t len)
+{
+	const uint32_t number = ++tracer->n_texts;
+
+	kgb_images_put(&tracer->images, 0, text_handle(number), image, len);
+	return number;
+}
+
+void kgb_tracer_launch_text(struct kgb_tracer *tracer, uint64_t stream, uint32_t number,
+			    const struct kgb_launch *launch)
+{
+	struct kgb_op op = {.kind = KGB_OP_LAUNCH, .stream = stream, .launch = *launch};
+
+	op.launch.image = kgb_images_of(&tracer->images, text_handle(number));
+	op.launch.carveout = -1;
+	if (atomic_load(&tracer->captures) != 0)
+		kgb_recorder_unsupported(&tracer->recorder, stream,
+					 "launch while a stream captures");
+	else if (launch->params_bytes > KGB_LAUNCH_PARAMS_MAX)
+		kgb_recorder_unsupported(&tracer->recorder, stream, "too many parameters");
+	else
+		kgb_tracer_emit(tracer, &op);
+}
+
+void kgb_tracer_replace(struct kgb_tracer *tracer, uint64_t stream, uint64_t n_replaced,
+			const struct kgb_launch *launch)
+{
+	const struct kgb_op op = {
+		.kind = KGB_OP_REPLACES, .stream = stream, .n_replaced = n_replaced};
+
+	kgb_recorder_op(&tracer->recorder, &op);
+	kgb_tracer_launch_text(tracer, stream, 0, launch);
 }
 
 /* ---- Memory ---- */

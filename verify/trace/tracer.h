@@ -32,6 +32,7 @@ struct kgb_tracer {
 	size_t n_sticky;
 	bool sticky_full;
 	atomic_int captures; /* stream captures under way; read without the mutex too */
+	uint32_t n_texts; /* images of kernels whose launches are only recorded */
 	unsigned char params[KGB_LAUNCH_PARAMS_MAX]; /* scratch */
 };
 
@@ -75,6 +76,15 @@ const char *kgb_tracer_build_launch(struct kgb_tracer *tracer,
 /** Record an op that was built before; the parameters of a launch are checked first. */
 void kgb_tracer_emit(struct kgb_tracer *tracer, const struct kgb_op *op);
 
+/** Keep the image of a kernel whose launches are only recorded; returns its number, from 1 on. */
+uint32_t kgb_tracer_load_text(struct kgb_tracer *tracer, const void *image, size_t len);
+/** Record a launch of it; launch->image is not used. Number 0 is the image of torch's fills and
+ * copies (verify/protocol/torch_move.h). */
+void kgb_tracer_launch_text(struct kgb_tracer *tracer, uint64_t stream, uint32_t number,
+			    const struct kgb_launch *launch);
+/** Record that such a launch of torch's image does what the last `n_replaced` ops do. */
+void kgb_tracer_replace(struct kgb_tracer *tracer, uint64_t stream, uint64_t n_replaced,
+			const struct kgb_launch *launch);
 void kgb_tracer_launch(struct kgb_tracer *tracer, uint64_t stream,
 		       const struct kgb_launch_request *request);
 /** Any 1-D copy; `name` is recorded when it is not supported. */

@@ -7,6 +7,7 @@
 #define KGB_TESTS_UNIT_VERIFY_RECORDED_CALLS_H
 
 #include "tests/unit/base/support.h"
+#include "verify/protocol/op_limits.h"
 #include "verify/record/record_canonical.h"
 
 #define ARENA KGB_ARENA_ADDRESS

@@ -67,6 +67,9 @@ static struct kgb_op plain_op(enum kgb_op_kind kind)
 	case KGB_OP_EVENT_WAIT:
 		op.event = UINT64_MAX;
 		break;
+	case KGB_OP_REPLACES:
+		op.n_replaced = 7;
+		break;
 	case KGB_OP_UNSUPPORTED:
 		op.why = "cuGraphLaunch";
 		break;
@@ -522,7 +525,7 @@ static void test_hostile_records_are_refused(void **state)
 		{tag_zero, "unknown chunk 0"},
 		{chunk_beyond, "a chunk of 4294967295 bytes, but 8 are left"},
 		{padding_dirty, "padding is not zero"},
-		{op_unknown, "unknown op 9"},
+		{op_unknown, "unknown op 10"},
 		{op_flags, "unknown op 7"},
 		{op_short, "too short for an op"},
 		{sync_long, "1 bytes follow an op"},

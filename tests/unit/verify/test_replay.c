@@ -75,7 +75,7 @@ static const struct {
 static void test_the_fault_of_a_kernel_on_the_cpu_has_a_code(KGB_UNUSED void **state)
 {
 	struct kgb_replayer replayer = KGB_REPLAYER_INIT;
-	struct kgb_replay replay = {.replayer = &replayer};
+	struct kgb_replay replay = {.replayer = &replayer, .uses = &replayer};
 	struct kgb_verdict verdict = {.arena = KGB_ARENA_INIT};
 	struct kgb_lane lane = {.replay = &replay, .verdict = &verdict};
 

@@ -79,6 +79,64 @@ static void test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels(void **st
 	kgb_replay_plan_release(&plan);
 }
 
+static const uint8_t mul_sizes[] = {8, 1, 4, 2, 8};
+static const struct kgb_launch_code mul_code = {.cubin = "code",
+						.len = 4,
+						.n_threads = 64,
+						.shared_bytes = 512,
+						.param_bytes = mul_sizes,
+						.n_params = KGB_ARRAY_LEN(mul_sizes)};
+
+static const struct kgb_launch_code *code_of_mul(const struct kgb_image *image)
+{
+	return memcmp(image->bytes, "t mul", 5) == 0 ? &mul_code : NULL;
+}
+
+/* A kernel that the record names by its IR. */
+static void test_a_plan_for_a_gpu_has_code_and_packed_parameters(void **state)
+{
+	const uint64_t words[] = {ARENA, 0x1ff, UINT64_MAX - 1, 0x12345, ARENA + 64};
+	const struct kgb_owners owners = {.find = owner_of, .code = code_of_mul};
+	struct kgb_op op = launch_of(IMAGE_MUL, "mul_kernel", words, sizeof(words));
+	struct kgb_replay_plan plan;
+	struct kgb_record record;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct call call;
+	uint64_t at;
+
+	(void)state;
+	call_begin(&call, 1, 0);
+	add_op(&call, &op);
+	assert_ok(kgb_replay_plan_make(call_end(&call, 0), &owners, &plan, &err), err);
+	call_release(&call);
+	assert_ok(kgb_record_parse(plan.record.ptr, plan.record.len, &record, &err), err);
+	const struct kgb_launch *launch = &record.windows[0].ops[0].launch;
+	assert_int_equal(record.images[0].len, 4);
+	assert_memory_equal(record.images[0].bytes, "code", 4);
+	assert_int_equal(launch->block[0], 64);
+	assert_int_equal(launch->shared_bytes, 512);
+	/* 8, 1, 3 of nothing, 4, 2, 6 of nothing, 8, and two addresses. */
+	static const unsigned char middle[] = {0xff, 0,    0, 0, 0xfe, 0xff, 0xff, 0xff,
+					       0x45, 0x23, 0, 0, 0,    0,    0,    0};
+	assert_int_equal(launch->params_bytes, 8 + sizeof(middle) + 8 + 16);
+	memcpy(&at, launch->params, 8);
+	assert_true(at == ARENA);
+	assert_memory_equal(launch->params + 8, middle, sizeof(middle));
+	memcpy(&at, launch->params + 8 + sizeof(middle), 8);
+	assert_true(at == ARENA + 64);
+	for (size_t i = 0; i < 16; i++)
+		assert_int_equal(launch->params[32 + i], 0);
+	kgb_record_release(&record);
+	kgb_replay_plan_release(&plan);
+	/* Other parameters than its IR has. */
+	call_begin(&call, 1, 0);
+	op.launch.params_bytes -= 8;
+	add_op(&call, &op);
+	assert_int_equal(kgb_replay_plan_make(call_end(&call, 0), &owners, &plan, &err), -1);
+	assert_contains(err.msg, "its IR has 5 parameters");
+	call_release(&call);
+}
+
 static void test_a_plan_has_what_the_replay_needs_and_nothing_else(void **state)
 {
 	struct call call;
@@ -248,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_plan_has_what_the_replay_needs_and_nothing_else),
+		cmocka_unit_test(test_a_plan_for_a_gpu_has_code_and_packed_parameters),
 		cmocka_unit_test(test_a_part_of_a_plan_ends_early_and_may_leave_out_kernels),
 		cmocka_unit_test(test_a_plan_keeps_the_kind_of_its_memory),
 		cmocka_unit_test(test_a_plan_of_a_plan_is_the_same),

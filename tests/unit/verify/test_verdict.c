@@ -72,6 +72,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"phases_ms",
 		"inline_ptx",
 		"recalled",
+		"gpu_replayed_tests",
 		"sandbox_judged_tests",
 		"drawn_tests",
 		"closest",

@@ -113,7 +113,7 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 		{spoil_magic, "magic 5242474c"},
 		{spoil_version, "version 2, not 1"},
 		{spoil_id, "answers request 76, not 77"},
-		{spoil_status, "status 9"},
+		{spoil_status, "status 10"},
 		{spoil_outputs, "counts 25 1 1 5"},
 		{spoil_launches, "counts 2 4294967295 1 5"},
 		{spoil_ops, "counts 2 1 9 5"},

@@ -137,6 +137,7 @@ static int run_op(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *plan
 	case KGB_OP_SYNC:
 		return 0;
 	case KGB_OP_UNSUPPORTED:
+	case KGB_OP_REPLACES:
 	case KGB_N_OP_KINDS:
 		break;
 	}

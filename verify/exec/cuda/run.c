@@ -156,6 +156,7 @@ static CUresult issue_op(struct kgb_gpu_plan *plan, size_t i)
 		result = join_streams(plan);
 		return result == CUDA_SUCCESS ? fork_streams(plan) : result;
 	case KGB_OP_UNSUPPORTED:
+	case KGB_OP_REPLACES:
 	case KGB_N_OP_KINDS:
 		break;
 	}

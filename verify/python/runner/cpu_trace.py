@@ -3,20 +3,17 @@
 pool."""
 
 import ctypes
-import struct
 import weakref
 
 import torch
 
 import memory
+import move_words
 
 PATH = "/kgb/lib/libkgb_cpu_trace.so"
 POOL_ADDRESS, POOL_BYTES = 0x2acb00000000, 1 << 40  # KGB_POOL_ADDRESS, KGB_POOL_BYTES
 READ_WRITE = 0x200  # PyBUF_WRITE
 FAULT, UNKNOWN = -2, -3  # enum kgb_cpu_trace_result
-DIMS_MAX = 8  # of a fill or copy
-# By bytes: the type that stands for a type of this size that the judge does not have. Fills and copies only move bits.
-STAND_INS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 LIBRARY = None
 FROM_MEMORY = ctypes.pythonapi.PyMemoryView_FromMemory
@@ -137,43 +134,11 @@ def holds(tensor):
 
 # ---- torch's work ----
 
-def words(*numbers):
-    return struct.pack("<%dQ" % len(numbers), *numbers)
-
-
-def dtype_of(tensor, others=()):
-    """The number of the tensor's type. For a type that the judge does not have: that of its stand-in if all `others` have the
-    same type as the tensor, else None."""
-    if tensor.dtype in memory.DTYPE_NUMBERS:
-        return memory.DTYPE_NUMBERS[tensor.dtype]
-    if any(other.dtype != tensor.dtype for other in others):
-        return None
-    stand_in = STAND_INS.get(tensor.element_size())
-    return stand_in and memory.DTYPE_NUMBERS[stand_in]
-
-
-def reason(what, tensor):
-    """Why a fill or copy of such tensors cannot be recorded, or None."""
-    if tensor.layout != torch.strided or tensor.device.type != "cpu":
-        return "%s of a %s tensor on %s" % (what, tensor.layout, tensor.device.type)
-    if tensor.is_conj() or tensor.is_neg():
-        return "%s of a tensor with lazy bits" % what
-    if tensor.dim() > DIMS_MAX:
-        return "%s of %d dimensions" % (what, tensor.dim())
-    return None
-
-
 def fill(tensor):
     """Record that all elements of `tensor` have been set to their present value."""
     if tensor.numel() == 0 or not holds(tensor):
         return
-    number, why = dtype_of(tensor), reason("fill", tensor)
-    if why or number is None:
-        unsupported(why or "fill of %s" % tensor.dtype)
-        return
-    value = struct.unpack("<2Q", ctypes.string_at(tensor.data_ptr(), tensor.element_size()).ljust(16, b"\0"))
-    params = words(tensor.data_ptr(), number, *value, tensor.dim(), *tensor.size(), *tensor.stride())
-    LIBRARY.kgb_cpu_trace_move(b"fill", params, len(params))
+    record_move("fill", *move_words.fill(tensor, ctypes.string_at(tensor.data_ptr(), tensor.element_size())))
 
 
 def copy(target, source):
@@ -186,15 +151,14 @@ def copy(target, source):
     if not holds(source):
         (fill if source.numel() == 1 else upload)(target)
         return
-    numbers = dtype_of(target, (source,)), dtype_of(source, (target,))
-    why = reason("copy", target) or reason("copy", source)
-    if why or None in numbers:
-        unsupported(why or "copy of %s to %s" % (source.dtype, target.dtype))
-        return
-    source = source.expand(target.size())
-    params = words(target.data_ptr(), numbers[0], source.data_ptr(), numbers[1], target.dim(), *target.size(), *target.stride(),
-                   *source.stride())
-    LIBRARY.kgb_cpu_trace_move(b"copy", params, len(params))
+    record_move("copy", *move_words.copy(target, source))
+
+
+def record_move(name, params, why):
+    if why:
+        unsupported(why)
+    else:
+        LIBRARY.kgb_cpu_trace_move(name.encode(), params, len(params))
 
 
 def span(tensor):

@@ -6,7 +6,6 @@ kernel is its image (ttir_image.py), and a launch is an operation of the record 
 import collections
 import contextlib
 import random
-import struct
 import types
 
 import torch
@@ -18,7 +17,7 @@ from triton.compiler.compiler import CompiledKernel, make_backend
 from triton.runtime import _allocation, driver
 
 import cpu_trace
-import launcher
+import launch_words
 import remote
 import shared_memory
 import ttir_image
@@ -33,7 +32,6 @@ L2_BYTES = 50 << 20
 # Attributes of a compiled kernel that only machine code would give.
 REGISTERS, SHARED_BYTES, THREADS = 32, 1024, 1024
 DESCRIPTOR_BYTES = DESCRIPTOR_ALIGN = 128  # of a descriptor that a kernel makes; a GPU needs memory for it from an allocator
-MASK = (1 << 64) - 1
 
 
 class State:
@@ -97,36 +95,9 @@ def address_of(value, position):
     return address
 
 
-def float_slot(kind, value):
-    return int.from_bytes(launcher.float_bytes(kind, value), "little")
-
-
-def descriptor_slots(value, position):
+def check_descriptor(value):
     if value.padding == "nan" or getattr(value, "round_f32_to_tf32", False):
         cpu_trace.unsupported("a tensor descriptor that pads with NaN or rounds")
-    return [address_of(value.base, position), *map(int, value.shape), *map(int, value.strides)]
-
-
-def slots(kinds, values):
-    """The words of a launch's arguments; tuples lie in tuples."""
-    for position, (kind, value) in enumerate(zip(kinds, values)):
-        if not isinstance(kind, str):
-            yield from slots(kind, value)
-        elif kind.startswith("tensordesc"):
-            yield from descriptor_slots(value, position)
-        elif kind[0] == "*":
-            yield address_of(value, position)
-        elif kind in launcher.INTEGERS:
-            yield int(value)
-        elif kind != "constexpr":
-            yield float_slot(kind, value)
-
-
-def grid_of(*sizes):
-    grid = tuple(map(int, sizes))
-    if min(grid) < 0 or max(grid) >= 1 << 32:
-        raise RuntimeError("Triton Error [CUDA]: invalid argument")
-    return grid
 
 
 class Launcher:
@@ -139,13 +110,13 @@ class Launcher:
     def __call__(self, x, y, z, stream, kernel, kernel_metadata, launch_metadata, enter_hook, exit_hook, *values):
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        grid = grid_of(x, y, z)
+        grid = launch_words.grid_of(x, y, z)
         allocator = _allocation._allocator.get()
         if self.scratch_bytes and isinstance(allocator, _allocation.NullAllocator):
             # Triton's default allocator raises, and nothing is launched, as on a GPU. The candidate's allocator is not called: here,
             # descriptors take no memory.
             allocator(x * y * z * self.scratch_bytes, DESCRIPTOR_ALIGN, stream)
-        params = b"".join(struct.pack("<Q", word & MASK) for word in slots(self.kinds, values))
+        params = launch_words.packed(self.kinds, values, address_of, check_descriptor)
         if not STATE.idle:
             self.launch(kernel, grid, params)
         if exit_hook is not None:

@@ -14,6 +14,8 @@ import triton
 import triton.language  # noqa: F401
 import triton.testing
 
+import deferred
+import gpu_moves
 import launcher
 import memory
 import remote
@@ -37,9 +39,32 @@ def load_library():
     library.kgb_trace_arena_map.argtypes = (ctypes.c_uint64, ctypes.c_int)
     for name in ("kgb_trace_arena_write", "kgb_trace_arena_read"):
         getattr(library, name).argtypes = (ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64)
-    library.kgb_trace_poison.argtypes = (ctypes.c_int,)
-    library.kgb_trace_poison.restype = None
+    for name in ("kgb_trace_poison", "kgb_trace_call"):
+        getattr(library, name).argtypes, getattr(library, name).restype = (ctypes.c_int,), None
+    number, size = ctypes.c_uint32, ctypes.c_uint64
+    library.kgb_trace_load.argtypes = (ctypes.c_char_p, size, ctypes.POINTER(number))
+    library.kgb_trace_ops.argtypes, library.kgb_trace_ops.restype = (), size
+    library.kgb_trace_move.argtypes = (size, ctypes.c_char_p, size, ctypes.c_char_p, size)
+    library.kgb_trace_launch.argtypes = (number, ctypes.c_char_p, ctypes.POINTER(number), number, size, ctypes.c_char_p, size)
     return library
+
+
+class Trace:
+    """The record of calls that are only recorded."""
+
+    def load(self, image):
+        number = ctypes.c_uint32()
+        checked(TRACE.kgb_trace_load(image, len(image), ctypes.byref(number)))
+        return number.value
+
+    def launch(self, kernel, name, grid, n_threads, stream, params):
+        checked(TRACE.kgb_trace_launch(kernel, name.encode(), (ctypes.c_uint32 * 3)(*grid), n_threads, stream, params, len(params)))
+
+    def ops(self):
+        return TRACE.kgb_trace_ops()
+
+    def move(self, first, name, stream, params):
+        checked(TRACE.kgb_trace_move(first, name.encode(), stream, params, len(params)))
 
 
 def take_over_memory():
@@ -52,6 +77,8 @@ def take_over_memory():
 
 def benchmark(call, **options):
     """The benchmark of @triton.autotune: Triton's own where times count, a short one where only results are checked."""
+    if deferred.STATE.only_records:
+        return deferred.benchmark(call, options.get("quantiles"))
     if not Platform.tunes:
         options = {"warmup": BRIEF_MS, "rep": BRIEF_MS, **options}
     return triton.testing.do_bench(call, **options)
@@ -64,6 +91,8 @@ def prepare():
     take_over_memory()
     launcher.install()
     remote.install()
+    deferred.install(Trace())
+    gpu_moves.prepare(Trace())
     from triton.backends.nvidia import driver
     utils = driver.CudaUtils()  # compiles a module of Triton's own; every call does
     driver.CudaUtils = lambda: utils
@@ -152,10 +181,13 @@ class Platform:
         for at, n_bytes in parts:
             checked(TRACE.kgb_trace_arena_write(at, self.host_address + at, n_bytes))
         Platform.tunes = request["tune"]
+        deferred.STATE.begin_call(request["only_records"])
         window = request.get("window", 0)
+        TRACE.kgb_trace_call(request["only_records"] and window > 0)
         if window:
             checked(TRACE.kgb_trace_begin(window))
-        yield
+        with gpu_moves.Watch() if request["only_records"] else contextlib.nullcontext():
+            yield
         torch.cuda.synchronize()
         if window:
             checked(TRACE.kgb_trace_end())
@@ -168,7 +200,8 @@ class Platform:
             yield
 
     def log_to(self, reply):
-        pass
+        if deferred.STATE.needs_launches:
+            reply.status = wire.NEEDS_LAUNCHES
 
     def place(self, tensor):
         """(where, address) of a result's first element."""

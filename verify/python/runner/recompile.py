@@ -7,8 +7,8 @@ network, GPU, /proc or a writable place other than /kgb/tmp. No option that name
 
 Request: {"id", "op": "compile", "sm", "text_bytes", "options_bytes"} with descriptors [input, output]. Input holds the
 IR, then the options as a JSON object. Output gets two little-endian 64-bit lengths, the cubin, and JSON facts of the module:
-{"name", "ops": {operator: count}, "asm": [texts of inline assembly], "metadata": the file that Triton stores beside the cubin}.
-The reply's value is the number of bytes written.
+{"name", "ops": {operator: count}, "asm": [texts of inline assembly], "params": [bytes of each parameter of the kernel's source, 0 if
+it has no fixed size], "metadata": the file that Triton stores beside the cubin}. The reply's value is the number of bytes written.
 """
 
 import dataclasses
@@ -38,6 +38,7 @@ PLAIN = {
     "enable_fp_fusion": bool, "sched4reg": bool, "enable_reflect_ftz": bool, "launch_cooperative_grid": bool,
     "launch_pdl": bool, "clc": bool, "debug": bool, "sanitize_overflow": bool, "default_dot_input_precision": str,
 }
+PARAMETER_BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}  # pointers are "*..."
 NAME_LISTS = ("supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "allowed_dot_input_precisions")
 # Options that have our values, whatever the request contains.
 OWN = ("arch", "backend_name", "warp_size", "extern_libs", "max_num_imprecise_acc_default")
@@ -114,7 +115,10 @@ def facts_of(path, backend):
             asm.append(operator.get_str_attr("asm_string") or "")
 
     module.walk(visit)
-    return {"name": module.get_entry_func_name(), "ops": ops, "asm": asm}
+    name = module.get_entry_func_name()
+    types = module.get_function_signature(module.get_function(name))
+    params = [8 if kind[0] == "*" else PARAMETER_BYTES.get(kind, 0) for kind in types]
+    return {"name": name, "ops": ops, "asm": asm, "params": params}
 
 
 def compile_text(ttir, requested, sm):

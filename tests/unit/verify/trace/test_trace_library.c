@@ -7,6 +7,7 @@
 
 #include "tests/unit/base/support.h"
 #include "tests/unit/verify/trace/fake_gpu.h"
+#include "verify/protocol/cpu_image.h"
 #include "verify/protocol/record.h"
 #include "verify/trace/trace.h"
 
@@ -29,6 +30,11 @@ static struct fake_cupti *cupti;
 	X(kgb_trace_malloc)      \
 	X(kgb_trace_free)        \
 	X(kgb_trace_poison)      \
+	X(kgb_trace_call)        \
+	X(kgb_trace_load)        \
+	X(kgb_trace_launch)      \
+	X(kgb_trace_ops)         \
+	X(kgb_trace_move)        \
 	X(InitializeInjection)
 static struct {
 #define MEMBER(name) __typeof__(name) *name; /* NOLINT(bugprone-macro-parentheses) */
@@ -277,6 +283,57 @@ static void test_a_window_holds_what_succeeded_in_it(void **state)
 	assert_int_equal(end()->n_blocks, 0);
 }
 
+/* A launch by the image of a kernel runs nothing, and torch's copy has its meaning behind it. */
+static void test_launches_and_moves_can_be_recorded_by_what_they_mean(void **state)
+{
+	static const char image[] = "{\"kgb_ttir\":1,}\nmodule {}";
+	static const uint32_t grid[3] = {5, 2, 1};
+	const uint64_t words[2] = {KGB_ARENA_ADDRESS, 7};
+	uint32_t kernel = 0, again = 0;
+
+	(void)state;
+	assert_done(lib.kgb_trace_load(image, sizeof(image), &kernel));
+	assert_done(lib.kgb_trace_load(image, sizeof(image), &again));
+	assert_true(kernel != again);
+	assert_done(lib.kgb_trace_launch(kernel, "k", grid, 64, 0, words, sizeof(words)));
+	assert_int_equal(lib.kgb_trace_ops(), 0); /* no window is open */
+	begin();
+	assert_done(lib.kgb_trace_launch(kernel, "k", grid, 64, 1, words, sizeof(words)));
+	assert_done(lib.kgb_trace_move(1, "copy", 0, words, sizeof(words))); /* of nothing */
+	assert_int_equal(lib.kgb_trace_ops(), 1);
+	fire_launch(KGB_ARENA_ADDRESS);
+	assert_done(lib.kgb_trace_move(1, "copy", 0x5000, words, sizeof(words)));
+	const struct kgb_window *window = end();
+	assert_int_equal(window->n_ops, 4);
+	const struct kgb_launch *launch = &window->ops[0].launch;
+	assert_string_equal(launch->kernel, "k");
+	assert_memory_equal(kgb_record_image(&record, launch->image)->bytes, image, sizeof(image));
+	assert_memory_equal(launch->grid, grid, sizeof(grid));
+	assert_int_equal(launch->block[0], 64);
+	assert_int_equal(window->ops[0].stream, 0);
+	assert_memory_equal(launch->params, words, sizeof(words));
+	assert_int_equal(window->ops[2].kind, KGB_OP_REPLACES);
+	assert_int_equal(window->ops[2].n_replaced, 1);
+	assert_int_equal(window->ops[3].stream, 0x5000);
+	assert_string_equal(window->ops[3].launch.kernel, "copy");
+	assert_memory_equal(kgb_record_image(&record, window->ops[3].launch.image)->bytes,
+			    KGB_CPU_IMAGE_TORCH, strlen(KGB_CPU_IMAGE_TORCH));
+}
+
+static void test_a_call_keeps_what_it_frees_apart_if_asked(void **state)
+{
+	(void)state;
+	for (int apart = 0; apart <= 1; apart++) {
+		lib.kgb_trace_call(apart);
+		void *first = lib.kgb_trace_malloc(100, 0, STREAM);
+		lib.kgb_trace_free(first, 100, 0, STREAM);
+		void *second = lib.kgb_trace_malloc(100, 0, STREAM);
+		assert_int_equal(first == second, !apart);
+		lib.kgb_trace_free(second, 100, 0, STREAM);
+	}
+	lib.kgb_trace_call(0);
+}
+
 static void test_what_the_library_does_itself_is_not_recorded(void **state)
 {
 	const unsigned n_memsets = gpu->n_memsets;
@@ -439,6 +496,8 @@ int main(void)
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_window_holds_what_succeeded_in_it),
+		cmocka_unit_test(test_launches_and_moves_can_be_recorded_by_what_they_mean),
+		cmocka_unit_test(test_a_call_keeps_what_it_frees_apart_if_asked),
 		cmocka_unit_test(test_what_the_library_does_itself_is_not_recorded),
 		cmocka_unit_test(test_work_for_a_graph_is_not_recorded_as_done),
 		cmocka_unit_test(
