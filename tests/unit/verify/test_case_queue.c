@@ -11,7 +11,7 @@ struct lane {
 	struct kgb_case_queue *queue;
 	unsigned char *seen; /* shared; how often each turn was taken */
 	size_t n_breaks; /* turns that do not follow the one before */
-	bool from_end;
+	bool from_end, waits;
 	pthread_t thread;
 };
 
@@ -21,6 +21,9 @@ static void *run_lane(void *payload)
 	struct kgb_case_share share = {.from_end = lane->from_end};
 	size_t before = SIZE_MAX, turn;
 
+	/* As in a verification: the first lane takes the first case before the others start. */
+	if (lane->waits && !kgb_case_queue_wait_for_go(lane->queue))
+		return NULL;
 	while ((turn = kgb_case_queue_take(lane->queue, &share)) < lane->queue->n) {
 		(void)__atomic_fetch_add(&lane->seen[turn], 1, __ATOMIC_RELAXED);
 		lane->n_breaks += turn != before + 1;
@@ -40,7 +43,8 @@ static void test_every_turn_is_taken_once_and_neighbours_by_one_lane(KGB_UNUSED 
 	kgb_case_queue_init(&queue, N, FAILURES);
 	queue.n_lanes = LANES;
 	for (size_t i = 0; i < LANES; i++) {
-		lanes[i] = (struct lane){.queue = &queue, .seen = seen, .from_end = i % 2 == 1};
+		lanes[i] = (struct lane){
+			.queue = &queue, .seen = seen, .from_end = i % 2 == 1, .waits = i > 0};
 		assert_int_equal(pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]), 0);
 	}
 	for (size_t i = 0; i < LANES; i++) {
