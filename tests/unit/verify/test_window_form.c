@@ -8,7 +8,7 @@
 static struct kgb_op op_of(char letter)
 {
 	const bool other = letter >= 'a';
-	const char kind = other ? (char)(letter - 'a' + 'A') : letter;
+	const int kind = other ? letter - 'a' + 'A' : letter;
 	struct kgb_op op = {.kind = kind == 'M'   ? KGB_OP_MEMSET
 				    : kind == 'C' ? KGB_OP_COPY
 				    : kind == 'D' ? KGB_OP_DOWNLOAD
