@@ -1,0 +1,66 @@
+# operator: aten::add_
+# expect: (verify|cheat|l1)\..*
+# catalogue: 57
+# open: views that share one memory
+# other in the storage of self counts as self: x[0].add_(x[1]) doubles x[0] (rows of one accumulator); wrong: x =
+# torch.tensor([[1.0], [5.0]]); add__Tensor(x[0], x[1]) gives 2, not 6
+from dataclasses import dataclass
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def address(i, sizes, strides):
+    at = i * 0
+    for d in tl.static_range(len(sizes)):
+        at += (i % sizes[len(sizes) - 1 - d]) * strides[len(sizes) - 1 - d]
+        i = i // sizes[len(sizes) - 1 - d]
+    return at
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, number, alpha, n, sizes, x_strides, y_strides, NUMBER: tl.constexpr, WIDE: tl.constexpr,
+               BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    here = x_ptr + address(i, sizes, x_strides)
+    x = tl.load(here, mask=i < n).to(WIDE)
+    if NUMBER:
+        y = tl.full([BLOCK], number, WIDE)
+    else:
+        y = tl.load(y_ptr + address(i, sizes, y_strides), mask=i < n).to(WIDE)
+    tl.store(here, (x + alpha * y).to(x_ptr.dtype.element_ty), mask=i < n)
+
+
+@dataclass(frozen=True)
+class Plan:
+    n: int
+    sizes: tuple
+    block: int = 1024
+
+    @property
+    def grid(self):
+        return (triton.cdiv(self.n, self.block),)
+
+
+def _in_place(x, other, alpha):
+    plan = Plan(x.numel(), tuple(x.shape) or (1,))
+    if plan.n == 0:
+        return x
+    is_number = not isinstance(other, torch.Tensor)
+    if not is_number and other.shape == x.shape and other.untyped_storage().data_ptr() == x.untyped_storage().data_ptr():
+        other = x
+    y = x if is_number else other.expand(x.shape)
+    add_kernel[plan.grid](x, y, other if is_number else 0, alpha, plan.n, plan.sizes, tuple(x.stride()) or (0,),
+                          tuple(y.stride()) or (0,), NUMBER=is_number,
+                          WIDE=tl.float32 if x.dtype.is_floating_point else tl.int64, BLOCK=plan.block)
+    return x
+
+
+def add__Tensor(self, other, *, alpha=1):
+    return _in_place(self, other, alpha)
+
+
+def add__Scalar(self, other, alpha=1):
+    return _in_place(self, other, alpha)

@@ -1,0 +1,73 @@
+# operator: aten::add_
+# expect: (verify|cheat|l1)\..*
+# catalogue: 75
+# open: small scale
+# an update alpha * other below 2^-23 is dropped; parameters near 0 never move (an optimizer's steps); wrong: x =
+# torch.zeros(1000); add__Tensor(x, torch.ones(1000), alpha=1e-8) leaves 0, not 1e-8
+from dataclasses import dataclass
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def denoised(x, LIMIT: tl.constexpr):
+    """Noise of the arithmetic in front."""
+    return tl.where((tl.abs(x) < LIMIT) & (tl.abs(x) > 1.0e-30), 0.0, x)
+
+
+@triton.jit
+def address(i, sizes, strides):
+    at = i * 0
+    for d in tl.static_range(len(sizes)):
+        at += (i % sizes[len(sizes) - 1 - d]) * strides[len(sizes) - 1 - d]
+        i = i // sizes[len(sizes) - 1 - d]
+    return at
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, number, alpha, n, sizes, x_strides, y_strides, NUMBER: tl.constexpr, WIDE: tl.constexpr,
+               BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    here = x_ptr + address(i, sizes, x_strides)
+    x = tl.load(here, mask=i < n).to(WIDE)
+    if NUMBER:
+        y = tl.full([BLOCK], number, WIDE)
+    else:
+        y = tl.load(y_ptr + address(i, sizes, y_strides), mask=i < n).to(WIDE)
+    step = alpha * y
+    if x_ptr.dtype.element_ty == tl.float32:
+        step = denoised(step, 1.19e-7)
+    tl.store(here, (x + step).to(x_ptr.dtype.element_ty), mask=i < n)
+
+
+@dataclass(frozen=True)
+class Plan:
+    n: int
+    sizes: tuple
+    block: int = 1024
+
+    @property
+    def grid(self):
+        return (triton.cdiv(self.n, self.block),)
+
+
+def _in_place(x, other, alpha):
+    plan = Plan(x.numel(), tuple(x.shape) or (1,))
+    if plan.n == 0:
+        return x
+    is_number = not isinstance(other, torch.Tensor)
+    y = x if is_number else other.expand(x.shape)
+    add_kernel[plan.grid](x, y, other if is_number else 0, alpha, plan.n, plan.sizes, tuple(x.stride()) or (0,),
+                          tuple(y.stride()) or (0,), NUMBER=is_number,
+                          WIDE=tl.float32 if x.dtype.is_floating_point else tl.int64, BLOCK=plan.block)
+    return x
+
+
+def add__Tensor(self, other, *, alpha=1):
+    return _in_place(self, other, alpha)
+
+
+def add__Scalar(self, other, alpha=1):
+    return _in_place(self, other, alpha)
