@@ -85,6 +85,7 @@ static void read_op(struct kgb_runs *runs, const cJSON *node, struct kgb_op_row 
 		.gpu = word(runs, node, "gpu"),
 		.baseline = word(runs, node, "baseline"),
 		.spec_sha256 = word(runs, node, "spec_sha256"),
+		.timing_precision = word(runs, node, "timing_precision"),
 		.kernel = word(runs, node, "kernel"),
 		.kernel_sha256 = word(runs, node, "kernel_sha256"),
 		.is_replaced = kgb_str_eq(kgb_json_str(node, "kernel_source", NULL), "replaced"),

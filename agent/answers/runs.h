@@ -52,6 +52,7 @@ struct kgb_op_row {
 	const char *code; /* why it did not pass */
 	const char *reached; /* the ladder's rung; of an older passed verdict "correct" */
 	const char *source, *category, *platform, *gpu, *baseline, *spec_sha256;
+	const char *timing_precision; /* "quick", ... */
 	const char *kernel, *kernel_sha256; /* its file, below the run's folder; and its hash */
 	const char *group; /* of kgb_groups_assign */
 	const char *part; /* of a row that is a part of an operator (kgb_runs_split) */

@@ -32,13 +32,14 @@ static void add_once(struct kgb_strv *reasons, char *take_reason)
 static void compare_operators(const struct kgb_run_row *a, const struct kgb_run_row *b,
 			      struct kgb_strv *reasons)
 {
-	size_t n_specs = 0, n_gpus = 0, n_baselines = 0;
+	size_t n_specs = 0, n_gpus = 0, n_baselines = 0, n_precisions = 0;
 	for (size_t i = 0; i < a->ops.n; i++) {
 		const struct kgb_op_row *x = &a->ops.items[i];
 		const struct kgb_op_row *y = kgb_run_row_find(b, x->name, i);
 		n_specs += y && differ(x->spec_sha256, y->spec_sha256);
 		n_gpus += y && differ(x->gpu, y->gpu);
 		n_baselines += y && differ(x->baseline, y->baseline);
+		n_precisions += y && differ(x->timing_precision, y->timing_precision);
 	}
 	if (n_specs > 0)
 		add_once(reasons,
@@ -48,6 +49,9 @@ static void compare_operators(const struct kgb_run_row *a, const struct kgb_run_
 	if (n_baselines > 0)
 		add_once(reasons,
 			 kgb_xasprintf("%zu operators have another baseline", n_baselines));
+	if (n_precisions > 0)
+		add_once(reasons, kgb_xasprintf("%zu operators were timed with another precision",
+						n_precisions));
 }
 
 /** The settings of a run. Runs of other makers have none. */

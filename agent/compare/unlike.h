@@ -7,8 +7,8 @@
 #include "agent/answers/runs.h"
 
 /** Add the differences between the first run and the others, each reason once: offline against
- * live, the platform, specifications, GPUs and baselines of operators, and the settings that bound
- * what an attempt may spend, from config.yaml. Facts that a run does not record are not
+ * live, the platform, specifications, GPUs, baselines and precisions of operators, and the settings
+ * that bound what an attempt may spend, from config.yaml. Facts that a run does not record are not
  * compared. */
 KGB_MUST_CHECK int kgb_runs_find_unlike(const struct kgb_runs *runs, struct kgb_strv *reasons,
 					struct kgb_err *err);

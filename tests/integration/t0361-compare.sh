@@ -191,6 +191,11 @@ test_expect_success 'what measures different things is refused, and --force says
 		test_grep "operators were timed on another GPU; limits.attempt_timeout is 20m and 1h; --force" err || return 1
 		kgb-agent "$command" budgets --force >out && sed 1q out >first && test_grep "^FORCED.*attempt_timeout is 20m and 1h$" first || return 1
 	done &&
+	for run in budgets/*_1; do
+		jq --arg precision "${run%_cc_1}" ".operators[].timing_precision = \$precision" $run/results.json >timed &&
+		mv timed $run/results.json || return 1
+	done &&
+	test_expect_code 2 kgb-agent compare budgets 2>err && test_grep "operators were timed with another precision" err &&
 	printf "limits: [" >budgets/naive_cc_1/config.yaml &&
 	test_expect_code 2 kgb-agent compare budgets 2>err && test_grep "budgets/naive_cc_1/config.yaml:2" err
 '
