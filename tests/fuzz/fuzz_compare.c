@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "verify/cases/compare.h"
+#include "verify/comparator/compare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

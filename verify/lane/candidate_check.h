@@ -4,7 +4,7 @@
 #ifndef KGB_VERIFY_LANE_CANDIDATE_CHECK_H
 #define KGB_VERIFY_LANE_CANDIDATE_CHECK_H
 
-#include "verify/cases/compare.h"
+#include "verify/comparator/compare.h"
 #include "verify/lane/candidate_call.h"
 
 /** Check everything but the values: number and kind of results, dtype, sizes, layout, aliasing,

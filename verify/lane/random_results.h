@@ -6,7 +6,7 @@
 #ifndef KGB_VERIFY_LANE_RANDOM_RESULTS_H
 #define KGB_VERIFY_LANE_RANDOM_RESULTS_H
 
-#include "verify/cases/compare.h"
+#include "verify/comparator/compare.h"
 #include "verify/lane/lane.h"
 
 /** Judge result i of a call, which has a distribution, by the values of all results of the call

@@ -85,7 +85,7 @@ enum kgb_accumulate {
 	KGB_ACCUMULATE_RESULT, /* pointwise sums: the result's own dtype is good enough */
 };
 
-/** See verify/cases/compare.h for the formula and docs/tolerance.md for the reasons. */
+/** See verify/comparator/compare.h for the formula and docs/tolerance.md for the reasons. */
 struct kgb_tolerance {
 	double factor; /* allowed error in units of the trusted same-precision implementation's own
 			  error */
@@ -142,7 +142,7 @@ struct kgb_interface {
 			      OUT / in-place parameters where those exist); 0: returns None */
 	size_t n_nones; /* number of None that are returned behind them */
 	bool is_rounded[KGB_MAX_RESULTS]; /* the result is rounded to a coarse type (quantised): see
-					     verify/cases/compare.h */
+					     verify/comparator/compare.h */
 	bool is_laid_out[KGB_MAX_RESULTS]; /* its strides must be those of the reference's result */
 	bool is_number; /* a Python number is returned, no tensor */
 	bool any_order; /* the reference may add up in another order in another process */

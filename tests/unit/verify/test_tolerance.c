@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/cases/compare.h"
 #include "verify/cases/fill.h"
+#include "verify/comparator/compare.h"
 
 #define N_DRAWS 6
 

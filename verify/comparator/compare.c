@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/compare.h"
+#include "verify/comparator/compare.h"
 
 #include <float.h>
 #include <math.h>

@@ -10,8 +10,8 @@
  * overflows, the infinity and the largest finite value are both right. With `is_exact` c must be n,
  * or r rounded once; all NaN are the same. With `has_signed_zeros` a zero must have the common sign
  * of r and n if both are zeros of the same sign. */
-#ifndef KGB_VERIFY_CASES_COMPARE_H
-#define KGB_VERIFY_CASES_COMPARE_H
+#ifndef KGB_VERIFY_COMPARATOR_COMPARE_H
+#define KGB_VERIFY_COMPARATOR_COMPARE_H
 
 #include <stddef.h>
 #include <stdint.h>
