@@ -13,6 +13,7 @@
 enum {
 	SHARED = 1 << 24, /* streams of draws that are no deals begin here */
 	NARROW = 1 << 16, /* in ranges up to this width all numbers are equally likely */
+	SMALL_BITS = 30, /* small floats are up to so many powers of two below the others */
 	LONG_TURNS = 10, /* one line in this many is long */
 	LONG_FACTOR = 32, /* a long shape has up to this many times the usual elements, */
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
@@ -283,7 +284,8 @@ static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {float: [low, high]}: uniform, with all bits of a double; one in four is a whole number. */
+/* {float: [low, high]}: uniform, with all bits of a double. One in four is a whole number, and
+ * one in eight of the others is far smaller, if the range has such numbers. */
 static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const cJSON *low = cJSON_GetArrayItem(form, 0);
@@ -296,8 +298,13 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 	open_throw(d, &rng);
 	double value =
 		low->valuedouble + kgb_rng_uniform(&rng) * (high->valuedouble - low->valuedouble);
+	const double small = exp2(-kgb_rng_uniform(&rng) * SMALL_BITS);
+	const bool is_small = kgb_rng_int(&rng, 0, 7) == 0;
 	if (deal(d, 4) == 0 && ceil(low->valuedouble) <= floor(high->valuedouble))
 		value = fmin(fmax(round(value), ceil(low->valuedouble)), floor(high->valuedouble));
+	else if (is_small && value * small >= low->valuedouble &&
+		 value * small <= high->valuedouble)
+		value *= small;
 	const double step = d->step * (value != 0 ? value : high->valuedouble - low->valuedouble);
 	const bool is_inside =
 		value + step >= low->valuedouble && value + step <= high->valuedouble;

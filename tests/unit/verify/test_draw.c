@@ -221,6 +221,21 @@ static void test_ranges_are_kept_and_reached(KGB_UNUSED void **state)
 	}
 }
 
+static void test_a_few_floats_are_far_smaller_than_others(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	int n_small = 0;
+
+	load_template("x: {float: [-2, 2]}", &spec);
+	for (uint32_t n = 0; n < 4 * LINES; n++) {
+		KGB_AUTO(free) char *x = draw_x(&spec, &seed, n);
+		const double size = fabs(strtod(x, NULL));
+		n_small += size > 0 && size < 0x1p-9;
+	}
+	assert_in_range(n_small, 4 * LINES / 32, 4 * LINES / 8);
+	kgb_spec_release(&spec);
+}
+
 static void test_shapes_keep_their_limits(KGB_UNUSED void **state)
 {
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
@@ -874,6 +889,7 @@ int main(void)
 		cmocka_unit_test(test_choices_are_dealt),
 		cmocka_unit_test(test_a_seed_decides),
 		cmocka_unit_test(test_ranges_are_kept_and_reached),
+		cmocka_unit_test(test_a_few_floats_are_far_smaller_than_others),
 		cmocka_unit_test(test_shapes_keep_their_limits),
 		cmocka_unit_test(test_one_line_in_ten_is_long),
 		cmocka_unit_test(test_layouts_suit_the_shape),
