@@ -56,6 +56,32 @@ void kgb_case_value_describe(const struct kgb_case_value *value, struct kgb_buf 
 	}
 }
 
+/* How the elements differ from the usual ones: " times 2^-12, sorted". */
+static void describe_values(const struct kgb_values *values, struct kgb_buf *out)
+{
+	static const char *const patterns[KGB_N_PATTERNS] = {
+		[KGB_PATTERN_NONE] = "",
+		[KGB_PATTERN_CONSTANT] = ", nearly constant",
+		[KGB_PATTERN_TWO_VALUES] = ", two values",
+		[KGB_PATTERN_ZEROS] = ", many zeros",
+		[KGB_PATTERN_ZERO_BLOCKS] = ", blocks of zeros",
+		[KGB_PATTERN_SORTED] = ", sorted, some elements excepted",
+		[KGB_PATTERN_PERIODIC] = ", periodic",
+		[KGB_PATTERN_RUNS] = ", runs of equal elements",
+		[KGB_PATTERN_COARSE] = ", numbers of few bits",
+	};
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+
+	kgb_buf_adds(&text, patterns[values->pattern]);
+	if (values->scale != 0)
+		kgb_buf_addf(&text, ", %s 2^%d", values->scales_rows ? "some times" : "times",
+			     values->scale);
+	if (values->has_neighbours)
+		kgb_buf_adds(&text, ", some elements next to others");
+	if (text.len > 0)
+		kgb_buf_addf(out, " (%s)", text.ptr + strlen(", "));
+}
+
 static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
 			    struct kgb_buf *out)
 {
@@ -73,6 +99,7 @@ static void describe_tensor(const struct kgb_case *c, const struct kgb_arg *arg,
 	} else if (is_changed) {
 		kgb_buf_adds(out, arg->param->is_kept ? " (returned as it is)" : " (in place)");
 	}
+	describe_values(&arg->values, out);
 }
 
 /* An argument's name, or its place in the list that is passed: "tensors[0]". */

@@ -96,6 +96,30 @@ struct kgb_read {
 	int64_t block; /* ENTRIES: places in a block */
 };
 
+/** Regular data of a drawn case (fill_regular.c): all of it is made of elements of the fill. */
+enum kgb_pattern {
+	KGB_PATTERN_NONE,
+	KGB_PATTERN_CONSTANT, /* lines of one number, but for a few elements */
+	KGB_PATTERN_TWO_VALUES,
+	KGB_PATTERN_ZEROS, /* negative elements, or most elements, are 0 */
+	KGB_PATTERN_ZERO_BLOCKS, /* lines or blocks of zeros */
+	KGB_PATTERN_SORTED, /* lines: exactly, with some swapped, or rotated */
+	KGB_PATTERN_PERIODIC,
+	KGB_PATTERN_RUNS, /* of equal elements */
+	KGB_PATTERN_COARSE, /* floats with few bits */
+	KGB_N_PATTERNS
+};
+/** How the elements of a drawn case's tensor differ from independent draws of one size. */
+struct kgb_values {
+	enum kgb_pattern pattern;
+	int scale; /* the elements are multiplied by this power of two, */
+	bool scales_rows; /* each line by a power between it and 1 */
+	bool has_neighbours; /* some elements are next to others, of this tensor or another */
+	bool is_wide; /* integers: next to numbers from the whole range of the type */
+	bool has_sizes; /* mode `special`: some have sizes between the usual and the last ones */
+	bool may_be_zero, may_repeat; /* the template allows zeros, and equal elements */
+};
+
 struct kgb_arg {
 	const struct kgb_param *param; /* borrowed from the spec */
 	struct kgb_tensor_view view; /* TENSOR; zero for OUT: the reference defines its sizes */
@@ -116,6 +140,7 @@ struct kgb_arg {
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
 	bool has_subnormals; /* TENSOR: the class `smallest` has those of every type */
 	bool bounded; /* no mode leaves the spec's range (indices, probabilities, masks) */
+	struct kgb_values values; /* TENSOR of a drawn case */
 	struct kgb_read read; /* TENSOR */
 	struct kgb_case_value value; /* VALUE */
 };

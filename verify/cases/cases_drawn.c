@@ -9,6 +9,7 @@
 #include "verify/cases/fill.h"
 #include "verify/cases/repeat.h"
 #include "verify/cases/tier.h"
+#include "verify/cases/values.h"
 #include "verify/draw/draw.h"
 
 enum {
@@ -102,9 +103,22 @@ static bool has_nan(const struct kgb_case *c)
 	return false;
 }
 
+struct decks {
+	struct kgb_call_deck calls;
+	struct kgb_value_deck values;
+};
+
+static void deal_styles(const struct kgb_case_expander *x, struct decks *decks,
+			const struct kgb_case_vars *from, struct kgb_case *c)
+{
+	kgb_case_deal_call_style(&decks->calls, c);
+	kgb_case_deal_values(&decks->values, from, c);
+	c->tier = kgb_case_tier(x->spec, c);
+}
+
 /* Draw up to REPEATED_CASES further cases in which one tensor is two arguments. The first half of
  * the tries accepts only tensors with NaN: for all other numbers x - x is zero and x == x true. */
-static int draw_repeated(struct kgb_case_expander *x, struct kgb_call_deck *deck, size_t n_drawn,
+static int draw_repeated(struct kgb_case_expander *x, struct decks *decks, size_t n_drawn,
 			 struct kgb_cases *cases)
 {
 	const size_t n_templates = count_templates(x->interface);
@@ -120,11 +134,12 @@ static int draw_repeated(struct kgb_case_expander *x, struct kgb_call_deck *deck
 						   (uint32_t)((n_drawn + tried) / n_templates + 1),
 					   .repeats = true,
 					   .is_special = is_special};
-		if (draw_case(x, deck->seed, &line, cases) < 0)
+		if (draw_case(x, decks->calls.seed, &line, cases) < 0)
 			return -1;
 		struct kgb_case *c = &cases->items[cases->n - 1];
-		if ((has_nan(c) || !is_special) && kgb_case_repeat_tensors(c, deck->seed, false)) {
-			kgb_case_deal_call_style(deck, c);
+		if ((has_nan(c) || !is_special) &&
+		    kgb_case_repeat_tensors(c, decks->calls.seed, false)) {
+			deal_styles(x, decks, line.from, c);
 			n++;
 		} else {
 			cases->n--;
@@ -367,6 +382,7 @@ static int try_twin(struct twin_search *search, size_t k, const struct drawn *li
 	search->changed |= changed;
 	c->model = model->line;
 	kgb_case_copy_call_style(c, model);
+	kgb_case_copy_values(c, model);
 	search->n_found++;
 	return 1;
 }
@@ -518,7 +534,8 @@ int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, si
 {
 	const size_t n_templates = count_templates(x->interface);
 	const size_t n = count_drawn(n_listed, n_templates), first = cases->n;
-	struct kgb_call_deck deck = {.seed = seed, .interface = x->interface};
+	struct decks decks = {.calls = {.seed = seed, .interface = x->interface},
+			      .values = {.seed = seed}};
 
 	if (n_templates == 0)
 		return 0;
@@ -528,9 +545,9 @@ int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, si
 		if (draw_case(x, seed, &line, cases) < 0)
 			return -1;
 		(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed, true);
-		kgb_case_deal_call_style(&deck, &cases->items[cases->n - 1]);
+		deal_styles(x, &decks, line.from, &cases->items[cases->n - 1]);
 	}
 	if (draw_twins(x, seed, first, cases) < 0)
 		return -1;
-	return draw_repeated(x, &deck, n, cases);
+	return draw_repeated(x, &decks, n, cases);
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/parallel.h"
+#include "verify/cases/values.h"
 
 #define OUTLIER_PROBABILITY 0.001
 #define OUTLIER_FACTOR 50
@@ -422,8 +423,9 @@ bool kgb_fill_follows_mode(const struct kgb_case *c)
 	return false;
 }
 
-static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
-		       void *storage)
+/* The elements of `arg` are real numbers, `n_parts` of them for each of the tensor. */
+static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mode,
+		       struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_tensor_view *view = &arg->view;
 	int64_t n = kgb_tensor_view_numel(view);
@@ -441,6 +443,7 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
 		fill_from_table(&job);
 	else
 		fill_all(&job);
+	kgb_fill_regular(arg, n_parts, &job.rng, storage);
 	if (follows_mode(arg)) {
 		if (mode == KGB_MODE_OUTLIER)
 			add_outliers(&job);
@@ -449,7 +452,11 @@ static void fill_parts(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb
 			widen(view, &job.rng, storage);
 		else if (mode == KGB_MODE_SPECIAL)
 			add_specials(arg, &job.rng, storage);
+		if (arg->values.has_sizes)
+			kgb_fill_sizes(arg, &job.rng, storage);
 	}
+	if (arg->values.has_neighbours)
+		kgb_fill_neighbours(arg, &job.rng, storage);
 	*rng = job.rng;
 }
 
@@ -480,7 +487,7 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 	struct kgb_arg parts = *arg;
 
 	parts.view = kgb_tensor_view_parts(&arg->view);
-	fill_parts(&parts, mode, rng, storage);
+	fill_parts(&parts, kgb_dtype_is_complex(arg->view.dtype) ? 2 : 1, mode, rng, storage);
 	if (arg->fill == KGB_FILL_TRIANGLE)
 		strengthen_diagonals(arg, storage);
 }

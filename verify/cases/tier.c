@@ -67,8 +67,9 @@ static bool is_odd_layout(const struct kgb_arg *arg)
 
 static bool is_odd_tensor(const struct kgb_case *c, const struct kgb_arg *arg)
 {
-	const bool large = is_variable(arg->param->fill) && arg->fill == KGB_FILL_INT &&
-			   (fabs(arg->lo) > INTEGER_MAX || fabs(arg->hi) > INTEGER_MAX);
+	const bool large = (is_variable(arg->param->fill) && arg->fill == KGB_FILL_INT &&
+			    (fabs(arg->lo) > INTEGER_MAX || fabs(arg->hi) > INTEGER_MAX)) ||
+			   (arg->values.is_wide && arg->view.dtype == KGB_DTYPE_INT64);
 
 	if (arg->is_absent)
 		return false;

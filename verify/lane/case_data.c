@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "verify/cases/read_mask.h"
+#include "verify/cases/values.h"
 
 enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
 
@@ -60,6 +61,7 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 					data->storages[arg->sibling]);
 		else
 			kgb_fill(arg, c->mode, &rng, data->storages[i]);
+		kgb_fill_couples(c, i, seed, variant * VARIANT_STREAMS, data->storages);
 	}
 	kgb_read_mask_fill(c, data->storages, UINT8_MAX);
 }

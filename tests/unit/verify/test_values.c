@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/values.h"
+
+#include <math.h>
+
+#include "tests/unit/verify/spec_files.h"
+#include "verify/cases/cases.h"
+#include "verify/cases/fill.h"
+#include "verify/lane/case_data.h"
+
+enum { SEEDS = 64, ROWS = 40, COLUMNS = 60, N = ROWS * COLUMNS };
+
+static const struct kgb_seed seed = {{4, 2}};
+
+struct tensor {
+	struct kgb_arg arg;
+	char *storage;
+};
+
+static struct tensor fill(struct kgb_arg arg, enum kgb_dtype dtype, const char *layout,
+			  enum kgb_mode mode, uint32_t number)
+{
+	static const int64_t sizes[] = {ROWS, COLUMNS};
+	struct tensor t = {.arg = arg};
+	struct kgb_rng rng;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_tensor_view_layout(&t.arg.view, dtype, sizes, 2, layout, &err), err);
+	t.storage = kgb_xcalloc(kgb_tensor_view_storage_bytes(&t.arg.view) + 1, 1);
+	kgb_rng_init(&rng, &seed, "values", number);
+	kgb_fill(&t.arg, mode, &rng, t.storage);
+	assert_int_equal(t.storage[kgb_tensor_view_storage_bytes(&t.arg.view)], 0);
+	return t;
+}
+
+static const char *place(const struct tensor *t, int64_t i)
+{
+	return t->storage +
+	       (size_t)kgb_tensor_view_element(&t->arg.view, i) * kgb_dtype_size(t->arg.view.dtype);
+}
+
+static double value_at(const struct tensor *t, int64_t i)
+{
+	return kgb_dtype_load(t->arg.view.dtype, place(t, i));
+}
+
+/* Of the pairs of neighbours along the dimension with this step. */
+static int count_pairs(const struct tensor *t, int64_t step, bool (*holds)(double a, double b))
+{
+	int n = 0;
+
+	for (int64_t i = 0; i < N; i++)
+		if (step > 1 ? i + step < N : (i + 1) % COLUMNS != 0)
+			n += holds(value_at(t, i), value_at(t, i + step));
+	return n;
+}
+
+static bool are_equal(double a, double b)
+{
+	return a == b;
+}
+
+static bool ascend(double a, double b)
+{
+	return a <= b;
+}
+
+static int max(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static int count_distinct(const struct tensor *t)
+{
+	int n = 0;
+
+	for (int64_t i = 0; i < N; i++) {
+		bool is_new = true;
+		for (int64_t k = 0; k < i && is_new; k++)
+			is_new = value_at(t, i) != value_at(t, k);
+		n += is_new;
+	}
+	return n;
+}
+
+/* The number of elements that equal one of those up to 64 steps before, at the best distance. */
+static int count_period(const struct tensor *t, int64_t step)
+{
+	int best = 0;
+
+	for (int64_t period = 2; period <= 64; period++) {
+		int n = 0;
+		for (int64_t i = period * step; i < N; i++)
+			n += value_at(t, i) == value_at(t, i - period * step);
+		best = max(best, n);
+	}
+	return best;
+}
+
+static int count_zeros(const struct tensor *t)
+{
+	int n = 0;
+
+	for (int64_t i = 0; i < N; i++)
+		n += value_at(t, i) == 0;
+	return n;
+}
+
+/* Check the property of the pattern. Returns whether the data shows it. */
+static bool check_pattern(const struct tensor *t)
+{
+	const int pairs = N - N / 20;
+	const int equal = max(count_pairs(t, 1, are_equal), count_pairs(t, COLUMNS, are_equal));
+	const int up = max(count_pairs(t, 1, ascend), count_pairs(t, COLUMNS, ascend));
+	const int down = pairs - (count_pairs(t, 1, ascend) < count_pairs(t, COLUMNS, ascend)
+					  ? count_pairs(t, 1, ascend)
+					  : count_pairs(t, COLUMNS, ascend));
+
+	switch (t->arg.values.pattern) {
+	case KGB_PATTERN_CONSTANT:
+		assert_true(equal > pairs / 2 && equal < N);
+		break;
+	case KGB_PATTERN_TWO_VALUES:
+		assert_in_range(count_distinct(t), 1, 2);
+		break;
+	case KGB_PATTERN_ZEROS:
+		assert_in_range(count_zeros(t), N / 8, N - 1);
+		break;
+	case KGB_PATTERN_ZERO_BLOCKS: /* a block may be the whole tensor, and is kept then */
+		assert_true(count_zeros(t) < N);
+		return count_zeros(t) > N / 8;
+	case KGB_PATTERN_SORTED:
+		assert_true(max(up, down) > pairs * 3 / 4);
+		break;
+	case KGB_PATTERN_PERIODIC:
+		assert_true(max(count_period(t, 1), count_period(t, COLUMNS)) > N / 4);
+		break;
+	case KGB_PATTERN_RUNS:
+		assert_true(equal > pairs / 3);
+		break;
+	case KGB_PATTERN_COARSE:
+	case KGB_PATTERN_NONE:
+	case KGB_N_PATTERNS:
+		break;
+	}
+	return true;
+}
+
+static void test_patterns_keep_the_range_of_every_fill(KGB_UNUSED void **state)
+{
+	static const struct {
+		struct kgb_arg arg;
+		enum kgb_dtype dtype;
+		double lowest, highest;
+	} rows[] = {
+		{{.fill = KGB_FILL_NORMAL}, KGB_DTYPE_FLOAT32, -6, 6},
+		{{.fill = KGB_FILL_POSITIVE}, KGB_DTYPE_FLOAT16, 0, 6},
+		{{.fill = KGB_FILL_UNIFORM, .lo = -0.5, .hi = 0.25, .bounded = true},
+		 KGB_DTYPE_FLOAT64,
+		 -0.5,
+		 0.25},
+		{{.fill = KGB_FILL_INT, .lo = 0, .hi = 1000, .bounded = true},
+		 KGB_DTYPE_INT64,
+		 0,
+		 1000},
+		{{.fill = KGB_FILL_INT, .lo = -100, .hi = 100}, KGB_DTYPE_INT8, -100, 100},
+		{{.fill = KGB_FILL_BOOL, .bounded = true}, KGB_DTYPE_BOOL, 0, 1},
+	};
+	static const char *const layouts[] = {"contiguous", "transposed", "row_strided"};
+
+	int n = 0, n_shown = 0;
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		for (uint32_t k = 0; k < 8 * (KGB_N_PATTERNS - 1); k++) {
+			struct kgb_arg arg = rows[r].arg;
+			arg.values.pattern = 1 + k % (KGB_N_PATTERNS - 1);
+			arg.values.may_be_zero = true;
+			if ((arg.values.pattern == KGB_PATTERN_ZEROS ||
+			     arg.values.pattern == KGB_PATTERN_ZERO_BLOCKS) &&
+			    !kgb_values_fit(&arg, 0))
+				continue;
+			struct tensor t =
+				fill(arg, rows[r].dtype, layouts[k % 3], KGB_MODE_STANDARD, k);
+			for (int64_t i = 0; i < N; i++) {
+				assert_true(value_at(&t, i) >= rows[r].lowest);
+				assert_true(value_at(&t, i) <= rows[r].highest);
+			}
+			n_shown += check_pattern(&t);
+			n++;
+			kgb_free(t.storage);
+		}
+	}
+	assert_true(n_shown > n * 9 / 10);
+}
+
+static void test_coarse_numbers_have_few_bits(KGB_UNUSED void **state)
+{
+	const struct kgb_arg arg = {.fill = KGB_FILL_NORMAL,
+				    .values = {.pattern = KGB_PATTERN_COARSE}};
+
+	for (uint32_t k = 0; k < 20; k++) {
+		struct tensor t = fill(arg, KGB_DTYPE_FLOAT32, "contiguous", KGB_MODE_STANDARD, k);
+		for (int64_t i = 0; i < N; i++) {
+			int exponent = 0;
+			const double v = value_at(&t, i), scaled = ldexp(frexp(v, &exponent), 8);
+			assert_true(scaled == nearbyint(scaled) || (v != 0 && fabs(v) < 0.25));
+			assert_true(v != 0);
+		}
+		kgb_free(t.storage);
+	}
+}
+
+static void test_a_scale_multiplies_every_element_once(KGB_UNUSED void **state)
+{
+	static const char *const layouts[] = {"contiguous", "strided", "expanded", "expanded_last"};
+
+	for (size_t l = 0; l < KGB_ARRAY_LEN(layouts); l++) {
+		struct kgb_arg arg = {.fill = KGB_FILL_NORMAL};
+		struct tensor plain =
+			fill(arg, KGB_DTYPE_FLOAT32, layouts[l], KGB_MODE_STANDARD, 1);
+		arg.values.scale = -20;
+		struct tensor small =
+			fill(arg, KGB_DTYPE_FLOAT32, layouts[l], KGB_MODE_STANDARD, 1);
+		for (int64_t i = 0; i < N; i++)
+			assert_true(value_at(&small, i) == value_at(&plain, i) * 0x1p-20);
+		kgb_free(plain.storage);
+		kgb_free(small.storage);
+	}
+}
+
+static void test_rows_have_scales_of_their_own(KGB_UNUSED void **state)
+{
+	struct kgb_arg arg = {.fill = KGB_FILL_NORMAL};
+	struct tensor plain = fill(arg, KGB_DTYPE_FLOAT32, "contiguous", KGB_MODE_STANDARD, 1);
+	int counts[21] = {0}, n_scales = 0;
+
+	arg.values.scale = -20;
+	arg.values.scales_rows = true;
+	struct tensor small = fill(arg, KGB_DTYPE_FLOAT32, "contiguous", KGB_MODE_STANDARD, 1);
+	for (int64_t i = 0; i < N; i++) {
+		const double power = log2(value_at(&plain, i) / value_at(&small, i));
+		assert_true(power >= 0 && power <= 20 && power == nearbyint(power));
+		counts[(int)power]++;
+	}
+	for (int k = 0; k <= 20; k++)
+		n_scales += counts[k] > 0;
+	assert_true(n_scales > 5);
+	kgb_free(plain.storage);
+	kgb_free(small.storage);
+}
+
+static void test_sizes_lie_between_the_usual_and_the_last_ones(KGB_UNUSED void **state)
+{
+	const struct kgb_arg arg = {.fill = KGB_FILL_NORMAL,
+				    .specials =
+					    1U << KGB_SPECIAL_LARGEST | 1U << KGB_SPECIAL_SMALLEST,
+				    .values = {.has_sizes = true}};
+	int large = 0, small = 0;
+
+	for (uint32_t k = 0; k < 20; k++) {
+		struct tensor t = fill(arg, KGB_DTYPE_FLOAT32, "contiguous", KGB_MODE_SPECIAL, k);
+		for (int64_t i = 0; i < N; i++) {
+			const double size = fabs(value_at(&t, i));
+			large += size > 1e3 && size < 1e37;
+			small += size < 1e-6 && size > 1e-36;
+		}
+		kgb_free(t.storage);
+	}
+	assert_true(large > 40 && small > 40);
+}
+
+static int64_t distance(const struct tensor *t, int64_t i, int64_t k)
+{
+	int32_t a = 0, b = 0;
+
+	memcpy(&a, place(t, i), sizeof(a));
+	memcpy(&b, place(t, k), sizeof(b));
+	return llabs((int64_t)a - b);
+}
+
+static void test_neighbours_are_a_step_apart(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_INT32};
+	const struct kgb_values values = {.has_neighbours = true, .may_repeat = true};
+
+	for (size_t d = 0; d < KGB_ARRAY_LEN(dtypes); d++) {
+		const struct kgb_arg arg = {.fill = d ? KGB_FILL_INT : KGB_FILL_NORMAL,
+					    .lo = -1000000,
+					    .hi = 1000000,
+					    .values = values};
+		struct tensor t = fill(arg, dtypes[d], "strided", KGB_MODE_STANDARD, 1);
+		int same = 0, next = 0;
+		for (int64_t i = 0; i < N; i++)
+			for (int64_t k = 0; k < i; k++) {
+				same += distance(&t, i, k) == 0;
+				next += distance(&t, i, k) == 1;
+			}
+		assert_true(same > 2 && next > 10);
+		kgb_free(t.storage);
+	}
+}
+
+static void
+test_wide_integers_have_neighbours_that_doubles_do_not_tell_apart(KGB_UNUSED void **state)
+{
+	const struct kgb_arg arg = {
+		.fill = KGB_FILL_INT,
+		.lo = -100,
+		.hi = 100,
+		.values = {.has_neighbours = true, .may_repeat = true, .is_wide = true}};
+	int n = 0;
+
+	for (uint32_t number = 0; number < 8; number++) {
+		struct tensor t =
+			fill(arg, KGB_DTYPE_INT64, "contiguous", KGB_MODE_STANDARD, number);
+		for (int64_t i = 0; i + 1 < N; i++) {
+			const int64_t a = kgb_dtype_load_i64(KGB_DTYPE_INT64, place(&t, i));
+			const int64_t b = kgb_dtype_load_i64(KGB_DTYPE_INT64, place(&t, i + 1));
+			n += a != b && (double)a == (double)b;
+		}
+		kgb_free(t.storage);
+	}
+	assert_true(n > 20);
+}
+
+/* The third argument is the second one again. */
+static void test_couples_are_at_the_same_place_and_tensors_stay_the_same(KGB_UNUSED void **state)
+{
+	static const struct kgb_param param = {.kind = KGB_PARAM_TENSOR};
+	static const struct kgb_interface interface = {.n_results = 0};
+	const struct kgb_arg arg = {.param = &param,
+				    .fill = KGB_FILL_NORMAL,
+				    .values = {.has_neighbours = true, .may_repeat = true}};
+	struct tensor a = fill(arg, KGB_DTYPE_FLOAT32, "transposed", KGB_MODE_STANDARD, 1);
+	struct tensor b = fill(arg, KGB_DTYPE_FLOAT32, "row_strided", KGB_MODE_STANDARD, 2);
+	struct kgb_case c = {
+		.name = "couples", .interface = &interface, .args = {a.arg, b.arg}, .n_args = 3};
+	struct kgb_case_data data;
+	int n = 0;
+
+	c.args[2] = b.arg;
+	c.args[2].is_repeated = true;
+	c.args[2].same_as = 1;
+	kgb_free(a.storage);
+	kgb_free(b.storage);
+	kgb_case_data_fill(&data, &c, &seed, 0);
+	a.storage = data.storages[0];
+	b.storage = data.storages[1];
+	for (int64_t i = 0; i < N; i++) {
+		int32_t x = 0, y = 0;
+		memcpy(&x, place(&a, i), sizeof(x));
+		memcpy(&y, place(&b, i), sizeof(y));
+		n += llabs((int64_t)x - y) <= 1;
+	}
+	assert_in_range(n, 20, 40);
+	assert_memory_equal(data.storages[2], data.storages[1], data.storage_bytes[1]);
+	kgb_case_data_release(&data);
+}
+
+/* ---- deals ---- */
+
+static void load_template(const char *more, struct kgb_spec *spec)
+{
+	KGB_AUTO(free)
+	char *text = kgb_xasprintf("drawn:\n  - {id: t, a: [40], b: [40]%s}\ncases:\n", more);
+
+	load_toy((struct spec_change){SET_PATH, "cases:\n", text}, spec);
+}
+
+struct counts {
+	int cases, scaled, pairs, patterns[KGB_N_PATTERNS], zeros_possible, repeats_possible;
+};
+
+static void count_values(const struct kgb_spec *spec, struct counts *counts)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+
+	*counts = (struct counts){0};
+	for (int s = 0; s < SEEDS; s++) {
+		struct kgb_cases cases;
+		assert_ok(kgb_cases_expand(spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
+			  err);
+		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
+			const struct kgb_values *values = &c->args[0].values;
+			if (!c->is_drawn) {
+				assert_true(values->pattern == 0 && values->scale == 0 &&
+					    !values->has_neighbours && !values->has_sizes);
+				continue;
+			}
+			assert_int_equal(c->args[1].values.scale, 0);
+			counts->cases++;
+			counts->scaled += values->scale != 0;
+			counts->pairs += values->has_neighbours;
+			counts->patterns[values->pattern]++;
+			counts->zeros_possible += values->may_be_zero;
+			counts->repeats_possible += values->may_repeat;
+		}
+		kgb_cases_release(&cases);
+	}
+}
+
+static void test_half_of_the_drawn_cases_have_each_style(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct counts counts;
+
+	load_template("", &spec);
+	count_values(&spec, &counts);
+	assert_in_range(counts.scaled, counts.cases * 2 / 5, counts.cases * 3 / 5);
+	assert_in_range(counts.pairs, counts.cases * 2 / 5, counts.cases * 3 / 5);
+	for (int k = 1; k < KGB_N_PATTERNS; k++)
+		assert_true(counts.patterns[k] > counts.cases / 50);
+	assert_int_equal(counts.zeros_possible, counts.cases);
+	kgb_spec_release(&spec);
+}
+
+static void test_styles_respect_what_the_template_excludes(KGB_UNUSED void **state)
+{
+	struct kgb_spec spec;
+	struct counts counts;
+
+	load_template(", specials: [nan, largest]", &spec);
+	count_values(&spec, &counts);
+	assert_int_equal(counts.zeros_possible, 0);
+	assert_int_equal(counts.repeats_possible, counts.cases);
+	assert_int_equal(counts.patterns[KGB_PATTERN_ZEROS], 0);
+	assert_int_equal(counts.patterns[KGB_PATTERN_ZERO_BLOCKS], 0);
+	assert_true(counts.patterns[KGB_PATTERN_RUNS] > 0);
+	kgb_spec_release(&spec);
+	load_template(", mode: {pick: [standard, outlier]}", &spec);
+	count_values(&spec, &counts);
+	assert_int_equal(counts.repeats_possible, 0);
+	for (enum kgb_pattern k = 1; k < KGB_N_PATTERNS; k++)
+		assert_int_equal(counts.patterns[k] > 0,
+				 k == KGB_PATTERN_SORTED || k == KGB_PATTERN_COARSE);
+	kgb_spec_release(&spec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_patterns_keep_the_range_of_every_fill),
+		cmocka_unit_test(test_coarse_numbers_have_few_bits),
+		cmocka_unit_test(test_a_scale_multiplies_every_element_once),
+		cmocka_unit_test(test_rows_have_scales_of_their_own),
+		cmocka_unit_test(test_sizes_lie_between_the_usual_and_the_last_ones),
+		cmocka_unit_test(test_neighbours_are_a_step_apart),
+		cmocka_unit_test(test_wide_integers_have_neighbours_that_doubles_do_not_tell_apart),
+		cmocka_unit_test(test_couples_are_at_the_same_place_and_tensors_stay_the_same),
+		cmocka_unit_test(test_half_of_the_drawn_cases_have_each_style),
+		cmocka_unit_test(test_styles_respect_what_the_template_excludes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Elements of drawn cases that lie next to others, and those of sizes between the usual ones and
+ * the ends of the type.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "verify/cases/values.h"
+
+/* ---- places ---- */
+
+static char *place(const struct kgb_tensor_view *view, void *storage, int64_t i)
+{
+	return (char *)storage +
+	       (size_t)kgb_tensor_view_element(view, i) * kgb_dtype_size(view->dtype);
+}
+
+/* A random line along a random dimension: its elements are first + k * step in row-major order. */
+struct line {
+	int64_t first, step, length;
+};
+static struct line random_line(const struct kgb_tensor_view *view, struct kgb_rng *rng)
+{
+	const int64_t i = kgb_rng_int(rng, 0, kgb_tensor_view_numel(view) - 1);
+	struct line line = {.first = i, .step = 1, .length = 1};
+
+	if (view->ndim == 0)
+		return line;
+	const int d = (int)kgb_rng_int(rng, 0, view->ndim - 1);
+	for (int other = d + 1; other < view->ndim; other++)
+		line.step *= view->sizes[other];
+	line.length = view->sizes[d];
+	line.first -= i / line.step % line.length * line.step;
+	return line;
+}
+
+/* ---- sizes ---- */
+
+/* Logarithms of the sizes between the usual ones and an end of the type. */
+struct sizes {
+	double from, to;
+};
+
+static struct sizes sizes_of(const struct kgb_arg *arg, struct kgb_rng *rng)
+{
+	const enum kgb_dtype dtype = arg->view.dtype;
+	const bool may_grow = arg->specials & 1U << KGB_SPECIAL_LARGEST;
+	const bool may_shrink = arg->specials & 1U << KGB_SPECIAL_SMALLEST;
+
+	if (may_grow && (!may_shrink || kgb_rng_int(rng, 0, 1)))
+		return (struct sizes){3, log2(kgb_dtype_max(dtype))};
+	return (struct sizes){log2(kgb_dtype_tiny(dtype)), -3};
+}
+
+static double draw_size(const struct kgb_arg *arg, struct kgb_rng *rng)
+{
+	const struct sizes sizes = sizes_of(arg, rng);
+	const double size = exp2(sizes.from + kgb_rng_uniform(rng) * (sizes.to - sizes.from));
+
+	return arg->fill == KGB_FILL_NORMAL && kgb_rng_int(rng, 0, 1) ? -size : size;
+}
+
+void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const int64_t n = kgb_tensor_view_numel(view);
+
+	if (!kgb_dtype_is_float(view->dtype) || kgb_dtype_size(view->dtype) < 2 || n == 0 ||
+	    !(arg->specials & (1U << KGB_SPECIAL_LARGEST | 1U << KGB_SPECIAL_SMALLEST)))
+		return;
+	for (int64_t i = n / 8 < 1 ? 1 : n / 8 > 16 ? 16 : n / 8; i > 0; i--)
+		kgb_dtype_store(view->dtype, place(view, storage, kgb_rng_int(rng, 0, n - 1)),
+				draw_size(arg, rng));
+	if (view->ndim < 2)
+		return;
+	const struct line line = random_line(view, rng);
+	const double size = draw_size(arg, rng);
+	for (int64_t k = 0; k < line.length; k++)
+		kgb_dtype_store(view->dtype, place(view, storage, line.first + k * line.step),
+				size);
+}
+
+/* ---- neighbours ---- */
+
+/* Store the number `by` steps from the one at `from`. False if it is no usual number. */
+static bool store_step(const struct kgb_arg *arg, const char *from, int by, char *to)
+{
+	const enum kgb_dtype dtype = arg->view.dtype;
+	const size_t size = kgb_dtype_size(dtype);
+	char stepped[sizeof(int64_t)];
+
+	if (!kgb_dtype_is_float(dtype)) {
+		const int64_t value = kgb_dtype_load_i64(dtype, from);
+		int64_t other = 0;
+		if (__builtin_add_overflow(value, by, &other) || other < kgb_dtype_min_i64(dtype) ||
+		    other > kgb_dtype_max_i64(dtype))
+			return false;
+		kgb_dtype_store_i64(dtype, stepped, other);
+	} else {
+		uint64_t bits = 0;
+		memcpy(&bits, from, size);
+		bits += (uint64_t)(int64_t)by;
+		memcpy(stepped, &bits, size);
+		const double value = kgb_dtype_load(dtype, from);
+		const double other = kgb_dtype_load(dtype, stepped);
+		if (!isfinite(value) || !isfinite(other) ||
+		    !(fabs(value) > 2 * kgb_dtype_tiny(dtype)))
+			return false;
+	}
+	const double value = kgb_dtype_load(dtype, stepped);
+	if (!arg->values.is_wide && arg->fill != KGB_FILL_NORMAL && !kgb_values_fit(arg, value))
+		return false;
+	memcpy(to, stepped, size);
+	return true;
+}
+
+/* The same number or one beside it. */
+static void store_neighbour(const struct kgb_arg *arg, struct kgb_rng *rng, const char *from,
+			    char *to)
+{
+	const int by = (int)kgb_rng_int(rng, -1, 1);
+
+	if (!store_step(arg, from, by, to))
+		(void)store_step(arg, from, -by, to);
+}
+
+/* The number of the line's largest element, or of its smallest one. */
+static int64_t find_end(const struct kgb_tensor_view *view, void *storage, const struct line *line,
+			bool is_largest)
+{
+	double best = (double)-INFINITY;
+	int64_t found = 0;
+
+	for (int64_t k = 0; k < line->length; k++) {
+		const double value = kgb_dtype_load(
+			view->dtype, place(view, storage, line->first + k * line->step));
+		if (isfinite(value) && (is_largest ? value : -value) > best) {
+			best = is_largest ? value : -value;
+			found = k;
+		}
+	}
+	return found;
+}
+
+/* A line gets a second element beside its largest or smallest one. */
+static void pair_end(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const struct line line = random_line(view, rng);
+	const int64_t k = find_end(view, storage, &line, kgb_rng_int(rng, 0, 1));
+	const int64_t other = kgb_rng_int(rng, 0, line.length - 1);
+
+	store_neighbour(arg, rng, place(view, storage, line.first + k * line.step),
+			place(view, storage, line.first + other * line.step));
+}
+
+/* All elements of a line lie beside a number from the whole range of the type. */
+static void make_wide_line(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const int bits = 8 * (int)kgb_dtype_size(view->dtype);
+	const struct line line = random_line(view, rng);
+	const int64_t word = kgb_rng_int(rng, INT64_MIN, INT64_MAX);
+	const int64_t shift = 64 - bits + kgb_rng_int(rng, 1, 8);
+	const int64_t base = kgb_dtype_min_i64(view->dtype) < 0
+				     ? word >> shift
+				     : (int64_t)((uint64_t)word >> shift);
+
+	for (int64_t k = 0; k < line.length; k++)
+		kgb_dtype_store_i64(view->dtype, place(view, storage, line.first + k * line.step),
+				    base + kgb_rng_int(rng, -2, 2));
+}
+
+enum { PAIRS_OF = 16, PAIRS = 32 }; /* one element in so many is paired; at most so many */
+
+static int64_t count_pairs(int64_t n)
+{
+	return n / PAIRS_OF < 1 ? 1 : n / PAIRS_OF > PAIRS ? PAIRS : n / PAIRS_OF;
+}
+
+void kgb_fill_neighbours(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const int64_t n = kgb_tensor_view_numel(view);
+
+	if (n < 2 || !arg->values.may_repeat)
+		return;
+	if (arg->values.is_wide && !kgb_dtype_is_float(view->dtype))
+		for (int64_t i = kgb_rng_int(rng, 1, 4); i > 0; i--)
+			make_wide_line(arg, rng, storage);
+	for (int64_t i = count_pairs(n); i > 0; i--) {
+		const int64_t from = kgb_rng_int(rng, 0, n - 1);
+		const int64_t near = from + kgb_rng_int(rng, 1, 3);
+		const int64_t to =
+			near < n && kgb_rng_int(rng, 0, 1) ? near : kgb_rng_int(rng, 0, n - 1);
+		if (kgb_rng_int(rng, 0, 1))
+			pair_end(arg, rng, storage);
+		else
+			store_neighbour(arg, rng, place(view, storage, from),
+					place(view, storage, to));
+	}
+}
+
+/* ---- couples ---- */
+
+enum { COUPLES_STREAM = 4500 }; /* random streams beyond those of the arguments and of calls */
+
+static bool is_coupled(const struct kgb_case *c, size_t i)
+{
+	const struct kgb_arg *arg = &c->args[i];
+
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
+	       arg->values.has_neighbours && arg->view.storage_elements > 0;
+}
+
+/* Give two views the sizes of the larger one, if the other one broadcasts to it. */
+static bool align(struct kgb_tensor_view *a, struct kgb_tensor_view *b)
+{
+	struct kgb_tensor_view wide;
+	const bool is_same = a->ndim == b->ndim &&
+			     memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof(a->sizes[0])) == 0;
+
+	if (is_same)
+		return true;
+	if (kgb_tensor_view_expand(a, b, &wide)) {
+		*a = wide;
+		return true;
+	}
+	if (!kgb_tensor_view_expand(b, a, &wide))
+		return false;
+	*b = wide;
+	return true;
+}
+
+/* A random place; of wide integers one of the larger ones, because only few are wide. */
+static int64_t couple_at(const struct kgb_arg *arg, const struct kgb_tensor_view *view,
+			 void *storage, struct kgb_rng *rng)
+{
+	const int64_t n = kgb_tensor_view_numel(view);
+	int64_t best = kgb_rng_int(rng, 0, n - 1);
+
+	for (int tried = 1; arg->values.is_wide && tried < PAIRS; tried++) {
+		const int64_t at = kgb_rng_int(rng, 0, n - 1);
+		if (fabs(kgb_dtype_load(view->dtype, place(view, storage, at))) >
+		    fabs(kgb_dtype_load(view->dtype, place(view, storage, best))))
+			best = at;
+	}
+	return best;
+}
+
+static void couple(const struct kgb_arg *arg, const struct kgb_tensor_view *from,
+		   void *from_storage, struct kgb_rng *rng, void *storage)
+{
+	const int64_t n = kgb_tensor_view_numel(&arg->view);
+
+	for (int64_t left = n > 0 ? count_pairs(n) : 0; left > 0; left--) {
+		const int64_t at = couple_at(arg, from, from_storage, rng);
+		const char *p = place(from, from_storage, at);
+		if (!arg->bounded || kgb_values_fit(arg, kgb_dtype_load(from->dtype, p)))
+			store_neighbour(arg, rng, p, place(&arg->view, storage, at));
+	}
+}
+
+void kgb_fill_couples(const struct kgb_case *c, size_t i, const struct kgb_seed *seed,
+		      uint32_t streams, void *const *storages)
+{
+	struct kgb_arg arg = c->args[i];
+	struct kgb_rng rng;
+	bool is_done = !is_coupled(c, i);
+
+	for (size_t k = 0; k < i && !is_done; k++) {
+		struct kgb_tensor_view from = c->args[k].view;
+		arg.view = c->args[i].view;
+		if (!is_coupled(c, k) || from.dtype != arg.view.dtype || !align(&from, &arg.view))
+			continue;
+		from = kgb_tensor_view_parts(&from);
+		arg.view = kgb_tensor_view_parts(&arg.view);
+		kgb_rng_init(&rng, seed, c->name, streams + COUPLES_STREAM + (uint32_t)i);
+		couple(&arg, &from, storages[k], &rng, storages[i]);
+		is_done = true;
+	}
+}

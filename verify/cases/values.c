@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/cases/values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/formats/json.h"
+#include "base/str.h"
+
+enum { VALUES_STREAM = 4001 }; /* random stream of a case beside those of its data and calls */
+
+/* The cards of the deck of cases: half of the cases have each style. */
+enum { SCALED = 1, PATTERNED = 2, PAIRED = 4, N_CARDS = 8 };
+
+static size_t deal(const struct kgb_value_deck *deck, const struct kgb_case *c, const char *what,
+		   uint32_t turn, size_t n)
+{
+	KGB_AUTO(free) char *label = kgb_xasprintf("values %s %s", c->interface->entry, what);
+
+	return kgb_rng_deal(deck->seed, label, turn, n);
+}
+
+/* ---- scales ---- */
+
+/* Powers of two for a tensor. The fourth power of its elements keeps its digits in the type, half
+ * precision excepted: there the square does. Sizes above the usual ones are those of outliers. */
+struct band {
+	int lo, hi;
+};
+enum { N_BANDS = 4 };
+static const struct band *bands_of(enum kgb_dtype dtype)
+{
+	static const struct band half[N_BANDS] = {{-2, -1}, {-4, -3}, {-6, -5}, {1, 3}};
+	static const struct band single[N_BANDS] = {{-8, -1}, {-19, -9}, {-30, -20}, {1, 7}};
+	static const struct band wide[N_BANDS] = {{-19, -1}, {-60, -20}, {-200, -61}, {1, 7}};
+
+	dtype = kgb_dtype_part(dtype);
+	return dtype == KGB_DTYPE_FLOAT64   ? wide
+	       : dtype == KGB_DTYPE_FLOAT16 ? half
+	       : kgb_dtype_size(dtype) > 1  ? single
+					    : NULL;
+}
+
+/* Without a range that the spec declares. */
+static bool is_free(const struct kgb_arg *arg)
+{
+	return arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE;
+}
+
+/* A sum over lines of many sizes may lose the small ones one by one: of more elements they count.
+ */
+enum { ELEMENTS_OF_ROWS = 1000 };
+
+static void deal_scales(struct kgb_value_deck *deck, struct kgb_rng *rng, struct kgb_case *c)
+{
+	const size_t card = deal(deck, c, "scale", deck->n_scaled++, N_BANDS);
+	const double place = kgb_rng_uniform(rng);
+	const bool is_common = kgb_rng_int(rng, 0, 1);
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		struct kgb_arg *arg = &c->args[i];
+		const size_t own = (size_t)kgb_rng_int(rng, 0, N_BANDS - 1);
+		const double own_place = kgb_rng_uniform(rng);
+		const bool scales_rows = kgb_rng_int(rng, 0, 3) == 0;
+		const struct band *bands =
+			arg->param->kind == KGB_PARAM_TENSOR ? bands_of(arg->view.dtype) : NULL;
+		if (!bands || !kgb_dtype_is_float(arg->view.dtype) || !is_free(arg))
+			continue;
+		const struct band *band = &bands[is_common ? card : own];
+		arg->values.scale = band->lo + (int)((is_common ? place : own_place) *
+						     (band->hi - band->lo + 1));
+		arg->values.scales_rows =
+			scales_rows && kgb_tensor_view_numel(&arg->view) <= ELEMENTS_OF_ROWS;
+	}
+}
+
+/* ---- patterns ---- */
+
+static bool can_have_pattern(const struct kgb_arg *arg)
+{
+	return is_free(arg) || arg->fill == KGB_FILL_UNIFORM || arg->fill == KGB_FILL_INT ||
+	       arg->fill == KGB_FILL_BOOL;
+}
+
+static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
+{
+	if (pattern == KGB_PATTERN_ZEROS || pattern == KGB_PATTERN_ZERO_BLOCKS)
+		return kgb_values_fit(arg, 0);
+	if (pattern == KGB_PATTERN_COARSE)
+		return kgb_dtype_is_float(arg->view.dtype) && arg->fill != KGB_FILL_INT &&
+		       arg->fill != KGB_FILL_BOOL;
+	return pattern == KGB_PATTERN_SORTED || arg->values.may_repeat;
+}
+
+static void deal_patterns(struct kgb_value_deck *deck, struct kgb_rng *rng, struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		struct kgb_arg *arg = &c->args[i];
+		const bool is_left = kgb_rng_int(rng, 0, 3) == 0;
+		if (arg->param->kind != KGB_PARAM_TENSOR || !can_have_pattern(arg) || is_left)
+			continue;
+		const enum kgb_pattern pattern = (enum kgb_pattern)(
+			1 + deal(deck, c, "pattern", deck->n_patterns++, KGB_N_PATTERNS - 1));
+		if (is_possible(arg, pattern))
+			arg->values.pattern = pattern;
+	}
+}
+
+/* ---- what the spec allows ---- */
+
+/* Whether cases of the template may have the mode `special`. */
+static bool may_be_special(const struct kgb_case_vars *from)
+{
+	const cJSON *mode = kgb_json_get(from->node, "mode");
+	KGB_AUTO(free) char *text = mode ? cJSON_PrintUnformatted(mode) : NULL;
+
+	return !text || strstr(text, kgb_mode_name(KGB_MODE_SPECIAL));
+}
+
+bool kgb_values_fit(const struct kgb_arg *arg, double value)
+{
+	if (arg->fill == KGB_FILL_UNIFORM)
+		return value >= arg->lo && value < arg->hi;
+	if (arg->fill == KGB_FILL_INT)
+		return value >= arg->lo && value <= arg->hi && value == floor(value);
+	if (arg->fill == KGB_FILL_BOOL)
+		return value == 0 || value == 1;
+	return arg->fill == KGB_FILL_POSITIVE ? value > 0 : value != 0 || arg->values.may_be_zero;
+}
+
+/* Whole numbers without a range, which may come from the whole one of their type. */
+static bool can_be_wide(const struct kgb_arg *arg, kgb_specials specials)
+{
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+	       arg->fill == KGB_FILL_INT && !arg->bounded && arg->lo <= 0 &&
+	       specials & 1U << KGB_SPECIAL_WIDE && !kgb_dtype_is_float(arg->view.dtype);
+}
+
+/* Half of the cases with such numbers: they are few where a function has many types. */
+static void deal_wide(struct kgb_value_deck *deck, kgb_specials specials, struct kgb_case *c)
+{
+	bool has_wide = false;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		has_wide |= can_be_wide(&c->args[i], specials);
+	if (!has_wide || deal(deck, c, "wide", deck->n_wide++, 2))
+		return;
+	for (size_t i = 0; i < c->n_args; i++) {
+		if (!can_be_wide(&c->args[i], specials))
+			continue;
+		c->args[i].values.is_wide = true;
+		c->args[i].values.has_neighbours = true;
+	}
+}
+
+void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_vars *from,
+			  struct kgb_case *c)
+{
+	const size_t card = deal(deck, c, "case", deck->n_cases++, N_CARDS);
+	const kgb_specials specials = may_be_special(from) ? from->specials : 0;
+	struct kgb_rng rng;
+
+	kgb_rng_init(&rng, deck->seed, c->name, VALUES_STREAM);
+	for (size_t i = 0; i < c->n_args; i++) {
+		struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent)
+			continue;
+		arg->values.may_be_zero = specials & 1U << KGB_SPECIAL_ZEROS;
+		arg->values.may_repeat = specials || arg->bounded;
+		arg->values.has_neighbours = card & PAIRED && can_have_pattern(arg);
+		arg->values.has_sizes = c->mode == KGB_MODE_SPECIAL && kgb_rng_int(&rng, 0, 1);
+	}
+	deal_wide(deck, specials, c);
+	if (card & SCALED)
+		deal_scales(deck, &rng, c);
+	if (card & PATTERNED)
+		deal_patterns(deck, &rng, c);
+}
+
+void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		c->args[i].values = from->args[i].values;
+}

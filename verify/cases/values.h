@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * How the elements of a drawn case's tensors differ from independent draws of one size: the tensor
+ * is scaled, its data is regular, or some elements lie next to others. values.c deals this to
+ * cases, fill_regular.c and fill_neighbours.c make the elements. docs/operator-spec.md has the
+ * rules.
+ */
+#ifndef KGB_VERIFY_CASES_VALUES_H
+#define KGB_VERIFY_CASES_VALUES_H
+
+#include "verify/cases/case.h"
+#include "verify/tensor/rng.h"
+
+/** The styles are dealt like cards, so that the cases of each function have all of them. */
+struct kgb_value_deck {
+	const struct kgb_seed *seed;
+	uint32_t n_cases, n_scaled, n_patterns, n_wide; /* dealt so far */
+};
+
+/** Draw the styles of a case's tensors. `from` is the template of the case: what it excludes from
+ * special cases, no style adds. */
+void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_vars *from,
+			  struct kgb_case *c);
+/** Give the tensors of a twin the styles of its model. */
+void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from);
+
+/** Whether a value is possible in the argument, by its fill and the case's template. */
+bool kgb_values_fit(const struct kgb_arg *arg, double value);
+/** Change fresh elements by the argument's pattern and scale. The elements of `arg` are real
+ * numbers; of complex ones `n_parts` is 2 and the last dimension holds their parts. */
+void kgb_fill_regular(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rng, void *storage);
+/** Give a few elements, and one line, sizes between the usual ones and the ends of the type, as the
+ * classes `largest` and `smallest` allow. For the mode `special`. */
+void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+/** Put neighbours of elements beside them. */
+void kgb_fill_neighbours(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+/** Make elements of argument i neighbours of those at the same place of an earlier argument of the
+ * same type. Their storages are filled. The data's streams begin at `streams`. */
+void kgb_fill_couples(const struct kgb_case *c, size_t i, const struct kgb_seed *seed,
+		      uint32_t streams, void *const *storages);
+
+#endif
