@@ -209,6 +209,57 @@ static enum kgb_proof_kind proof_on(struct scene *scene, unsigned sm, struct kgb
 	return out->kind;
 }
 
+/* Prove an image of KERNEL by its IR, with what is kept and no process, and make its code. Returns
+ * the end of the compilation; *out is a copy of the proof, without its texts. */
+static enum kgb_recompile_end code_of(struct scene *scene, struct kgb_image_proof *out,
+				      char why[KGB_RECOMPILE_WHY])
+{
+	struct kgb_zygote nobody = {.role = KGB_ROLE_COMPILE,
+				    .hub_fd = -1,
+				    .socket_dir = scene->dir,
+				    .identity = IDENTITY};
+	KGB_AUTO(free) char *text = kgb_xasprintf("%s\n%s", CLAIMS, scene->source.text);
+	struct kgb_compiler *compiler = kgb_compiler_new(&nobody, scene->store);
+	struct kgb_provenance *provenance = kgb_xmalloc(sizeof(*provenance));
+	struct kgb_image_index index = KGB_IMAGE_INDEX_INIT;
+	struct kgb_device_policy *policy = NULL;
+	struct kgb_image image = {.id = 1, .bytes = (unsigned char *)text, .len = strlen(text)};
+	struct kgb_op op = {.kind = KGB_OP_LAUNCH, .launch = {.image = 1, .kernel = "scale"}};
+	const struct kgb_record record = {.images = &image, .n_images = 1};
+	const struct kgb_window window = {.ops = &op, .n_ops = 1};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_device_policy_load(KGB_TEST_SOURCE_DIR "/verify/policy/device.yaml", &policy,
+					 &err),
+		  err);
+	const struct kgb_provenance_spec spec = {.compiler = compiler,
+						 .kernel_text = KERNEL,
+						 .kernel_len = strlen(KERNEL),
+						 .sm = scene->source.sm,
+						 .index = &index,
+						 .policy = policy};
+	kgb_provenance_init(provenance, &spec);
+	assert_ok(kgb_provenance_prove(provenance, &record, &err), err);
+	assert_int_equal(image.proof->kind, KGB_PROOF_TRITON);
+	assert_true(image.proof->is_text && !image.proof->has_code);
+	assert_null(kgb_provenance_code(&image));
+	enum kgb_recompile_end end = kgb_provenance_make_code(provenance, &record, &window, why);
+	*out = *image.proof;
+	const struct kgb_launch_code *code = kgb_provenance_code(&image);
+	assert_int_equal(code != NULL, out->has_code);
+	if (code) {
+		assert_int_equal(code->len, scene->cubin.len);
+		assert_memory_equal(code->cubin, scene->cubin.ptr, code->len);
+		assert_int_equal(code->n_params, 2);
+		assert_int_equal(code->param_bytes[1], 4);
+	}
+	kgb_provenance_release(provenance);
+	kgb_free(provenance);
+	kgb_device_policy_free(policy);
+	kgb_compiler_free(compiler);
+	return end;
+}
+
 static enum kgb_proof_kind proof_of(struct scene *scene, struct kgb_image_proof *out)
 {
 	return proof_on(scene, scene->source.sm, out);
@@ -295,6 +346,42 @@ static void test_code_counts_only_if_kernel_py_gives_its_ir(KGB_UNUSED void **st
 	close_scene(&scene);
 }
 
+#define METADATA "\"metadata\":{\"num_warps\":2,\"shared\":512}"
+
+/* A plan for the GPU needs the code of a kernel that the record names by its IR. */
+static void test_code_for_ir_is_judged_as_that_of_a_runner(KGB_UNUSED void **state)
+{
+	static const char *const refused[] = {
+		"{\"ops\":{\"llvm.inline_asm\":1},\"asm\":[],\"params\":[8,4]," METADATA "}",
+		"{\"ops\":{\"tt.load\":1},\"asm\":[]," METADATA "}",
+		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,0]," METADATA "}",
+		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,\"4\"]," METADATA "}",
+		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,4]}",
+		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,4],"
+		"\"metadata\":{\"num_warps\":64,\"shared\":0}}",
+	};
+	char why[KGB_RECOMPILE_WHY] = "";
+	struct kgb_image_proof proof;
+	struct scene scene;
+
+	open_scene(&scene);
+	keep_module(&scene, scene.source.text);
+	assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_UNDECIDED);
+	assert_contains(why, "no compile process");
+	keep(&scene, &scene.cubin,
+	     "{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,4]," METADATA "}");
+	assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_DONE);
+	assert_true(proof.has_code && proof.kind == KGB_PROOF_TRITON);
+	assert_int_equal(proof.code.n_threads, 64);
+	assert_int_equal(proof.code.shared_bytes, 512);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(refused); i++) {
+		keep(&scene, &scene.cubin, refused[i]);
+		assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_DONE);
+		assert_true(!proof.has_code && proof.kind == KGB_PROOF_NONE);
+	}
+	close_scene(&scene);
+}
+
 /* A source worker that hostile text has taken over may answer with machine code. */
 static void test_what_the_judge_made_for_itself_is_no_code_of_a_runner(KGB_UNUSED void **state)
 {
@@ -361,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_one_verification_keeps_no_more_than_its_share),
 		cmocka_unit_test(test_a_kept_compilation_proves_what_it_equals_and_is_judged_anew),
 		cmocka_unit_test(test_code_counts_only_if_kernel_py_gives_its_ir),
+		cmocka_unit_test(test_code_for_ir_is_judged_as_that_of_a_runner),
 		cmocka_unit_test(test_what_the_judge_made_for_itself_is_no_code_of_a_runner),
 		cmocka_unit_test(test_code_is_undecided_while_the_compiler_lacks_a_process),
 		cmocka_unit_test(test_who_uses_warm_processes_learns_their_identity),
