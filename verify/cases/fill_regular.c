@@ -195,7 +195,8 @@ static void swap_some(const struct lines *lines, double *line)
 static void make_sorted(const struct lines *lines)
 {
 	enum { EXACT, SWAPPED, ROTATED };
-	const int64_t how = kgb_rng_int(lines->rng, EXACT, ROTATED);
+	static const int hows[] = {EXACT, SWAPPED, ROTATED, SWAPPED, ROTATED};
+	const int how = hows[kgb_rng_int(lines->rng, 0, KGB_ARRAY_LEN(hows) - 1)];
 	const bool counts = lines->arg->fill == KGB_FILL_INT && kgb_rng_int(lines->rng, 0, 1);
 	const bool goes_down = kgb_rng_int(lines->rng, 0, 1);
 	KGB_AUTO(free)

@@ -92,17 +92,31 @@ static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 	return pattern == KGB_PATTERN_SORTED || arg->values.may_repeat;
 }
 
-static void deal_patterns(struct kgb_value_deck *deck, struct kgb_rng *rng, struct kgb_case *c)
+static bool is_index_or_mask(const struct kgb_arg *arg)
 {
+	return arg->fill == KGB_FILL_BOOL || (arg->fill == KGB_FILL_INT && arg->bounded);
+}
+
+/* Indices and masks have no scales, and few other values: they get patterns in all cases. */
+static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct kgb_rng *rng,
+			  struct kgb_case *c)
+{
+	/* Twice those that a kernel may recognise by a few elements. */
+	static const enum kgb_pattern patterns[] = {KGB_PATTERN_CONSTANT, KGB_PATTERN_TWO_VALUES,
+						    KGB_PATTERN_ZEROS,    KGB_PATTERN_ZERO_BLOCKS,
+						    KGB_PATTERN_SORTED,   KGB_PATTERN_PERIODIC,
+						    KGB_PATTERN_RUNS,     KGB_PATTERN_COARSE,
+						    KGB_PATTERN_CONSTANT, KGB_PATTERN_SORTED};
+
 	for (size_t i = 0; i < c->n_args; i++) {
 		struct kgb_arg *arg = &c->args[i];
 		const bool is_left = kgb_rng_int(rng, 0, 3) == 0;
-		if (arg->param->kind != KGB_PARAM_TENSOR || !can_have_pattern(arg) || is_left)
+		if (arg->param->kind != KGB_PARAM_TENSOR || !can_have_pattern(arg) || is_left ||
+		    !(is_patterned || is_index_or_mask(arg)))
 			continue;
-		const enum kgb_pattern pattern = (enum kgb_pattern)(
-			1 + deal(deck, c, "pattern", deck->n_patterns++, KGB_N_PATTERNS - 1));
-		if (is_possible(arg, pattern))
-			arg->values.pattern = pattern;
+		const enum kgb_pattern pattern = patterns[deal(
+			deck, c, "pattern", deck->n_patterns++, KGB_ARRAY_LEN(patterns))];
+		arg->values.pattern = is_possible(arg, pattern) ? pattern : KGB_PATTERN_SORTED;
 	}
 }
 
@@ -173,8 +187,7 @@ void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_var
 	deal_wide(deck, specials, c);
 	if (card & SCALED)
 		deal_scales(deck, &rng, c);
-	if (card & PATTERNED)
-		deal_patterns(deck, &rng, c);
+	deal_patterns(deck, card & PATTERNED, &rng, c);
 }
 
 void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from)
