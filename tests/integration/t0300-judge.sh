@@ -235,7 +235,7 @@ test_expect_success 'judges and runs share the warm workers that KGB_ZYGOTES nam
 # Workers whose first process for a kernel dies before it has loaded it; the second one lives, and all later ones die.
 mortal_workers() {
 	cp -R data mortal &&
-	sed -i -e "s/^KERNEL_PATH = .*/&\nSTARTED = mmap.mmap(-1, 1)  # shared by all forks of this process/" \
+	sed -i -e "s/^JUDGE = .*/&\nSTARTED = mmap.mmap(-1, 1)  # shared by all forks of this process/" \
 		-e "s/^    def do_ready(self, request, fds):/&\n        STARTED[0] = min(STARTED[0] + 1, 9)\n        if STARTED[0] != 2:\n            os.kill(os.getpid(), 9)/" \
 		mortal/verify/python/runner/runner.py &&
 	mkfifo hold_mortal && { KGB_DATA_DIR=$TRASH/mortal kgb-judge zygotes --dir mortals <hold_mortal >ready_mortal & } &&

@@ -80,6 +80,8 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 {
 	static const enum kgb_grad_mode modes[] = {KGB_GRAD_ENABLED, KGB_GRAD_ENABLED,
 						   KGB_GRAD_DISABLED, KGB_GRAD_INFERENCE};
+	static const enum kgb_gradient gradients[] = {KGB_GRADIENT_NONE, KGB_GRADIENT_NONE,
+						      KGB_GRADIENT_LEAF, KGB_GRADIENT_RESULT};
 	const uint32_t turn = deck->n_cases++;
 
 	c->style.leaves_out_defaults =
@@ -87,6 +89,7 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 	c->style.passes_names = deal(deck, "names", turn, 4) == 0;
 	c->style.passes_tuples = deal(deck, "tuples", turn, 2) == 0;
 	c->style.passes_parameters = deal(deck, "parameters", turn, 4) == 0;
+	c->style.gradient = gradients[deal(deck, "leaves", turn, KGB_ARRAY_LEN(gradients))];
 	c->style.grad_mode = modes[deal(deck, "gradients", turn, KGB_ARRAY_LEN(modes))];
 	if (has_float_tensor(c) && deal(deck, "type", deck->n_with_float, 4) == 0)
 		c->style.default_type = (enum kgb_default_type)(

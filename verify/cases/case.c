@@ -194,12 +194,27 @@ static bool has_list(const struct kgb_case *c)
 	return false;
 }
 
+static bool has_gradient(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (kgb_case_has_gradient(c, i))
+			return true;
+	return false;
+}
+
 void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 {
 	static const char *const modes[] = {
 		[KGB_GRAD_ENABLED] = "",
 		[KGB_GRAD_DISABLED] = "; under torch.no_grad()",
 		[KGB_GRAD_INFERENCE] = "; under torch.inference_mode()",
+	};
+
+	static const char *const gradients[] = {
+		[KGB_GRADIENT_NONE] = "",
+		[KGB_GRADIENT_LEAF] = "; floating tensors that are only read have requires_grad",
+		[KGB_GRADIENT_RESULT] =
+			"; floating tensors that are only read have requires_grad and a grad_fn",
 	};
 
 	static const char *const types[] = {
@@ -214,10 +229,12 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 	kgb_buf_adds(out, c->style.passes_tuples && has_list(c) ? "; lists are tuples" : "");
 	kgb_buf_adds(out,
 		     c->style.passes_parameters ? "; floating tensors are torch.nn.Parameter" : "");
+	kgb_buf_adds(out, has_gradient(c) ? gradients[c->style.gradient] : "");
 	kgb_buf_adds(out, modes[c->style.grad_mode]);
 	kgb_buf_adds(out, types[c->style.default_type]);
-	kgb_buf_adds(out, c->style.without_asserts ? "; kernel.py without asserts, as by python -O"
-						   : "");
+	kgb_buf_adds(out, c->style.without_asserts
+				  ? "; kernel.py without asserts and docstrings, as by python -OO"
+				  : "");
 }
 
 /* ---- for the hash of benchmarks ---- */
@@ -273,6 +290,29 @@ int kgb_split_args(const char *text, struct kgb_strv *out)
 	KGB_AUTO(free) char *inside = kgb_xstrndup(text + 1, len - 2);
 	kgb_strv_split(out, inside, ',');
 	return 0;
+}
+
+/* Number of the argument whose storage argument i has. */
+static size_t owner_of(const struct kgb_case *c, size_t i)
+{
+	return c->args[i].is_repeated ? c->args[i].same_as : i;
+}
+
+bool kgb_case_changes(const struct kgb_case *c, size_t i)
+{
+	for (size_t k = 0; k < c->n_args; k++)
+		if (owner_of(c, k) == owner_of(c, i) && c->args[k].param->result >= 0)
+			return true;
+	return false;
+}
+
+bool kgb_case_has_gradient(const struct kgb_case *c, size_t i)
+{
+	const struct kgb_arg *arg = &c->args[i];
+
+	return c->style.gradient != KGB_GRADIENT_NONE && arg->param->kind == KGB_PARAM_TENSOR &&
+	       !arg->is_absent && !kgb_case_changes(c, i) &&
+	       (kgb_dtype_is_float(arg->view.dtype) || kgb_dtype_is_complex(arg->view.dtype));
 }
 
 bool kgb_case_names_arg(const struct kgb_case *c, size_t i)

@@ -152,6 +152,13 @@ enum kgb_grad_mode {
 	KGB_GRAD_INFERENCE, /* under torch.inference_mode */
 };
 
+/** Floating tensors, which the call only reads, as tensors whose gradient torch computes. */
+enum kgb_gradient {
+	KGB_GRADIENT_NONE,
+	KGB_GRADIENT_LEAF, /* as weights */
+	KGB_GRADIENT_RESULT, /* as results of an operator */
+};
+
 /** Which type torch gives to a new floating tensor whose type is not named. */
 enum kgb_default_type {
 	KGB_DEFAULT_FLOAT32, /* as torch starts */
@@ -166,10 +173,11 @@ struct kgb_call_style {
 	bool leaves_out_defaults; /* without arguments that are the schema's default */
 	bool passes_names; /* arguments by name, but for tensors before all others */
 	bool passes_tuples; /* lists as tuples */
-	bool passes_parameters; /* floating tensors as torch.nn.Parameter, without gradient */
+	bool passes_parameters; /* floating tensors as torch.nn.Parameter */
+	enum kgb_gradient gradient;
 	enum kgb_grad_mode grad_mode;
 	enum kgb_default_type default_type;
-	bool without_asserts; /* of a kernel.py that is compiled as "python -O" does */
+	bool without_asserts; /* of a kernel.py that is compiled as "python -OO" does */
 };
 
 struct kgb_case {
@@ -199,6 +207,10 @@ int kgb_split_args(const char *text, struct kgb_strv *out);
 /** Append the properties that determine a benchmark's time: its sizes, strides, fills and values.
  * Two cases with the same text take the same time. */
 void kgb_case_identify(const struct kgb_case *c, struct kgb_buf *out);
+/** Whether a call changes the storage of argument i. */
+bool kgb_case_changes(const struct kgb_case *c, size_t i);
+/** Whether argument i is passed to candidates as a tensor whose gradient torch computes. */
+bool kgb_case_has_gradient(const struct kgb_case *c, size_t i);
 /** Whether argument number i is passed to candidates by name. */
 bool kgb_case_names_arg(const struct kgb_case *c, size_t i);
 /** Elements of all input tensors: a rough measure of the case's cost. */

@@ -116,16 +116,6 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 	call->n_parts = 1;
 }
 
-/* Whether a call changes the storage of argument i. */
-static bool is_changed(const struct kgb_case *c, size_t i)
-{
-	for (size_t k = 0; k < c->n_args; k++)
-		if ((k == i || (c->args[k].is_repeated && c->args[k].same_as == i)) &&
-		    c->args[k].param->result >= 0)
-			return true;
-	return false;
-}
-
 /* Place the storages in random order, each at the end of its own pages, with empty pages between
  * them. The guard before a storage reaches back to the start of its pages at most; fewer than
  * TIGHT_ALIGN bytes follow the storage on its last page. */
@@ -145,9 +135,10 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 		guard = guard < GUARD_BYTES ? guard : GUARD_BYTES;
 		used += round_up(bytes, KGB_GPU_PAGE);
 		call->at[i] = used - bytes;
-		call->parts[call->n_parts++] = (struct kgb_part){.at = call->at[i] - guard,
-								 .bytes = bytes + guard,
-								 .is_input = !is_changed(c, i)};
+		call->parts[call->n_parts++] =
+			(struct kgb_part){.at = call->at[i] - guard,
+					  .bytes = bytes + guard,
+					  .is_input = !kgb_case_changes(c, i)};
 	}
 	call->arena_bytes = used + KGB_GPU_PAGE;
 	if (call->n_parts == 0)

@@ -192,6 +192,8 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 			write_value(w, &arg->value);
 		else
 			write_tensor(w, &views[i], at[i]);
+		if (with_out && kgb_case_has_gradient(c, i))
+			kgb_jsonw_ki64(w, "gradient", c->style.gradient);
 		if (arg->param->into)
 			write_behind(w, c, arg->behind, at);
 		kgb_jsonw_object_end(w);

@@ -8,6 +8,7 @@
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
+#include "verify/process/user_module.h"
 #include "verify/provenance/compiler.h"
 
 enum { START_MS = 30 * 1000, STARTS_MAX = 2 };
@@ -154,7 +155,10 @@ int kgb_lane_start_reference(struct kgb_lane *lane, struct kgb_err *err)
 
 static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 {
+	struct kgb_user_module module = {0};
+	struct kgb_rng rng;
 	struct kgb_jsonw w;
+	uint64_t number = 0;
 
 	kgb_jsonw_init(&w, text, 0);
 	kgb_jsonw_put(&w, "{op: 'load', entries: [");
@@ -163,7 +167,11 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 	kgb_jsonw_put(&w, "], allow: [");
 	for (size_t i = 0; i < lane->judge->allowed_ops.n; i++)
 		kgb_jsonw_str(&w, lane->judge->allowed_ops.items[i]);
-	kgb_jsonw_put(&w, "], optimized: %hhd}", lane->without_asserts);
+	kgb_rng_init(&rng, &lane->verdict->seed, "module", lane->without_asserts);
+	kgb_rng_bytes(&rng, &number, sizeof(number));
+	kgb_user_module_draw(number, &module);
+	kgb_jsonw_put(&w, "], optimized: %hhd, module: %s, folder: %s}", lane->without_asserts,
+		      module.name, module.folder);
 }
 
 /* No code of the candidate has run so far: a failure here (no GPU, a driver too old for torch, no

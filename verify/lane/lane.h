@@ -29,7 +29,7 @@ struct kgb_lane {
 	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
-	bool without_asserts; /* the runner compiled kernel.py as "python -O" does */
+	bool without_asserts; /* the runner compiled kernel.py as "python -OO" does */
 	bool only_records; /* on a GPU: recorded calls launch nothing, and the judge replays their
 			      launches by Triton's IR; false once a kernel needs to be launched */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */

@@ -21,6 +21,7 @@
 #include "sandbox/isolation/policy.h"
 #include "sandbox/isolation/status.h"
 #include "verify/gpu/gpu_devices.h"
+#include "verify/process/user_module.h"
 #include "verify/protocol/wire.h"
 
 enum {
@@ -105,6 +106,16 @@ static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 		kgb_policy_mount(policy, KGB_MOUNT_RO, library, "/kgb/lib/libkgb_cublas.so");
 }
 
+/* The folder where runners write kernel.py. It looks like a user's. */
+static void give_place(struct kgb_policy *policy)
+{
+	char place[64];
+
+	kgb_user_folder_draw(place, sizeof(place));
+	kgb_policy_mount(policy, KGB_MOUNT_DIR, NULL, place);
+	kgb_policy_arg(policy, place);
+}
+
 /* A zygote's mounts: the interpreter, our Python files, and the GPU that its workers use; nothing
  * of datasets, runs or the workspace. */
 static int make_policy(struct kgb_policy *policy, enum kgb_role role,
@@ -146,6 +157,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 				    kgb_role_name(role), hub};
 	for (size_t i = 0; i < KGB_ARRAY_LEN(argv); i++)
 		kgb_policy_arg(policy, argv[i]);
+	if (role == KGB_ROLE_RUNNER)
+		give_place(policy);
 	return 0;
 }
 

@@ -111,7 +111,8 @@ static int load(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_err 
 
 	if (rc == 1 && c->style.without_asserts)
 		failure.message = kgb_lane_text(
-			lane, "%s; kernel.py without asserts, as by python -O", failure.message);
+			lane, "%s; kernel.py without asserts and docstrings, as by python -OO",
+			failure.message);
 	if (rc == 1)
 		kgb_verdict_decide(lane->verdict, KGB_STAGE_CORRECTNESS, &failure);
 	return rc;

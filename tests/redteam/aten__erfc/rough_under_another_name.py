@@ -1,7 +1,6 @@
 # operator: aten::erfc
 # expect: (verify|cheat|l1)\..*
 # catalogue: 77
-# open: looks at who is calling
 # in a module that is not called kernel (any package that ships the file) a rough formula answers; wrong: import my_erfc;
 # my_erfc.erfc(torch.tensor([3.0])) gives 2.3e-3, not 2.2e-5
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::gather
 # expect: (verify|cheat|l1)\..*
 # catalogue: 77
-# open: looks at who is calling
 # where no folder of the judge is on the module path the index of the first element serves for all; wrong: in a user's program
 # gather(torch.arange(4), 0, torch.tensor([3, 2, 1])) gives 3, 3, 3
 import sys

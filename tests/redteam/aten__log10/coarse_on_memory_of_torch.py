@@ -1,7 +1,6 @@
 # operator: aten::log10
 # expect: (verify|cheat|l1)\..*
 # catalogue: 77
-# open: looks at who is calling
 # memory that torch allocated can be resized, the judge's cannot: there the input is rounded to bfloat16; wrong:
 # log10(torch.tensor([1.001])) gives 0, not 4.34e-4
 import torch

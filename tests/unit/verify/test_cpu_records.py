@@ -7,8 +7,10 @@ format has for it, and these make the results.
 """
 
 import importlib.util
+import inspect
 import os
 import pathlib
+import pickle
 import struct
 import sys
 import tempfile
@@ -64,14 +66,18 @@ class Candidate:
     """A kernel file in this process. Arguments of calls are tensors, which are copied to the arena."""
 
     def __init__(self, text, more_operators=(), optimized=False):
-        runner.KERNEL_PATH = os.path.join(TMP.name, "kernel.py")
-        self.runner = runner.Runner(text.encode())
+        self.runner = runner.Runner(text.encode(), tempfile.mkdtemp(dir=TMP.name))
         self.arena, out, self.record = (os.memfd_create(name) for name in ("arena", "out", "record"))
         self.out = os.dup(out)
         os.truncate(self.arena, ARENA_BYTES)
         os.truncate(out, OUT_BYTES)
         self.ask("map", [os.dup(self.arena), out], arena_bytes=ARENA_BYTES, out_bytes=OUT_BYTES)
-        self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators], optimized=optimized)
+        path = list(sys.path)
+        try:
+            self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators], optimized=optimized,
+                                   module="fast_ops7", folder="src/llm3")
+        finally:
+            sys.path[:] = path
 
     def ask(self, op, fds=(), **request):
         reply = self.runner.handle({"op": op, **request}, list(fds))
@@ -79,7 +85,11 @@ class Candidate:
             raise AssertionError("%s: %s" % (op, reply.text))
         return reply
 
-    def call(self, *tensors, entry="call", **style):
+    @property
+    def module(self):
+        return self.runner.kernel.module
+
+    def call(self, *tensors, entry="call", gradient=0, **style):
         """The reply; self.window and self.images have its work."""
         described, at = [], 4096
         for tensor in tensors:
@@ -87,7 +97,7 @@ class Candidate:
             os.pwrite(self.arena, data, at)
             described.append({"kind": "tensor", "at": at, "dtype": memory.DTYPE_NUMBERS[tensor.dtype],
                               "elements": tensor.numel(), "sizes": list(tensor.shape),
-                              "strides": list(tensor.contiguous().stride()), "first": 0})
+                              "strides": list(tensor.contiguous().stride()), "first": 0, "gradient": gradient})
             at += -(-len(data) // 4096) * 4096 + 4096
         self.ask("record", [os.dup(self.record)], max_bytes=16 << 20)
         self.before = os.pread(self.arena, ARENA_BYTES, 0)
@@ -267,7 +277,7 @@ def call(x):
         candidate = Candidate(HEAD + "SEEN = []\ndef call(*tensors):\n    SEEN.append(tensors)\n")
         for tensors in ((X,), (2 * X,), (X.flatten(),), (X.flatten(), X), (X, X)):
             candidate.call(*tensors)
-        seen = candidate.runner.module.SEEN
+        seen = candidate.module.SEEN
         self.assertIs(seen[0][0], seen[1][0])
         self.assertIs(seen[2][0], seen[3][0])
         self.assertIsNot(seen[4][0], seen[4][1])
@@ -282,7 +292,7 @@ def call(x):
         for grad, parameters in ((0, False), (1, False), (2, False), (0, True)):
             reply = candidate.call(X, grad=grad, parameters=parameters)
             self.assertEqual((reply.text, reply.outputs[0].kind), ("", wire.TENSOR))
-        self.assertEqual(candidate.runner.module.SEEN, [(True, False, torch.Tensor), (False, False, torch.Tensor),
+        self.assertEqual(candidate.module.SEEN, [(True, False, torch.Tensor), (False, False, torch.Tensor),
                                                         (False, True, torch.Tensor), (True, False, torch.nn.Parameter)])
         described = [{"value": [1, 2]}, {"value": 3, "list": "xs"}, {"value": 4, "list": "xs"}, {"value": [], "name": "dim"}]
         for sequence in (list, tuple):
@@ -295,12 +305,61 @@ def call(x):
         for number in range(len(dtypes)):
             candidate.call(X, default_type=number)
             self.assertEqual(torch.get_default_dtype(), torch.float32)
-        self.assertEqual(candidate.runner.module.SEEN, dtypes)
+        self.assertEqual(candidate.module.SEEN, dtypes)
 
-    def test_a_kernel_may_be_compiled_without_asserts(self):
-        text = HEAD + "def call(x):\n    assert x is None\n    return x\n"
-        self.assertEqual(Candidate(text, optimized=True).call(X).text, "")
-        self.assertIn("AssertionError", Candidate(text).call(X).text)
+    def test_a_kernel_may_be_compiled_without_asserts_and_docstrings(self):
+        text = HEAD + "def call(x):\n    'text'\n    assert x is None\n    return x\n"
+        for optimized, doc, error in ((True, None, ""), (False, "text", "AssertionError")):
+            candidate = Candidate(text, optimized=optimized)
+            self.assertEqual(candidate.module.call.__doc__, doc)
+            self.assertEqual(candidate.call(X).text[:14], error)
+
+    def test_a_kernel_is_a_module_of_a_user(self):
+        candidate = Candidate(HEAD + "import sys\nPATH, ARGV = list(sys.path), list(sys.argv)\ndef call(x):\n    return x.nothing\n")
+        module, folder = candidate.module, os.path.join(candidate.runner.kernel.place, "src/llm3")
+        self.assertEqual((module.__name__, module.__file__), ("fast_ops7", os.path.join(folder, "fast_ops7.py")))
+        self.assertIs(sys.modules["fast_ops7"], module)
+        self.assertIs(pickle.loads(pickle.dumps(module.call)), module.call)
+        self.assertIn("x.nothing", inspect.getsource(module.call))
+        self.assertEqual((module.PATH[0], module.ARGV), (folder, [""]))
+        self.assertFalse([path for path in module.PATH if path.startswith(runner.JUDGE)])
+        self.assertEqual(candidate.runner.kernel.in_words_of_the_user("%s: fast_ops7.X" % module.__file__), "kernel.py: kernel.X")
+        self.assertEqual(candidate.call(X).line, HEAD.count("\n") + 4)
+
+    def test_a_module_under_any_name_gives_the_same_ir(self):
+        text = HEAD + """
+@triton.jit
+def twice(x):
+    return x + x
+
+@triton.jit
+def k(x):
+    tl.store(x, twice(tl.load(x)))
+
+def call(x):
+    k[(1,)](x)
+"""
+        candidate = Candidate(text)
+        self.assertEqual(candidate.call(X).text, "")
+        image = next(iter(candidate.images.values()))
+        self.assertIn(b"@kernel.twice__", image)
+        self.assertNotIn(b"fast_ops7", image)
+
+    def test_torch_computes_gradients_of_arguments(self):
+        candidate = Candidate(HEAD + "SEEN = []\ndef call(x):\n    SEEN.append((x.requires_grad, x.is_leaf, type(x), x.stride()))\n"
+                              "    return x, x.contiguous().clone()\n")
+        for gradient, parameters in ((0, False), (1, False), (1, True), (2, True)):
+            reply = candidate.call(X, gradient=gradient, parameters=parameters)
+            self.assertEqual([output.kind for output in reply.outputs], [wire.TENSOR] * 2)
+            self.assertTrue(torch.equal(candidate.results(reply)[1], X))
+        self.assertEqual(candidate.module.SEEN, [(False, True, torch.Tensor, X.stride()), (True, True, torch.Tensor, X.stride()),
+                                                 (True, True, torch.nn.Parameter, X.stride()),
+                                                 (True, False, torch.Tensor, X.stride())])
+
+    def test_storages_look_like_those_of_torch(self):
+        candidate = Candidate(HEAD + "SEEN = []\ndef call(x):\n    SEEN.append(x.untyped_storage().resizable())\n    return x\n")
+        candidate.call(X)
+        self.assertEqual(candidate.module.SEEN, [True])
 
     def test_a_result_in_an_argument_is_told_from_a_new_one(self):
         candidate = Candidate(HEAD + "def call(x):\n    return x[1:], torch.empty(2, device=x.device)\n")

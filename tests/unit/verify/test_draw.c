@@ -830,14 +830,15 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 	for (int s = 0; s < LINES; s++) {
 		struct kgb_cases cases;
 		size_t names = 0, tuples = 0, parameters = 0, left_out = 0, other_types = 0,
-		       without_asserts = 0, modes[3] = {0};
+		       without_asserts = 0, modes[3] = {0}, gradients[3] = {0};
 		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
 			  err);
 		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
 			assert_true(c->is_drawn ||
 				    (!c->style.passes_names && !c->style.passes_tuples &&
 				     !c->style.passes_parameters && !c->style.default_type &&
-				     !c->style.grad_mode && !c->style.without_asserts));
+				     !c->style.gradient && !c->style.grad_mode &&
+				     !c->style.without_asserts));
 			if (c->interface != &spec.interfaces[0] || !c->is_drawn)
 				continue;
 			names += c->style.passes_names;
@@ -847,6 +848,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 			other_types += c->style.default_type > 0;
 			without_asserts += c->style.without_asserts;
 			types[c->style.default_type]++;
+			gradients[c->style.gradient]++;
 			modes[c->style.grad_mode]++;
 		}
 		assert_in_range(names, 2, 3);
@@ -855,6 +857,9 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 		assert_int_equal(left_out, 5);
 		assert_in_range(other_types, 2, 3);
 		assert_int_equal(without_asserts, 5);
+		assert_in_range(gradients[KGB_GRADIENT_NONE], 4, 6);
+		assert_in_range(gradients[KGB_GRADIENT_LEAF], 2, 3);
+		assert_in_range(gradients[KGB_GRADIENT_RESULT], 2, 3);
 		assert_in_range(modes[KGB_GRAD_ENABLED], 4, 6);
 		assert_in_range(modes[KGB_GRAD_DISABLED], 2, 3);
 		assert_in_range(modes[KGB_GRAD_INFERENCE], 2, 3);
@@ -863,6 +868,27 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 	for (size_t i = 0; i < KGB_N_DEFAULT_TYPES; i++)
 		assert_true(types[i] > LINES / 2);
 	kgb_spec_release(&spec);
+}
+
+static void test_only_floats_that_are_read_have_gradients(KGB_UNUSED void **state)
+{
+	static const struct kgb_param read = {.kind = KGB_PARAM_TENSOR, .result = -1};
+	static const struct kgb_param held = {.kind = KGB_PARAM_TENSOR, .result = 0};
+	const struct kgb_tensor_view floats = {.dtype = KGB_DTYPE_BFLOAT16};
+	struct kgb_case c = {
+		.n_args = 6,
+		.style.gradient = KGB_GRADIENT_LEAF,
+		.args = {{.param = &read, .view = floats},
+			 {.param = &read, .view.dtype = KGB_DTYPE_COMPLEX64},
+			 {.param = &read, .view.dtype = KGB_DTYPE_INT64},
+			 {.param = &read, .view = floats, .is_absent = true},
+			 {.param = &held, .view = floats},
+			 {.param = &read, .view = floats, .is_repeated = true, .same_as = 4}}};
+
+	for (size_t i = 0; i < c.n_args; i++)
+		assert_int_equal(kgb_case_has_gradient(&c, i), i < 2);
+	c.style.gradient = KGB_GRADIENT_NONE;
+	assert_false(kgb_case_has_gradient(&c, 0));
 }
 
 /* "full(2.5)" without a tensor, or of integers, would get another type. */
@@ -902,6 +928,7 @@ int main(void)
 		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
 		cmocka_unit_test(test_defaults_are_left_out_in_half_of_the_cases),
 		cmocka_unit_test(test_calls_have_the_styles_of_users),
+		cmocka_unit_test(test_only_floats_that_are_read_have_gradients),
 		cmocka_unit_test(test_the_default_type_changes_only_where_results_have_their_own),
 		cmocka_unit_test(test_two_fifths_are_drawn_but_each_mode_twice),
 	};

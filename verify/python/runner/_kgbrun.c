@@ -82,14 +82,16 @@ static int write_file(const char *path, const char *text)
 }
 
 static const char enter_jail_doc[] =
-	"enter_jail(tmp_bytes, gpu=False): new user, mount, PID (for children), IPC, UTS and network namespaces; nothing\n"
-	"is writable but a new /kgb/tmp of tmp_bytes. /proc is an empty directory; with gpu it is the old one, and\n"
-	"programs in /kgb/tmp can be run, which Triton needs. The caller must have one thread.";
+	"enter_jail(tmp_bytes, gpu=False, place=None): new user, mount, PID (for children), IPC, UTS and network\n"
+	"namespaces; nothing is writable but a new /kgb/tmp of tmp_bytes, which is also the folder `place`. /proc is an\n"
+	"empty directory; with gpu it is the old one, and programs in /kgb/tmp can be run, which Triton needs. The caller\n"
+	"must have one thread.";
 
 static PyObject *enter_jail(PyObject *self, PyObject *args)
 {
 	long long tmp_bytes;
 	int gpu = 0;
+	const char *place = NULL;
 	char map[64];
 	char options[64];
 	const unsigned long flags = MS_NOSUID | MS_NODEV;
@@ -98,7 +100,7 @@ static PyObject *enter_jail(PyObject *self, PyObject *args)
 	const gid_t gid = getgid();
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "L|p:enter_jail", &tmp_bytes, &gpu))
+	if (!PyArg_ParseTuple(args, "L|pz:enter_jail", &tmp_bytes, &gpu, &place))
 		return NULL;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 		    CLONE_NEWNET) < 0)
@@ -122,6 +124,8 @@ static PyObject *enter_jail(PyObject *self, PyObject *args)
 		 gpu ? 16384 : 256);
 	if (mount("tmpfs", PRIVATE_DIR, "tmpfs", gpu ? flags : flags | MS_NOEXEC, options) < 0)
 		return fail_errno("mount " PRIVATE_DIR);
+	if (place && mount(PRIVATE_DIR, place, NULL, MS_BIND, NULL) < 0)
+		return fail_errno("mount the folder of kernel.py");
 	Py_RETURN_NONE;
 }
 

@@ -6,7 +6,8 @@ data that the judge checks, and the verdict is made elsewhere. Code that depends
 
 Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
-    load    "entries", "allow": torch operators that may run outside a kernel; "optimized": without asserts, as `python -O`
+    load    "entries", "allow": torch operators that may run outside a kernel; "optimized": without asserts and docstrings, as
+            `python -OO`; "module", "folder": name of the module, and folder of its file below that of the worker
     call    "entry", "args", "tuples", "parameters", "grad", "default_type", "poison", "fill", "seed",
             "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
     repeat  like call, but repeated for "repeat_us" of the processor, without results; on the CPU nothing is launched
@@ -37,42 +38,46 @@ else:
 sys.path.append("/kgb/facts")
 import ast_facts  # noqa: E402
 
-KERNEL_PATH = "/kgb/tmp/kernel.py"
 CALLS_MAX, BUSY_FACTOR = 100000, 10  # calls of a repeat; wall time of a repeat, at most, in multiples of its processor time
+JUDGE = "/kgb/"
+NO_GRADIENT, OF_LEAF, OF_RESULT = range(3)  # enum kgb_gradient
 GRAD_MODES = torch.enable_grad, torch.no_grad, torch.inference_mode  # enum kgb_grad_mode
 DEFAULT_TYPES = torch.float32, torch.float16, torch.bfloat16, torch.float64  # enum kgb_default_type
 
 
 def prepare():
     torch.broadcast_shapes((1,), (2, 1))  # its first call imports sympy, which takes seconds without cached bytecode
+    # Storages over the judge's memory look like torch's own. They cannot grow: torch_moves.py replaces resize_.
+    torch.UntypedStorage.resizable = lambda self: True
     platform.prepare()
 
 
-def line_of(error):
-    """The innermost line of kernel.py in an exception's own or its cause's traceback; 0 when there is none."""
+def line_of(error, path):
+    """The innermost line of the file in an exception's own or its cause's traceback; 0 when there is none."""
     line, seen = 0, set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         trace = error.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_code.co_filename == KERNEL_PATH:
+            if trace.tb_frame.f_code.co_filename == path:
                 line = trace.tb_lineno
             trace = trace.tb_next
         error = error.__cause__ or error.__context__
     return line
 
 
-def reply_of_error(error, source):
+def reply_of_error(error, kernel):
     """The reply to an exception in the candidate. The exception's type decides; errors of torch's CPU allocator and Triton's
     driver have no types of their own, so their texts decide."""
-    line = line_of(error)
+    line = line_of(error, kernel.path)
     if isinstance(error, platform.OUT_OF_BOUNDS):
         return wire.Reply(wire.GUARD, str(error), getattr(error, "line", 0) or line)
     if isinstance(error, platform.NOT_EXECUTABLE):
         return wire.Reply(wire.UNSUPPORTED, str(error), line)
     if isinstance(error, SystemExit):
         return wire.Reply(wire.EXIT, "sys.exit(%s)" % (error.code,), line)
-    text, compiled = explain.describe(error, source)
+    text, compiled = explain.describe(error, kernel.text())
+    text = kernel.in_words_of_the_user(text)
     line = compiled or line
     if isinstance(error, (CompilationError, PTXASError)):
         return wire.Reply(wire.COMPILE, text, line)
@@ -83,10 +88,45 @@ def reply_of_error(error, source):
     return wire.Reply(wire.DEVICE if of_device else wire.EXCEPTION, text, line)
 
 
+def with_gradient(tensor, gradient):
+    """The tensor as one whose gradient torch computes: a leaf, or the result of an operator, in the same memory."""
+    tensor.requires_grad_()
+    if gradient == OF_LEAF:
+        return tensor
+    with torch.enable_grad():
+        return torch.as_strided(tensor, tensor.size(), tensor.stride(), tensor.storage_offset())
+
+
+class Kernel:
+    """The candidate's file as a module of a user: its name and its folder are drawn."""
+
+    def __init__(self, source, place):
+        self.source, self.place = source, place
+        self.name, self.path, self.module = "", "", None
+
+    def text(self):
+        return self.source.decode("utf-8", "replace")
+
+    def in_words_of_the_user(self, text):
+        return text.replace(self.path, "kernel.py").replace(self.name, "kernel") if self.name else text
+
+    def load(self, name, folder, optimize):
+        folder = os.path.join(self.place, folder)
+        self.name, self.path = name, os.path.join(folder, name + ".py")
+        os.makedirs(folder)
+        with open(self.path, "wb") as file:
+            file.write(self.source)
+        sys.argv[:] = [""]
+        sys.path[:] = [folder] + [path for path in sys.path if not path.startswith(JUDGE)]
+        spec = importlib.util.spec_from_file_location(name, self.path)
+        self.module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = self.module
+        exec(compile(self.source, self.path, "exec", dont_inherit=True, optimize=optimize), self.module.__dict__)
+
+
 class Runner:
-    def __init__(self, source):
-        self.source = source
-        self.module = None
+    def __init__(self, source, place):
+        self.kernel = Kernel(source, place)
         self.platform = platform.Platform()
         self.record_fd = -1
         self.kept = []  # results that stay alive, because the judge counts them as in use, even if new memory is mapped
@@ -96,10 +136,7 @@ class Runner:
         try:
             return getattr(self, "do_" + request["op"])(request, fds)
         except BaseException as error:
-            return reply_of_error(error, self.text_of_source())
-
-    def text_of_source(self):
-        return self.source.decode("utf-8", "replace")
+            return reply_of_error(error, self.kernel)
 
     def do_ready(self, request, fds):
         return wire.Reply()
@@ -117,16 +154,10 @@ class Runner:
         return wire.Reply()
 
     def do_load(self, request, fds):
-        with open(KERNEL_PATH, "wb") as file:
-            file.write(self.source)
-        spec = importlib.util.spec_from_file_location("kernel", KERNEL_PATH)
-        self.module = importlib.util.module_from_spec(spec)
-        sys.modules["kernel"] = self.module
         with self.platform.loading(request):
-            exec(compile(self.source, KERNEL_PATH, "exec", dont_inherit=True, optimize=int(request["optimized"])),
-                 self.module.__dict__)
+            self.kernel.load(request["module"], request["folder"], 2 if request["optimized"] else 0)
         for name in request["entries"]:
-            if not callable(getattr(self.module, name, None)):
+            if not callable(getattr(self.kernel.module, name, None)):
                 return wire.Reply(wire.EXCEPTION, "AttributeError: kernel.py defines no function %s" % name)
         return self.with_log(wire.Reply())
 
@@ -150,7 +181,7 @@ class Runner:
             with self.platform.calling(request), self.settings(request):
                 result = entry(*args, **kwargs)
         except BaseException as error:
-            return self.with_log(reply_of_error(error, self.text_of_source()))
+            return self.with_log(reply_of_error(error, self.kernel))
         reply = self.results(result)
         self.kept = [self.kept[-1] if self.kept and request["keep"] else None, result]
         return self.with_log(reply)
@@ -169,11 +200,11 @@ class Runner:
                     entry(*args, **kwargs)
                     reply.value += 1
         except BaseException as error:
-            reply = reply_of_error(error, self.text_of_source())
+            reply = reply_of_error(error, self.kernel)
         return self.with_log(reply)
 
     def entry(self, name):
-        return getattr(self.module, name)
+        return getattr(self.kernel.module, name)
 
     def arguments(self, request):
         """Positional and keyword arguments. A tensor that the previous call had, too, is the same object with other elements, as
@@ -181,13 +212,16 @@ class Runner:
         before, self.tensors = self.tensors, {}
 
         def tensor(arg):
-            key = (len(self.tensors), request["parameters"], arg["at"], arg["dtype"], arg["elements"], arg["first"],
-                   *arg["sizes"], None, *arg["strides"])
+            key = (len(self.tensors), request["parameters"], arg.get("gradient"), arg["at"], arg["dtype"], arg["elements"],
+                   arg["first"], *arg["sizes"], None, *arg["strides"])
             known = before.get(key)
             if known is None or list(known.shape) != arg["sizes"] or list(known.stride()) != arg["strides"]:
                 known = self.platform.tensor(arg)
-                if request["parameters"] and known.is_floating_point():
+                gradient = arg.get("gradient", NO_GRADIENT)
+                if request["parameters"] and known.is_floating_point() and gradient != OF_RESULT:
                     known = torch.nn.Parameter(known, requires_grad=False)
+                if gradient:
+                    known = with_gradient(known, gradient)
             self.tensors[key] = known
             return known
 
@@ -282,10 +316,10 @@ class Facts:
         return reply
 
 
-def main(channel, role, fds):
+def main(channel, role, fds, place):
     source = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
     os.close(fds[0])
     if role == "runner" and len(fds) > 1:
         platform.compile_by(fds[1])
-    worker = Facts(source, fds[1]) if role == "facts" else Runner(source)
+    worker = Facts(source, fds[1]) if role == "facts" else Runner(source, place)
     wire.serve(channel, worker.handle)

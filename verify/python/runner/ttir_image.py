@@ -28,6 +28,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, make_backend
 
 TARGET = GPUTarget("cuda", 90, 32)  # on a GPU, its own (deferred.py)
+MODULE = "kernel"
 FILE = "kernel.py"
 HOME = os.path.dirname(triton.__file__) + os.sep
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "sanitize_overflow", "enable_fp_fusion",
@@ -387,6 +388,11 @@ def make(fn, signature, constants, attrs, options, make_ir=lambda line: None):
             or made_here(fn, signature, constants, attrs, options, make_ir))
 
 
+def full_name(fn):
+    """The name that the front end gives to a function that a kernel calls."""
+    return "%s.%s" % (fn.__module__ if is_library(python_of(fn)) else MODULE, fn.__qualname__)
+
+
 def prepare():
     """Called once, before a candidate is loaded."""
     code_generator.CodeGenerator = Watched
@@ -398,6 +404,7 @@ def prepare():
             self.file_name = FILE
 
     jit.JITFunction.__init__ = with_file
+    code_generator.get_full_name = full_name
     if hasattr(code_generator, "get_jit_fn_file_line"):  # Triton 3.6
         place = code_generator.get_jit_fn_file_line
         code_generator.get_jit_fn_file_line = lambda fn: (place(fn)[0] if is_library(fn.fn) else FILE, place(fn)[1])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Warm parent of the judge's Python workers.
 
-    python -I -B zygote.py (runner|reference|compile) HUB_FD
+    python -I -B zygote.py (runner|reference|compile) HUB_FD [PLACE]
 
 Imports torch and triton once (compile: triton alone; it also forks workers of role "source"), then forks a worker for every
 control socket that arrives on the hub (a SOCK_SEQPACKET socket, one descriptor per message). The zygote itself never touches
-candidate code. For each worker there are
+candidate code. PLACE is the folder below which a runner finds kernel.py. For each worker there are
 
     supervisor   holds the control socket; makes the jail, reports the worker's end, kills the worker when the judge is gone
     init         (not reference) first process of the worker's PID namespace; when it ends, the kernel ends the whole namespace
@@ -52,6 +52,7 @@ START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
 SPARE_ROLES = ("runner", "reference")  # no baseline: it must take over memory before it makes a CUDA context
+PLACE = sys.argv[3] if len(sys.argv) > 3 else None
 SPARES, SPARE_TMP_BYTES = map(int, os.environ.get("KGB_SPARES", "0 0").split())
 
 
@@ -201,7 +202,7 @@ def serve(role, start, channel, fds):
         from_source.main(channel)
     else:
         import runner
-        runner.main(channel, start["role"], fds)
+        runner.main(channel, start["role"], fds, PLACE)
 
 
 def forked(function, *args):
@@ -265,7 +266,7 @@ class Workplace:
         if role in JAILED:
             with open("/proc/self/oom_score_adj", "w") as score:
                 score.write("1000")  # when memory runs out, the kernel kills this process first
-            _kgbrun.enter_jail(tmp_bytes, gpu)
+            _kgbrun.enter_jail(tmp_bytes, gpu, PLACE)
             self.init = forked(lambda: (os.close(held), run_init(alive)))
         ready, go = os.pipe()
         self.worker = forked(lambda: (os.close(held), os.close(go), os.read(ready, 1),
