@@ -121,7 +121,11 @@ static void describe_arg(const struct kgb_case *c, const struct kgb_arg *arg, st
 {
 	if (arg->is_left_out)
 		kgb_buf_adds(out, "<not passed> ");
-	if (arg->is_repeated) {
+	if (arg->is_part) {
+		describe_tensor(c, arg, out);
+		kgb_buf_adds(out, " in the storage of ");
+		describe_place(c, arg->same_as, out);
+	} else if (arg->is_repeated) {
 		describe_place(c, arg->same_as, out);
 		kgb_buf_adds(out, arg->is_transposed ? ".mT" : "");
 	} else if (arg->param->kind == KGB_PARAM_TENSOR)

@@ -129,9 +129,12 @@ struct kgb_arg {
 				    POSITIVE or UNIFORM */
 	double lo, hi; /* UNIFORM, INT and structured ones */
 	size_t behind; /* TENSOR with param->into: number of the argument with the rows */
-	bool is_repeated; /* TENSOR: it is the very tensor of an earlier argument: */
+	bool is_repeated; /* TENSOR: it has the storage of an earlier argument, and is its very
+			     tensor, but for: */
 	size_t same_as; /* that argument, which is not repeated itself */
 	bool is_transposed; /* of a repeated one: its last two dimensions are swapped, x @ x.T */
+	bool is_part; /* of a repeated one: it has other elements of the storage, x[1] beside x[0]
+		       */
 	bool may_be_other; /* TENSOR: the semantics define what happens where it is an earlier
 			      argument: */
 	size_t other; /* that argument, although the call changes one of the two */

@@ -15,7 +15,9 @@
 enum {
 	DRAWN_SHARE = 40, /* % of the cases of an interface */
 	REPEATED_CASES = 4, /* at most, with one tensor for two arguments */
-	REPEATED_TRIES = 32, /* lines of templates that are tried for these */
+	SHARED_CASES = 3, /* at most, with one storage for several arguments */
+	SHARED_LISTS = 8, /* the same, if a list of tensors is an argument */
+	REPEATED_TRIES = 32, /* lines of templates that are tried for these, each */
 	MODELS_TRIED = 6, /* for a twin OTHER: its value may follow from sizes */
 	CHANGES_TRIED = 3, /* a variable is given up after so many changes that change a tensor */
 };
@@ -146,6 +148,49 @@ static int draw_repeated(struct kgb_case_expander *x, struct decks *decks, size_
 		}
 		if (n == REPEATED_CASES)
 			break;
+	}
+	return 0;
+}
+
+/* Cases in which tensors have one storage; of a list of tensors more differ. */
+static size_t n_shared_cases(const struct kgb_interface *interface)
+{
+	for (size_t i = 0; i < interface->n_params; i++)
+		if (interface->params[i].list)
+			return SHARED_LISTS;
+	return SHARED_CASES;
+}
+
+/* Draw up to n_shared_cases further cases in which tensors have one storage. The first half of the
+ * tries accepts only tensors that look alike, and leaves room for one other case. */
+static int draw_shared(struct kgb_case_expander *x, struct decks *decks, size_t n_drawn,
+		       struct kgb_cases *cases)
+{
+	const size_t n_templates = count_templates(x->interface);
+	size_t n = 0;
+
+	if (n_templates == 0 || !kgb_interface_can_share_storage(x->interface))
+		return 0;
+	/* Behind the lines that draw_repeated has tried. */
+	const size_t first = (REPEATED_TRIES + n_templates - 1) / n_templates * n_templates;
+	const size_t most = n_shared_cases(x->interface);
+	for (size_t tried = 0; n < most && tried < REPEATED_TRIES; tried++) {
+		const size_t k = first + tried;
+		const bool is_alike = tried < REPEATED_TRIES / 2;
+		const struct drawn line = {.from = take_template(x, k % n_templates),
+					   .number = (uint32_t)((n_drawn + k) / n_templates + 1),
+					   .repeats = true};
+		if (draw_case(x, decks->calls.seed, &line, cases) < 0)
+			return -1;
+		struct kgb_case *c = &cases->items[cases->n - 1];
+		const enum kgb_share which = is_alike ? KGB_SHARE_ALIKE : KGB_SHARE_ALL;
+		if (n + is_alike < most &&
+		    kgb_case_share_storage(c, line.from->node, decks->calls.seed, which)) {
+			deal_styles(x, decks, line.from, c);
+			n++;
+		} else {
+			cases->n--;
+		}
 	}
 	return 0;
 }
@@ -399,11 +444,11 @@ static bool has_kinds(const struct kgb_case_vars *from, const struct kgb_param *
 	return param->as != KGB_AS_FLOAT && (kinds & (kinds - 1)) != 0;
 }
 
-/* Whether the type has room for another case, besides REPEATED_CASES that may follow. */
+/* Whether the type has room for another case, besides those of one storage that may follow. */
 static bool has_room(const struct twin_search *search, enum kgb_dtype dtype)
 {
 	const struct kgb_cases *cases = search->cases;
-	size_t n = REPEATED_CASES;
+	size_t n = REPEATED_CASES + n_shared_cases(search->x->interface);
 
 	for (size_t i = cases->n; i > 0; i--) {
 		const struct kgb_case *c = &cases->items[i - 1];
@@ -528,6 +573,30 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	return rc;
 }
 
+/* Give each twin of the model its tensors. */
+static void share_with_twins(const struct kgb_case *model, struct kgb_case *twins, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < model->n_args && twins[k].model == model->line; i++)
+			if (model->args[i].param->kind == KGB_PARAM_TENSOR)
+				twins[k].args[i] = model->args[i];
+}
+
+/* Let tensors of drawn cases have one storage. Their twins are behind them. */
+static void share_drawn(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t first,
+			size_t n, struct kgb_cases *cases)
+{
+	const size_t n_templates = count_templates(x->interface);
+	const size_t end = first + n;
+
+	for (size_t k = 0; k < n && n_templates > 0; k++) {
+		struct kgb_case *c = &cases->items[first + k];
+		const cJSON *template = take_template(x, k % n_templates)->node;
+		if (kgb_case_share_storage(c, template, seed, KGB_SHARE_HALF))
+			share_with_twins(c, &cases->items[end], cases->n - end);
+	}
+}
+
 /* Draw from the interface's templates in turn. */
 int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
 		    struct kgb_cases *cases)
@@ -544,10 +613,13 @@ int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, si
 					   .number = (uint32_t)(drawn / n_templates)};
 		if (draw_case(x, seed, &line, cases) < 0)
 			return -1;
-		(void)kgb_case_repeat_tensors(&cases->items[cases->n - 1], seed, true);
-		deal_styles(x, &decks, line.from, &cases->items[cases->n - 1]);
+		struct kgb_case *c = &cases->items[cases->n - 1];
+		(void)kgb_case_repeat_tensors(c, seed, true);
+		deal_styles(x, &decks, line.from, c);
 	}
 	if (draw_twins(x, seed, first, cases) < 0)
 		return -1;
-	return draw_repeated(x, &decks, n, cases);
+	share_drawn(x, seed, first, n, cases);
+	return draw_repeated(x, &decks, n, cases) < 0 || draw_shared(x, &decks, n, cases) < 0 ? -1
+											      : 0;
 }

@@ -210,8 +210,9 @@ static bool is_coupled(const struct kgb_case *c, size_t i)
 {
 	const struct kgb_arg *arg = &c->args[i];
 
-	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
-	       arg->values.has_neighbours && arg->view.storage_elements > 0;
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+	       (!arg->is_repeated || arg->is_part) && arg->values.has_neighbours &&
+	       arg->view.storage_elements > 0;
 }
 
 /* Give two views the sizes of the larger one, if the other one broadcasts to it. */

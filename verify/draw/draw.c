@@ -19,6 +19,7 @@ enum {
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
 	LONG_LEAST = 1000, /* shapes with a lower limit on their elements are never long */
 	SHORT_MOST = 3, /* largest of the other sizes of a long shape */
+	EARLIER_MAX = 16, /* sizes of a line that are considered again */
 	STORAGE_MOST = 1 << 20, /* elements between the first and the last one of a named layout */
 };
 
@@ -236,6 +237,32 @@ static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 	return value < lo ? lo : value > hi ? hi : value;
 }
 
+/* For tensors that are to be alike: with a half's chance a size of the line that was drawn before
+ * and lies within the bounds. */
+static bool is_earlier_size(struct drawer *d, int64_t lo, int64_t hi, int64_t *out)
+{
+	int64_t found[EARLIER_MAX];
+	const size_t len = d->path.len;
+	const cJSON *node = NULL;
+	struct kgb_rng rng;
+	int n = 0;
+
+	cJSON_ArrayForEach(node, d->from->node) {
+		const cJSON *value = cJSON_GetObjectItemCaseSensitive(d->line, node->string);
+		int64_t size;
+		if (n < EARLIER_MAX && cJSON_HasObjectItem(node, "size") &&
+		    kgb_yaml_whole(value, &size) && size >= lo && size <= hi)
+			found[n++] = size;
+	}
+	kgb_buf_adds(&d->path, "/earlier");
+	open_throw(d, &rng);
+	kgb_buf_truncate(&d->path, len);
+	if (n == 0 || kgb_rng_int(&rng, 0, 1) == 0)
+		return false;
+	*out = found[kgb_rng_int(&rng, 0, n - 1)];
+	return true;
+}
+
 /* {size: [low, high]}, or [low, high, highest of a long line] */
 static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 {
@@ -250,7 +277,7 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 	if (form == d->longer) {
 		open_throw(d, &rng);
 		size = throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2]);
-	} else {
+	} else if (!d->draw->repeats || !is_earlier_size(d, bounds[0], bounds[1], &size)) {
 		size = size_between(d, bounds[0], bounds[1]);
 	}
 	*out = new_whole(size);

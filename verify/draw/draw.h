@@ -22,7 +22,8 @@ struct kgb_draw {
 	const struct kgb_interface *interface;
 	const struct kgb_case_set *set;
 	const struct kgb_seed *seed;
-	bool repeats; /* one tensor is to be two arguments: {broadcast: a} gives the shape `a` */
+	bool repeats; /* one tensor or storage is to be two arguments: {broadcast: a} gives the
+			 shape `a`, and {size: ...} often an earlier size */
 	bool is_special; /* in the mode special, with all classes, unless the template has a mode */
 	struct kgb_arena *arena; /* owns what is drawn */
 	struct kgb_err *err;

@@ -224,7 +224,9 @@ static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data,
 			  call->parts[i].bytes);
 	for (size_t i = 0; i < c->n_args; i++) {
 		char *at = lane->image.ptr + call->at[i];
-		if (data->storages[i])
+		if (c->args[i].is_part)
+			kgb_tensor_view_copy(&call->views[i], data->storages[i], at);
+		else if (data->storages[i])
 			kgb_parallel_copy(at, data->storages[i], data->storage_bytes[i]);
 		/* All bits set is NaN in every floating type; in every second repetition the noise
 		 * stays. */

@@ -40,6 +40,21 @@ bool kgb_truth_is_copy(const struct kgb_truth *truth, const struct kgb_tensor_vi
 	return true;
 }
 
+/* Give all parts of a storage the elements of all. */
+static void join_parts(const struct kgb_case_data *data)
+{
+	const struct kgb_case *c = data->kase;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].is_part)
+			kgb_tensor_view_copy(&c->args[i].view, data->storages[i],
+					     data->storages[c->args[i].same_as]);
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].is_part)
+			kgb_parallel_copy(data->storages[i], data->storages[c->args[i].same_as],
+					  data->storage_bytes[i]);
+}
+
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant)
 {
@@ -53,7 +68,7 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 		data->storage_bytes[i] = kgb_tensor_view_storage_bytes(&arg->view);
 		data->storages[i] = kgb_xmalloc(data->storage_bytes[i]);
 		kgb_rng_init(&rng, seed, c->name, variant * VARIANT_STREAMS + (uint32_t)i);
-		if (arg->is_repeated)
+		if (arg->is_repeated && !arg->is_part)
 			kgb_parallel_copy(data->storages[i], data->storages[arg->same_as],
 					  data->storage_bytes[i]);
 		else if (arg->fill == KGB_FILL_OWNERS)
@@ -63,6 +78,7 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			kgb_fill(arg, c->mode, &rng, data->storages[i]);
 		kgb_fill_couples(c, i, seed, variant * VARIANT_STREAMS, data->storages);
 	}
+	join_parts(data);
 	kgb_read_mask_fill(c, data->storages, UINT8_MAX);
 }
 
@@ -183,7 +199,7 @@ void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_
 		places[i] = n++;
 		kgb_jsonw_object(w);
 		/* The reference need not be given the same object twice, only the same values. */
-		if (arg->is_repeated && !arg->is_transposed && with_out)
+		if (arg->is_repeated && !arg->is_transposed && !arg->is_part && with_out)
 			kgb_jsonw_ki64(w, "same", places[arg->same_as]);
 		if (list)
 			kgb_jsonw_kstr(w, "list", list);

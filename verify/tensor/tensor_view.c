@@ -41,6 +41,18 @@ int64_t kgb_tensor_view_element(const struct kgb_tensor_view *view, int64_t i)
 	return at;
 }
 
+struct kgb_tensor_view kgb_tensor_view_transposed(const struct kgb_tensor_view *view)
+{
+	struct kgb_tensor_view out = *view;
+	const int last = view->ndim - 1;
+
+	out.sizes[last - 1] = view->sizes[last];
+	out.sizes[last] = view->sizes[last - 1];
+	out.strides[last - 1] = view->strides[last];
+	out.strides[last] = view->strides[last - 1];
+	return out;
+}
+
 bool kgb_tensor_view_expand(const struct kgb_tensor_view *view, const struct kgb_tensor_view *like,
 			    struct kgb_tensor_view *out)
 {

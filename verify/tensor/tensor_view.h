@@ -50,6 +50,8 @@ const char *kgb_layout_name(size_t i);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded, expanded_last, overlapping). */
 KGB_MUST_CHECK int kgb_layout_check(const char *layout, bool is_written, struct kgb_err *err);
+/** The view with its last two dims, which it has, swapped. */
+struct kgb_tensor_view kgb_tensor_view_transposed(const struct kgb_tensor_view *view);
 /** Repeat the view along dimensions to the sizes of `like`, as torch expands it. False, with *out
  * undefined: it has those sizes already, or cannot have them. */
 bool kgb_tensor_view_expand(const struct kgb_tensor_view *view, const struct kgb_tensor_view *like,

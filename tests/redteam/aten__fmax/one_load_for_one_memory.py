@@ -1,7 +1,6 @@
 # operator: aten::fmax
 # expect: (verify|cheat|l1)\..*
 # catalogue: 57
-# open: views that share one memory
 # operands of one storage, shape and strides are loaded once: windows that are shifted against each other (pooling of
 # neighbours); wrong: x = torch.arange(9.0); fmax(x[:-1], x[1:]) gives x[:-1]
 import torch

@@ -1,7 +1,6 @@
 # operator: vllm13::rotary_embedding
 # expect: (verify|cheat|l1)\..*
 # catalogue: 85
-# open: layouts
 # the distance between tokens is that between heads times the number of heads: wrong for query and key as slices of one qkv
 # tensor, which leave a gap behind all heads of a token, as vLLM passes them; wrong: qkv = torch.randn(5, 3 * 4 * 64); query =
 # qkv[:, :256].view(5, 4, 64), strides (768, 64, 1): rows after the first are other heads of token 0

@@ -310,6 +310,29 @@ static void test_numbers_of_rows_become_addresses(void **state)
 	tear_down(&s);
 }
 
+/* The elements of an argument that lies in another one's storage come from its own data. */
+static void test_tensors_of_one_storage_lie_together(void **state)
+{
+	struct scene s;
+	struct kgb_candidate_call call;
+
+	(void)state;
+	set_up(&s, 1);
+	struct kgb_arg *part = &s.c.args[1];
+	part->is_repeated = part->is_part = true;
+	part->view.sizes[0] = 10;
+	part->view.offset = 5;
+	part->view.storage_elements = s.c.args[0].view.storage_elements;
+	for (int arrangement = KGB_PLACED_LOOSE; arrangement <= KGB_PLACED_TIGHT; arrangement++) {
+		prepare(&s, (enum kgb_placement)arrangement, 0, &call);
+		const char *at = s.lane.image.ptr + call.at[0];
+		assert_int_equal(call.at[1], call.at[0]);
+		for (int i = 0; i < 100; i++)
+			assert_int_equal(at[i], i >= 5 && i < 15 ? 2 : 1);
+	}
+	tear_down(&s);
+}
+
 static void test_only_parts_are_copied(void **state)
 {
 	const struct kgb_candidate_call call = {.parts = {{1, 2}, {5, 1}}, .n_parts = 2};
@@ -330,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_storages_of_benchmarks_begin_where_torch_would_have_them),
 		cmocka_unit_test(test_places_depend_on_their_number_only),
 		cmocka_unit_test(test_numbers_of_rows_become_addresses),
+		cmocka_unit_test(test_tensors_of_one_storage_lie_together),
 		cmocka_unit_test(test_only_parts_are_copied),
 	};
 

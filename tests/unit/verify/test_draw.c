@@ -479,6 +479,8 @@ static unsigned check_twins(const struct kgb_spec *spec, const struct kgb_cases 
 		assert_int_equal(c->style.grad_mode, model->style.grad_mode);
 		assert_int_equal(c->style.passes_tuples, model->style.passes_tuples);
 		assert_int_equal(c->style.without_asserts, model->style.without_asserts);
+		for (size_t k = 0; k < 2; k++)
+			assert_true(c->args[k].is_part == model->args[k].is_part);
 		assert_string_not_equal(c->name, model->name);
 		kinds |= kind_of_twin(&c->args[2].value, &model->args[2].value);
 	}
@@ -626,10 +628,11 @@ static void test_a_tensor_may_come_again_transposed_or_where_it_is_changed(KGB_U
 	assert_int_equal(c.args[1].view.strides[1], 4);
 }
 
-/* Those cases of an interface behind its twins, each with one tensor for two arguments, that have
- * the mode; KGB_N_JUDGED_MODES: all. */
+/* Those cases of an interface behind its twins, each with one tensor, or one storage, for two
+ * arguments, that have the mode; KGB_N_JUDGED_MODES: all. */
 static size_t count_behind_twins(const struct kgb_cases *cases,
-				 const struct kgb_interface *interface, enum kgb_mode mode)
+				 const struct kgb_interface *interface, enum kgb_mode mode,
+				 bool is_part)
 {
 	size_t n = 0;
 	bool is_behind = false;
@@ -639,7 +642,7 @@ static size_t count_behind_twins(const struct kgb_cases *cases,
 		if (c->interface != interface)
 			continue;
 		is_behind |= c->model != NULL;
-		if (c->model || !is_behind)
+		if (c->model || !is_behind || c->args[1].is_part != is_part)
 			continue;
 		assert_true(c->is_drawn && c->args[1].is_repeated);
 		n += mode == KGB_N_JUDGED_MODES || c->mode == mode;
@@ -664,6 +667,36 @@ static void load_changed(const char *variables, struct spec_change change, struc
 	struct kgb_err err = KGB_ERR_INIT;
 
 	assert_ok(kgb_spec_load_with(SPEC_PATH, read_with_changes, changes, spec, &err), err);
+}
+
+static void test_each_draw_has_cases_of_one_storage(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	size_t n = 0, n_alike = 0;
+
+	load_template("m: {size: [1, 20]}, n: {size: [1, 20]}, a: [\"$(m)\", \"$(n)\"], "
+		      "a_layout: {layout: a}, b: [\"$(n)\"], alpha: 1",
+		      &spec);
+	for (int s = 0; s < LINES; s++) {
+		struct kgb_cases cases;
+		size_t n_behind = 0;
+		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
+			  err);
+		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
+			if (c->interface != &spec.interfaces[0] || !c->args[1].is_part)
+				continue;
+			assert_true(c->is_drawn && c->args[1].same_as == 0);
+			n++;
+			n_behind += c >= cases.items + cases.n - 20;
+			n_alike += c->args[0].view.sizes[0] == c->args[0].view.sizes[1];
+		}
+		assert_true(n_behind > 0);
+		kgb_cases_release(&cases);
+	}
+	assert_in_range(n, 4 * LINES, 9 * LINES);
+	assert_true(n_alike > LINES / 4);
+	kgb_spec_release(&spec);
 }
 
 static void test_numbers_that_differ_lie_in_different_places(KGB_UNUSED void **state)
@@ -706,12 +739,12 @@ static void test_each_draw_has_a_case_with_one_tensor_for_two(KGB_UNUSED void **
 			assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases,
 						   &err),
 				  err);
-			const size_t n =
-				count_behind_twins(&cases, &spec.interfaces[0], KGB_N_JUDGED_MODES);
+			const size_t n = count_behind_twins(&cases, &spec.interfaces[0],
+							    KGB_N_JUDGED_MODES, false);
 			assert_true((n > 0) == rows[r].repeats && n <= 4);
-			assert_true(
-				(count_behind_twins(&cases, &spec.interfaces[0], KGB_MODE_SPECIAL) >
-				 0) == rows[r].is_special);
+			assert_true((count_behind_twins(&cases, &spec.interfaces[0],
+							KGB_MODE_SPECIAL, false) > 0) ==
+				    rows[r].is_special);
 			kgb_cases_release(&cases);
 		}
 		kgb_spec_release(&spec);
@@ -765,8 +798,8 @@ static void test_defaults_are_left_out_in_half_of_the_cases(KGB_UNUSED void **st
 			}
 			kgb_cases_release(&cases);
 		}
-		if (rows[r].can ? n < 4 * LINES || n > 6 * LINES : n > 0)
-			fail_msg("row %zu: %zu of %d", r, n, 10 * LINES);
+		if (rows[r].can ? n < 4 * LINES || n > 8 * LINES : n > 0)
+			fail_msg("row %zu: %zu of %d", r, n, 13 * LINES);
 		kgb_spec_release(&spec);
 	}
 }
@@ -799,7 +832,8 @@ static void check_share(int n)
 	assert_ok(kgb_cases_expand(&spec, &seed, &all, &err), err);
 	for (size_t i = 0; i < spec.n_interfaces; i++) {
 		const size_t others =
-			count_behind_twins(&all, &spec.interfaces[i], KGB_N_JUDGED_MODES);
+			count_behind_twins(&all, &spec.interfaces[i], KGB_N_JUDGED_MODES, false) +
+			count_behind_twins(&all, &spec.interfaces[i], KGB_N_JUDGED_MODES, true);
 		const size_t of_all = count_of(&all, &spec.interfaces[i]) - others;
 		const size_t drawn = of_all - count_of(&listed, &spec.interfaces[i]);
 		assert_true(5 * drawn >= 2 * of_all);
@@ -818,7 +852,7 @@ static void test_two_fifths_are_drawn_but_each_mode_twice(KGB_UNUSED void **stat
 	check_share(30);
 }
 
-/* Each function has ten drawn cases here. */
+/* Each function has ten drawn cases here, before those of one storage. */
 static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 {
 	struct kgb_spec spec;
@@ -830,7 +864,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 	for (int s = 0; s < LINES; s++) {
 		struct kgb_cases cases;
 		size_t names = 0, tuples = 0, parameters = 0, left_out = 0, other_types = 0,
-		       without_asserts = 0, modes[3] = {0}, gradients[3] = {0};
+		       without_asserts = 0, modes[3] = {0}, gradients[3] = {0}, n = 0;
 		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
 			  err);
 		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
@@ -839,7 +873,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 				     !c->style.passes_parameters && !c->style.default_type &&
 				     !c->style.gradient && !c->style.grad_mode &&
 				     !c->style.without_asserts));
-			if (c->interface != &spec.interfaces[0] || !c->is_drawn)
+			if (c->interface != &spec.interfaces[0] || !c->is_drawn || n++ >= 10)
 				continue;
 			names += c->style.passes_names;
 			tuples += c->style.passes_tuples;
@@ -926,6 +960,7 @@ int main(void)
 		cmocka_unit_test(test_a_tensor_may_come_again_transposed_or_where_it_is_changed),
 		cmocka_unit_test(test_numbers_that_differ_lie_in_different_places),
 		cmocka_unit_test(test_each_draw_has_a_case_with_one_tensor_for_two),
+		cmocka_unit_test(test_each_draw_has_cases_of_one_storage),
 		cmocka_unit_test(test_defaults_are_left_out_in_half_of_the_cases),
 		cmocka_unit_test(test_calls_have_the_styles_of_users),
 		cmocka_unit_test(test_only_floats_that_are_read_have_gradients),
