@@ -162,7 +162,7 @@ static void make_wide_line(const struct kgb_arg *arg, struct kgb_rng *rng, void 
 	const int bits = 8 * (int)kgb_dtype_size(view->dtype);
 	const struct line line = random_line(view, rng);
 	const int64_t word = kgb_rng_int(rng, INT64_MIN, INT64_MAX);
-	const int64_t shift = 64 - bits + kgb_rng_int(rng, 1, 8);
+	const int64_t shift = 64 - bits + kgb_rng_int(rng, 1, 7); /* below 64 for 8 bits, too */
 	const int64_t base = kgb_dtype_min_i64(view->dtype) < 0
 				     ? word >> shift
 				     : (int64_t)((uint64_t)word >> shift);

@@ -323,6 +323,33 @@ test_wide_integers_have_neighbours_that_doubles_do_not_tell_apart(KGB_UNUSED voi
 	assert_true(n > 20);
 }
 
+/* 8 bits are the narrowest: nothing is shifted by a whole word. */
+static void test_wide_integers_of_every_size_stay_within_their_type(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_INT8, KGB_DTYPE_UINT8, KGB_DTYPE_INT16,
+						KGB_DTYPE_INT32, KGB_DTYPE_INT64};
+	const struct kgb_arg arg = {
+		.fill = KGB_FILL_INT,
+		.lo = -1,
+		.hi = 1,
+		.values = {.has_neighbours = true, .may_repeat = true, .is_wide = true}};
+
+	for (size_t k = 0; k < KGB_ARRAY_LEN(dtypes); k++) {
+		const int64_t most = kgb_dtype_max_i64(dtypes[k]);
+		int n = 0;
+		for (uint32_t number = 0; number < SEEDS; number++) {
+			struct tensor t =
+				fill(arg, dtypes[k], "contiguous", KGB_MODE_STANDARD, number);
+			for (int64_t i = 0; i < N; i++) {
+				const int64_t value = kgb_dtype_load_i64(dtypes[k], place(&t, i));
+				n += value > 8 && value < most - 8;
+			}
+			kgb_free(t.storage);
+		}
+		assert_true(n > 20);
+	}
+}
+
 /* The third argument is the second one again. */
 static void test_couples_are_at_the_same_place_and_tensors_stay_the_same(KGB_UNUSED void **state)
 {
@@ -446,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_sizes_lie_between_the_usual_and_the_last_ones),
 		cmocka_unit_test(test_neighbours_are_a_step_apart),
 		cmocka_unit_test(test_wide_integers_have_neighbours_that_doubles_do_not_tell_apart),
+		cmocka_unit_test(test_wide_integers_of_every_size_stay_within_their_type),
 		cmocka_unit_test(test_couples_are_at_the_same_place_and_tensors_stay_the_same),
 		cmocka_unit_test(test_half_of_the_drawn_cases_have_each_style),
 		cmocka_unit_test(test_styles_respect_what_the_template_excludes),
