@@ -346,19 +346,30 @@ static void test_code_counts_only_if_kernel_py_gives_its_ir(KGB_UNUSED void **st
 	close_scene(&scene);
 }
 
-#define METADATA "\"metadata\":{\"num_warps\":2,\"shared\":512}"
+#define METADATA "{\"num_warps\":2,\"shared\":512}"
+
+static void keep_code(struct scene *scene, const char *op, const char *params, const char *metadata)
+{
+	KGB_AUTO(free)
+	char *facts = kgb_xasprintf("{\"ops\":{\"%s\":1},\"asm\":[],\"params\":%s,\"metadata\":%s}",
+				    op, params, metadata);
+
+	keep(scene, &scene->cubin, facts);
+}
 
 /* A plan for the GPU needs the code of a kernel that the record names by its IR. */
 static void test_code_for_ir_is_judged_as_that_of_a_runner(KGB_UNUSED void **state)
 {
-	static const char *const refused[] = {
-		"{\"ops\":{\"llvm.inline_asm\":1},\"asm\":[],\"params\":[8,4]," METADATA "}",
-		"{\"ops\":{\"tt.load\":1},\"asm\":[]," METADATA "}",
-		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,0]," METADATA "}",
-		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,\"4\"]," METADATA "}",
-		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,4]}",
-		"{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,4],"
-		"\"metadata\":{\"num_warps\":64,\"shared\":0}}",
+	/* What is wrong with the facts: an operator, then the parameters, then the metadata. */
+	static const struct {
+		const char *op, *params, *metadata;
+	} refused[] = {
+		{"llvm.inline_asm", "[8,4]", METADATA},
+		{"tt.load", "{}", METADATA},
+		{"tt.load", "[8,0]", METADATA},
+		{"tt.load", "[8,\"4\"]", METADATA},
+		{"tt.load", "[8,4]", "{}"},
+		{"tt.load", "[8,4]", "{\"num_warps\":64,\"shared\":0}"},
 	};
 	char why[KGB_RECOMPILE_WHY] = "";
 	struct kgb_image_proof proof;
@@ -368,14 +379,13 @@ static void test_code_for_ir_is_judged_as_that_of_a_runner(KGB_UNUSED void **sta
 	keep_module(&scene, scene.source.text);
 	assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_UNDECIDED);
 	assert_contains(why, "no compile process");
-	keep(&scene, &scene.cubin,
-	     "{\"ops\":{\"tt.load\":1},\"asm\":[],\"params\":[8,4]," METADATA "}");
+	keep_code(&scene, "tt.load", "[8,4]", METADATA);
 	assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_DONE);
 	assert_true(proof.has_code && proof.kind == KGB_PROOF_TRITON);
 	assert_int_equal(proof.code.n_threads, 64);
 	assert_int_equal(proof.code.shared_bytes, 512);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(refused); i++) {
-		keep(&scene, &scene.cubin, refused[i]);
+		keep_code(&scene, refused[i].op, refused[i].params, refused[i].metadata);
 		assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_DONE);
 		assert_true(!proof.has_code && proof.kind == KGB_PROOF_NONE);
 	}
