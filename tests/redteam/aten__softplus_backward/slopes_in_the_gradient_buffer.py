@@ -1,6 +1,7 @@
 # operator: aten::softplus_backward
 # expect: (verify|cheat|l1)\..*
 # catalogue: 57
+# open: out is an argument; some verdicts have a subnormal that it rounds twice
 # grad_input first holds the slopes and is then multiplied by grad_output: wrong where grad_input is grad_output itself, the
 # usual buffer reuse of a backward pass; wrong: g = torch.ones(4); softplus_backward_grad_input(g, torch.zeros(4), 1.0, 20.0,
 # grad_input=g) gives 0.25, not 0.5

@@ -1,6 +1,7 @@
 # operator: vllm13::scaled_fp8_quant
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
+# open: sizes
 # the one scale for a matrix is that of its first 65,536 elements: larger elements behind them saturate; every real activation
 # is larger than that; wrong: x = torch.ones(256, 4096); x[255, 0] = 100: scale is 1/448 and the 100 is stored as 448 * scale =
 # 1
