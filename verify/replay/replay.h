@@ -121,9 +121,9 @@ KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *
 KGB_MUST_CHECK int kgb_replay_load(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				   struct kgb_replay_case *out, struct kgb_failure *failure,
 				   struct kgb_err *err);
-/** Let the GPU replay a case that the machine cannot execute. 0, 1 *failure, -1 *err. */
+/** Let the GPU replay a case that the machine cannot execute. 0, 1 *failure. */
 KGB_MUST_CHECK int kgb_replay_leave_machine(struct kgb_lane *lane, struct kgb_recorded *recorded,
-					    struct kgb_failure *failure, struct kgb_err *err);
+					    struct kgb_failure *failure);
 /** kgb_replay_record, kgb_replay_prove and kgb_replay_load. */
 KGB_MUST_CHECK int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
 				      struct kgb_replay_case *out, struct kgb_failure *failure,

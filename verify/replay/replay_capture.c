@@ -260,12 +260,11 @@ static bool is_for_gpu(const struct kgb_lane *lane, const struct kgb_case *c)
 }
 
 int kgb_replay_leave_machine(struct kgb_lane *lane, struct kgb_recorded *recorded,
-			     struct kgb_failure *failure, struct kgb_err *err)
+			     struct kgb_failure *failure)
 {
 	static const int calls[] = {0, KGB_REPLAY_CALLS - 1}; /* a prologue, and the call */
 	char why[KGB_RECOMPILE_WHY];
 
-	(void)err;
 	KGB_MEASURE(lane, KGB_PHASE_CODE);
 	take_form(recorded, KGB_FORM_GPU);
 	lane->replay->uses = lane->replay->replayer;
@@ -290,7 +289,7 @@ int kgb_replay_leave_machine(struct kgb_lane *lane, struct kgb_recorded *recorde
 }
 
 static int choose_replayer(struct kgb_lane *lane, struct kgb_recorded *recorded,
-			   struct kgb_failure *failure, struct kgb_err *err)
+			   struct kgb_failure *failure)
 {
 	struct kgb_replay *replay = lane->replay;
 
@@ -301,7 +300,7 @@ static int choose_replayer(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	if (!fits_machine(lane, recorded, 0) ||
 	    !fits_machine(lane, recorded, KGB_REPLAY_CALLS - 1) ||
 	    is_for_gpu(lane, recorded->data[0].kase))
-		return kgb_replay_leave_machine(lane, recorded, failure, err);
+		return kgb_replay_leave_machine(lane, recorded, failure);
 	replay->uses = kgb_replay_machine(replay);
 	return 0;
 }
@@ -368,7 +367,7 @@ int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	if (rc == 0)
 		rc = prove(lane, &recorded->record, failure, err);
 	if (rc == 0)
-		rc = choose_replayer(lane, recorded, failure, err);
+		rc = choose_replayer(lane, recorded, failure);
 	if (rc == 0)
 		rc = classify(lane, recorded, err);
 	if (rc != 0)

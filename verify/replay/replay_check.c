@@ -321,7 +321,7 @@ static int load(struct kgb_lane *lane, struct kgb_recorded *recorded, struct kgb
 	*err = (struct kgb_err)KGB_ERR_INIT;
 	kgb_replay_plan_release(&rcase->plan);
 	kgb_replay_plan_release(&rcase->prologue);
-	rc = kgb_replay_leave_machine(lane, recorded, failure, err);
+	rc = kgb_replay_leave_machine(lane, recorded, failure);
 	pthread_mutex_lock(&replay->uses->lock);
 	return rc == 0 ? kgb_replay_load(lane, recorded, rcase, failure, err) : rc;
 }

@@ -9,7 +9,6 @@ import ctypes
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import memory
 import move_words
 import torch_operators
 
