@@ -38,6 +38,7 @@ spec.loader.exec_module(sys.modules["_kgbrun"])
 import cpu_trace  # noqa: E402
 
 cpu_trace.PATH = str(FOLDER / "libkgb_cpu_trace.so")
+import baseline  # noqa: E402
 import memory  # noqa: E402
 import move_words  # noqa: E402
 import runner  # noqa: E402
@@ -67,17 +68,20 @@ class Candidate:
 
     def __init__(self, text, more_operators=(), optimized=False):
         self.runner = runner.Runner(text.encode(), tempfile.mkdtemp(dir=TMP.name))
-        self.arena, out, self.record = (os.memfd_create(name) for name in ("arena", "out", "record"))
-        self.out = os.dup(out)
-        os.truncate(self.arena, ARENA_BYTES)
-        os.truncate(out, OUT_BYTES)
-        self.ask("map", [os.dup(self.arena), out], arena_bytes=ARENA_BYTES, out_bytes=OUT_BYTES)
+        self.map()
         path = list(sys.path)
         try:
             self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators], optimized=optimized,
                                    module="fast_ops7", folder="src/llm3")
         finally:
             sys.path[:] = path
+
+    def map(self):
+        self.arena, out, self.record = (os.memfd_create(name) for name in ("arena", "out", "record"))
+        self.out = os.dup(out)
+        os.truncate(self.arena, ARENA_BYTES)
+        os.truncate(out, OUT_BYTES)
+        self.ask("map", [os.dup(self.arena), out], arena_bytes=ARENA_BYTES, out_bytes=OUT_BYTES)
 
     def ask(self, op, fds=(), **request):
         reply = self.runner.handle({"op": op, **request}, list(fds))
@@ -119,6 +123,17 @@ class Candidate:
 
     def ops(self):
         return [op.fields.get("kernel", op.kind) if op.kind == "launch" else op.kind for op in self.window.ops]
+
+
+class Baseline(Candidate):
+    """The worker that calls the baseline, with a file of reference functions."""
+
+    def __init__(self, text):
+        self.runner = baseline.Baseline(compiled=False)
+        self.map()
+        source = os.memfd_create("source")
+        os.write(source, text.encode())
+        self.ask("load", [source], file="ours.py")
 
 
 class Replay:
@@ -642,6 +657,13 @@ class Launches(unittest.TestCase):
         for _ in range(3):
             self.candidate.call(X)
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_a_baseline_is_called_as_a_runner_is(self):
+        worker = Baseline("def plus(x, y):\n    return x + y\n")
+        for entry in ("python:ours.py:plus", "aten:add.Tensor"):
+            reply = worker.call(X, X, entry=entry)
+            self.assertEqual(reply.status, wire.OK, reply.text)
+            self.assertEqual(reply.outputs[0].sizes, tuple(X.shape))
 
     def test_two_calls_are_the_same_work_at_other_places(self):
         candidate, seen = Candidate(KERNELS), []

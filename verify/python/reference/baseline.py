@@ -15,7 +15,7 @@ import wire
 
 class Baseline(runner.Runner):
     def __init__(self, compiled):
-        super().__init__(b"")
+        super().__init__(b"", "")
         self.functions = reference.Reference()
         self.compiled = {} if compiled else None
 
