@@ -58,15 +58,10 @@ int kgb_refuse_kept(struct kgb_failure *failure)
 
 const char *kgb_lane_last_words(struct kgb_lane *lane, const struct kgb_worker *worker)
 {
-	enum { SHOWN = 300 };
-	const struct kgb_buf *text = &worker->stderr_text;
-	KGB_AUTO(buf) struct kgb_buf shown = KGB_BUF_INIT(0);
-	size_t from = text->len > SHOWN ? text->len - SHOWN : 0;
+	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
 
-	if (text->len == 0)
-		return "";
-	kgb_escape(&shown, text->ptr + from, text->len - from);
-	return kgb_lane_text(lane, "; it wrote: %s", shown.ptr);
+	kgb_worker_last_words(worker, &words);
+	return kgb_lane_text(lane, "%s", words.ptr);
 }
 
 static int explain_signal(struct kgb_lane *lane, int signo, struct kgb_failure *failure)

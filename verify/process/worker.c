@@ -12,10 +12,17 @@
 
 #include "base/formats/json.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/time.h"
 
 /* Longest wait for a supervisor's report of its worker's end, which is late on a busy machine. */
-enum { STDERR_KEPT = 16 << 10, CONTROL_MAX = 4096, REPORT_WAIT_MS = 30000, DYING_MS = 4000 };
+enum {
+	STDERR_KEPT = 16 << 10,
+	CONTROL_MAX = 4096,
+	REPORT_WAIT_MS = 30000,
+	DYING_MS = 4000,
+	LAST_WORDS = 300
+};
 /* A worker may flood its stderr. To wake for each of its writes would cost the judge more than the
  * flood costs the worker. So the pipe is large, and after STDERR_KEPT bytes the judge empties it
  * only once in FLOOD_PAUSE_MS. */
@@ -258,22 +265,36 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
 }
 
+void kgb_worker_last_words(const struct kgb_worker *worker, struct kgb_buf *out)
+{
+	const struct kgb_buf *text = &worker->stderr_text;
+	size_t from = text->len > LAST_WORDS ? text->len - LAST_WORDS : 0;
+
+	if (text->len == 0)
+		return;
+	kgb_buf_adds(out, "; it wrote: ");
+	kgb_escape(out, text->ptr + from, text->len - from);
+}
+
 int kgb_worker_await(struct kgb_worker *worker, int64_t deadline_ms, const char *what,
 		     struct kgb_wire_reply *reply, struct kgb_err *err)
 {
+	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
+
 	if (kgb_worker_wait(worker, deadline_ms, reply))
 		return reply->status == KGB_WIRE_OK
 			       ? 0
 			       : kgb_fail(err, KGB_ERR_FAILED, "%s: %.300s", what, reply->text);
+	kgb_worker_last_words(worker, &words);
 	switch (worker->end) {
 	case KGB_WORKER_TIMED_OUT:
 		return kgb_fail(err, KGB_ERR_TIMEOUT, "%s: no answer in time", what);
 	case KGB_WORKER_SIGNALED:
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: ended by signal %d", what,
-				worker->end_value);
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: ended by signal %d%s", what,
+				worker->end_value, words.ptr);
 	case KGB_WORKER_EXITED:
-		return kgb_fail(err, KGB_ERR_FAILED, "%s: exited with status %d", what,
-				worker->end_value);
+		return kgb_fail(err, KGB_ERR_FAILED, "%s: exited with status %d%s", what,
+				worker->end_value, words.ptr);
 	case KGB_WORKER_LIED:
 		return kgb_fail(err, KGB_ERR_FAILED, "%s: broke the protocol: %s", what,
 				worker->why);

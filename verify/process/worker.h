@@ -72,6 +72,9 @@ bool kgb_worker_poll(struct kgb_worker *worker, int64_t deadline_ms);
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
  * reply. False: the worker and its descendants are dead, `end` is its end. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
+/** Add "; it wrote: " and the end of what the worker wrote to stderr, escaped. Nothing if it wrote
+ * nothing. */
+void kgb_worker_last_words(const struct kgb_worker *worker, struct kgb_buf *out);
 /** Wait for the reply of a trusted worker, `what` in messages. -1: it ended or refused. */
 KGB_MUST_CHECK int kgb_worker_await(struct kgb_worker *worker, int64_t deadline_ms,
 				    const char *what, struct kgb_wire_reply *reply,
