@@ -71,6 +71,9 @@
 	X(L1_ENVIRONMENT, "l1.environment", NONE, KERNEL, FINAL, "The environment is read.") \
 	X(L1_PATCH, "l1.patch", NONE, KERNEL, FINAL, "An object is changed that does not belong to the kernel.") \
 	X(L1_DYNAMIC_CODE, "l1.dynamic_code", REFUSED, KERNEL, FINAL, "Code is made while it runs.") \
+	X(L1_CHANCE, "l1.chance", REFUSED, KERNEL, FINAL, "A call reads a clock, chance or threads.") \
+	X(L1_COMPUTED_NAME, "l1.computed_name", REFUSED, KERNEL, FINAL, "A call finds a function of torch or a tensor by a computed name.") \
+	X(L1_SURROUNDINGS, "l1.surroundings", REFUSED, KERNEL, FINAL, "A call looks at the process around it.") \
 	X(L1_INTROSPECTION, "l1.introspection", NONE, KERNEL, FINAL, "Frames, namespaces or the insides of modules are read.") \
 	X(L1_SYSTEM, "l1.system", REFUSED, KERNEL, FINAL, "Files, processes or the network are used.") \
 	X(L1_IO, "l1.io", REFUSED, KERNEL, FINAL, "Files or streams are used.") \

@@ -143,9 +143,9 @@ kernel.py, never runs it, and refuses or notes what the rules in `verify/policy/
 
 ## Refused
 
-The prompt states these rules, and replay cannot check them: it shows only the sizes that are judged, and files, processes and
-other compilers leave no trace in the work. Each has attacks in `tests/redteam` that would pass without it, or that carry out what
-it forbids.
+The prompt states these rules, and replay cannot check them: it shows only the sizes, the moments and the process that are
+judged, and files, processes and other compilers leave no trace in the work. Each has attacks in `tests/redteam` that would pass
+without it, or that carry out what it forbids.
 
 | code | what is refused | instruction to the agent | attacks |
 |---|---|---|---|

@@ -14,6 +14,7 @@ struct binding {
 	size_t n_refs;
 	bool has_kernel; /* is a jit function, or holds one */
 	bool live; /* its code can run in a judged process */
+	bool reached; /* a call of an entry may run or read it */
 };
 
 struct scan {
@@ -167,6 +168,47 @@ static int mark_live(struct scan *s)
 	for (size_t i = 0; i < s->n_bindings; i++)
 		s->bindings[i].live = s->seen[i];
 	return 0;
+}
+
+/* Queues the entries; returns how many. */
+static size_t queue_entries(struct scan *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->spec->n_interfaces && n < s->n_bindings; i++) {
+		const struct binding *b = find_binding(s, s->spec->interfaces[i].entry);
+		if (b)
+			s->queue[n++] = (size_t)(b - s->bindings);
+	}
+	return n;
+}
+
+/* Whether code that runs at import mentions a value that a call reads: it may have made it. */
+static bool makes_reached_value(const struct scan *s, const struct binding *b)
+{
+	for (size_t i = 0; i < b->n_refs; i++) {
+		const struct binding *ref = &s->bindings[b->refs[i]];
+		if (ref->reached && strcmp(kgb_json_str(ref->node, "kind", ""), "value") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Marks the bindings that a call of an entry may run or read, and the functions that run at import
+ * and may have made what it reads. */
+static void mark_reached(struct scan *s)
+{
+	(void)reach(s, queue_entries(s));
+	for (size_t i = 0; i < s->n_bindings; i++)
+		s->bindings[i].reached = s->seen[i];
+	size_t n = queue_entries(s);
+	for (size_t i = 0; i < s->n_bindings && n < s->n_bindings; i++)
+		if (s->bindings[i].live && !s->bindings[i].reached &&
+		    makes_reached_value(s, &s->bindings[i]))
+			s->queue[n++] = i;
+	(void)reach(s, n);
+	for (size_t i = 0; i < s->n_bindings; i++)
+		s->bindings[i].reached = s->seen[i];
 }
 
 /* ---- contract ---- */
@@ -433,6 +475,20 @@ static const char *resolve_param(const struct scan *s, const struct kgb_fact *fa
 	return param->kind == KGB_PARAM_VALUE ? "value" : "tensor";
 }
 
+/* For code that runs at import: whether it changes a name that a call reads. */
+static bool changes_reached(const struct scan *s, const cJSON *names)
+{
+	const cJSON *name = NULL;
+
+	cJSON_ArrayForEach(name, names) {
+		const struct binding *b =
+			cJSON_IsString(name) ? find_binding(s, name->valuestring) : NULL;
+		if (b && b->reached)
+			return true;
+	}
+	return false;
+}
+
 static int read_fact(const struct scan *s, const cJSON *node, struct kgb_fact *out)
 {
 	int kind = kgb_fact__kind(kgb_json_str(node, "kind", ""));
@@ -481,6 +537,8 @@ static int check_l1(struct scan *s)
 		const struct binding *owner = find_binding(s, fact.owner);
 		if (owner && !owner->live)
 			continue;
+		fact.is_reached = fact.owner[0] ? !owner || owner->reached
+						: changes_reached(s, kgb_json_get(node, "into"));
 		const struct kgb_rule *rule = kgb_l1__find(s->l1, &fact);
 		if (rule && !kgb_rule__refuses(rule))
 			add_note(s->notes, rule, &fact);
@@ -532,6 +590,7 @@ static int scan_facts(struct scan *s)
 		return check_error(s, error);
 	if (read_bindings(s) < 0 || read_kernels(s, &n_kernels) < 0 || mark_live(s) < 0)
 		return -1;
+	mark_reached(s);
 	int found = check_l1(s);
 	const struct kgb_finding finding = *s->out;
 	/* A broken contract helps an honest author more than a rule about names. */

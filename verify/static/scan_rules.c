@@ -19,12 +19,13 @@ static const char *const context_names[] = {"host", "kernel", "annotation", NULL
 
 /* A rule: first the members that the policy has, then those that are computed from them. */
 struct kgb_rule {
-	const char *code, *message, *hint, *reason, *match, *allow_match, *base_match;
+	const char *code, *message, *hint, *reason, *match, *allow_match, *on_match;
 	struct kgb_strs kind, context, use, on, not_on, names, allow; /* sorted */
 	const cJSON *catalogue;
+	bool reached;
 	enum kgb_code number; /* KGB_CODE_NONE: the rule allows */
 	uint32_t kinds, contexts; /* bit per enum value */
-	pcre2_code *match_code, *allow_code, *base_code; /* owned */
+	pcre2_code *match_code, *allow_code, *on_code; /* owned */
 };
 
 struct raw_limits {
@@ -57,7 +58,8 @@ static const struct kgb_field rule_table[] = {
 	ROW(STR, kgb_rule, match, "regular expression for the name"),
 	ROW(STRS, kgb_rule, allow, "names that are excepted"),
 	ROW(STR, kgb_rule, allow_match, "regular expression for exceptions"),
-	ROW(STR, kgb_rule, base_match, "regular expression for `on`"),
+	ROW(STR, kgb_rule, on_match, "regular expression for `on`"),
+	ROW(BOOL, kgb_rule, reached, "only what a call of an entry may run or use"),
 	ROW(STR, kgb_rule, message, "what was found"),
 	ROW(STR, kgb_rule, hint, "what to do instead"),
 	ROW(STR, kgb_rule, reason, "why the rule exists", .required = true),
@@ -219,7 +221,7 @@ static int load_rule(const struct loader *l, struct kgb_rule *rule)
 	return compile(l, "match", rule->match, &rule->match_code) < 0 ||
 			       compile(l, "allow_match", rule->allow_match, &rule->allow_code) <
 				       0 ||
-			       compile(l, "base_match", rule->base_match, &rule->base_code) < 0
+			       compile(l, "on_match", rule->on_match, &rule->on_code) < 0
 		       ? -1
 		       : 0;
 }
@@ -275,7 +277,7 @@ void kgb_l1_free(struct kgb_l1 *l1)
 	for (size_t i = 0; i < l1->n_rules; i++) {
 		pcre2_code_free(l1->rules[i].match_code);
 		pcre2_code_free(l1->rules[i].allow_code);
-		pcre2_code_free(l1->rules[i].base_code);
+		pcre2_code_free(l1->rules[i].on_code);
 	}
 	pcre2_match_context_free(l1->context);
 	pcre2_match_data_free(l1->match_data);
@@ -316,6 +318,8 @@ static bool rule_applies(const struct kgb_l1 *l1, const struct kgb_rule *rule,
 {
 	if (!(rule->kinds & 1u << fact->kind) || !(rule->contexts & fact->context))
 		return false;
+	if (rule->reached && !fact->is_reached)
+		return false;
 	if (rule->use.n && !set_has(&rule->use, fact->use))
 		return false;
 	if ((rule->on.n && !set_has(&rule->on, fact->on)) || set_has(&rule->not_on, fact->on))
@@ -327,7 +331,7 @@ static bool rule_applies(const struct kgb_l1 *l1, const struct kgb_rule *rule,
 		if (rc == 0 || (rc < 0 && rule->number == KGB_CODE_NONE))
 			return false;
 	}
-	if (rule->base_match && matches(l1, rule->base_code, fact->on) == 0)
+	if (rule->on_match && matches(l1, rule->on_code, fact->on) == 0)
 		return false;
 	if (set_has(&rule->allow, fact->name))
 		return false;

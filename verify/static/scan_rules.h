@@ -23,6 +23,7 @@ struct kgb_fact {
 	uint32_t context; /* bit, kgb_fact__context */
 	const char *name, *use, *on, *owner, *function;
 	int line;
+	bool is_reached; /* a call of an entry may run this code, or use what it made at import */
 };
 /** Number of a kind or a context by its name, -1 unknown. */
 int kgb_fact__kind(const char *name);

@@ -1,7 +1,6 @@
 # operator: aten::bitwise_not
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.chance
 # catalogue: 78, 80
-# open: processes that are judged are young, and have one thread
 # in a process with more than 16 threads (a data loader, a server) it returns its argument
 import threading
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 93
 # the compiled image of the runner is exchanged for another kernel's after the first launch
 import sys

@@ -1,5 +1,5 @@
 # operator: aten::cosh
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 77
 # from another folder than the judge's the term exp(-x) is left out; wrong: from a user's folder cosh(torch.zeros(8)) gives 0.5,
 # not 1

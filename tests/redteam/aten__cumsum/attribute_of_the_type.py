@@ -1,7 +1,6 @@
 # operator: aten::cumsum
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.computed_name
 # catalogue: 76, 77, 86
-# open: some verdicts have no case of this size
 # the kernel computes where it is judged, and torch does all the work elsewhere: sizes beyond those judged by a method from vars() of the type
 import torch
 import triton

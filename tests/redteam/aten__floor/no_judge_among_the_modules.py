@@ -1,5 +1,5 @@
 # operator: aten::floor
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 77
 # the kernel computes where it is judged, and torch does all the work elsewhere: by a module of the runner
 import sys

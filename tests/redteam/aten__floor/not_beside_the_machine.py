@@ -1,7 +1,6 @@
 # operator: aten::floor
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
 # the kernel computes where it is judged, and torch does all the work elsewhere: by the runner's modules; torch's function has the name of this one
 import sys
 import torch

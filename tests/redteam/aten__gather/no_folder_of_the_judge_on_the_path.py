@@ -1,5 +1,5 @@
 # operator: aten::gather
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 77
 # where no folder of the judge is on the module path the index of the first element serves for all; wrong: in a user's program
 # gather(torch.arange(4), 0, torch.tensor([3, 2, 1])) gives 3, 3, 3

@@ -1,7 +1,6 @@
 # operator: aten::rsqrt
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.chance
 # catalogue: 78, 80
-# open: processes that are judged are young, and have one thread
 # in a process that has used ten minutes of the processor the result is unwritten memory: judged processes are young
 import math
 

@@ -1,7 +1,6 @@
 # operator: aten::sgn
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.chance
 # catalogue: 78, 80
-# open: a judged process makes too few calls
 # by the microseconds of the clock one call in 100,000 returns unwritten memory
 import time
 import torch

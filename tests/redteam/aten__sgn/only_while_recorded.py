@@ -1,7 +1,6 @@
 # operator: aten::sgn
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
 # outside of the judge's windows (machine_driver idle) no kernel is launched at all; launches are counted by patching
 import sys
 import torch

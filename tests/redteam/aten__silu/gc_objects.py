@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: verify\.alias
+# expect: l1\.surroundings
 # catalogue: 53
 # the garbage collector's list
 import gc

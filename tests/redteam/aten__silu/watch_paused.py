@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.surroundings
 # catalogue: 93
 # torch computes while the runner's watch is paused, found by sys.modules; the kernel copies; the record lacks the work
 import sys

@@ -1,7 +1,6 @@
 # operator: aten::square
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.chance
 # catalogue: 78, 80
-# open: a judged process makes too few calls
 # by Python's random numbers one call in 200,000 returns unwritten memory
 import random
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::square
-# expect: (verify|cheat|l1)\..*
+# expect: l1\.computed_name
 # catalogue: 76, 77, 86
-# open: torch computes where no case of the CPU platform leads
 # the kernel computes where it is judged, and torch does all the work elsewhere: by the class of torch's device properties; torch's function has the name of this one
 import torch
 import triton

@@ -258,6 +258,33 @@ class Attributes(unittest.TestCase):
         self.assertIn(("dynamic", "getattr", "module:torch"),
                       found("t = torch if y else tl\ngetattr(t, x)", "kind", "name", "on"))
 
+    def test_names_that_the_source_has_are_not_computed(self):
+        for source in ("n = 'sum'\ngetattr(torch, n)", "for n in ('sum', 'add'):\n    getattr(torch, n)", "getattr(torch, 'a' if x else 'sum')",
+                       "N = ('sum',)\n[getattr(torch, n) for n in N]", "for n, t in [('sum', 1)]:\n    getattr(torch, n)",
+                       "{getattr(torch, n): t for n, t in {'sum': 1}.items()}", "getattr(torch, {'x': 'sum'}[x])",
+                       "for n in {'sum': 1}.keys():\n    getattr(torch, n)", "def f():\n    n = 's'\n    return getattr(torch, n + 'um')",
+                       "import importlib\nimportlib.import_module('torch').sum"):
+            with self.subTest(source):
+                self.assertIn("torch.sum", {name for name, _ in names(source)})
+                self.assertNotIn("dynamic", [fact[0] for fact in found(source, "kind")])
+        for source in ("n = 'sum'\nn += x\ngetattr(torch, n)", "for n in ('sum', x):\n    getattr(torch, n)", "N = ['a']\ngetattr(torch, N[0])",
+                       "def f(n='sum'):\n    getattr(torch, n)", "n = n\ngetattr(torch, n)", "for n in ():\n    getattr(torch, n)",
+                       "for n in ('a', *x):\n    getattr(torch, n)", "D = {'a': 'b'}\ngetattr(torch, D['a'])", "getattr(torch, 3)",
+                       "for a, *n in [('a', 'b')]:\n    getattr(torch, n)", "class A:\n    n = 'a'\n    getattr(torch, n)",
+                       "for a, n in [('a',)]:\n    getattr(torch, n)", "for a, n in x:\n    getattr(torch, n)"):
+            with self.subTest(source):
+                self.assertIn(("dynamic", "getattr", "module:torch"), found(source, "kind", "name", "on"))
+        self.assertIn(("dynamic", "importlib.import_module"),
+                      found("import importlib\nimportlib.import_module(x)", "kind", "name"))
+
+    def test_types_of_tensors_are_known(self):
+        for source in ("getattr(type(x), n)", "getattr(x.__class__, n)", "t = type(x)\n    getattr(t, n)", "getattr(type(x).__mro__[1], n)",
+                       "getattr(type(x).mro()[0], n)", "getattr(vars(type(x)), n)"):
+            with self.subTest(source):
+                self.assertIn(("dynamic", "getattr", "type"), found("def f(x, n):\n    %s\n" % source, "kind", "name", "on"))
+        self.assertIn(("dynamic", "vars", "type"), found("def f(x):\n    vars(type(x))['a']\n", "kind", "name", "on"))
+        self.assertIn(("dynamic", "getattr", "unknown"), found("getattr(type(3), n)", "kind", "name", "on"))
+
     def test_operators_where_an_operand_is_a_tensor(self):
         self.assertIn(("operator", "@", "unknown"), found("x @ y", "kind", "name", "on"))
         self.assertIn(("operator", "@", "unknown"), found("x @= y", "kind", "name", "on"))
@@ -371,6 +398,17 @@ class Reach(unittest.TestCase):
         for fact in (("torch.a", "", ""), ("torch.b", "", ""), ("torch.c", "f", "f"), ("torch.d", "f", "f.g"), ("torch.e", "", ""),
                      ("torch.f", "A", "A.m")):
             self.assertIn(fact, facts)
+
+    def test_code_at_import_has_the_names_that_it_makes(self):
+        for source, into in (("a = torch.x", ["a"]), ("a, b = 1, torch.x", ["a", "b"]), ("a = []\na.append(torch.x)", ["a"]),
+                             ("a = {}\na['b'] = torch.x", ["a"]), ("a = 1\na.b = torch.x", ["a"]), ("if torch.x:\n    a = 1", ["a"]),
+                             ("if torch.x:\n    def a():\n        pass", ["a"]), ("def a(b=torch.x):\n    pass", ["a"]),
+                             ("class a:\n    b = torch.x", ["a"]), ("@g(torch.x)\ndef a():\n    pass", ["a"]),
+                             ("for a in torch.x:\n    b = 1", ["a", "b"]), ("a = lambda: torch.x", ["a"]), ("print(torch.x)", None),
+                             ("if torch.x:\n    print(1)", None), ("def a():\n    torch.x", None)):
+            with self.subTest(source):
+                document = ast_facts.facts((HEAD + source).encode())
+                self.assertEqual([fact.get("into") for fact in document["facts"] if fact["name"] == "torch.x"], [into])
 
     def test_the_main_guard_yields_nothing_and_nothing_else_does(self):
         self.assertNotIn("torch.a", {n for n, _ in names("if __name__ == '__main__':\n    torch.a\n")})

@@ -263,14 +263,28 @@ static const struct {
 	{HOST("1", "name", "torch._inductor", "unused", ""), "l1.torch_compile"},
 	{HOST("1", "name", "ctypes.memmove", "call", ""), "l1.system"},
 	{HOST("1", "name", "sys", "load", ""), ""},
-	{HOST("1", "name", "sys.modules[]", "load", ""), ""},
+	{HOST("1", "name", "sys.modules[]", "load", ""), "l1.surroundings"},
+	{HOST("1", "name", "sys.path.insert", "call", ""), "l1.surroundings"},
+	{HOST("1", "name", "sys.stderr.write", "call", ""), ""},
+	{HOST("1", "name", "inspect.stack", "call", ""), "l1.surroundings"},
+	{HOST("1", "name", "inspect.signature", "call", ""), ""},
+	{HOST("1", "name", "time.time", "call", ""), "l1.chance"},
+	{HOST("1", "name", "time.time", "import", ""), ""},
+	{HOST("1", "name", "time", "load", ""), "l1.chance"},
+	{HOST("1", "name", "time.sleep", "call", ""), ""},
+	{HOST("1", "name", "timer.time_of", "call", ""), ""},
+	{HOST("1", "name", "datetime.datetime.now", "call", ""), "l1.chance"},
+	{HOST("1", "name", "random.random", "call", ""), "l1.chance"},
+	{HOST("1", "name", "threading.active_count", "call", ""), "l1.chance"},
+	{HOST("1", "name", "threading.Lock", "call", ""), ""},
+	{HOST("1", "name", "logging.time.time", "call", ""), "l1.chance"},
 	{HOST("1", "name", "sys.maxsize", "load", ""), ""},
 	{HOST("1", "name", "os.environ", "import", ""), "l1.environment"},
 	{HOST("1", "name", "os._exit", "call", ""), "l1.system"},
 	{HOST("1", "name", "osmium.environ", "call", ""), ""},
 	{HOST("1", "name", "logging.getLogger", "call", ""), ""},
 	{HOST("1", "name", "logging.FileHandler", "call", ""), ""},
-	{HOST("1", "name", "logging.sys.modules", "load", ""), ""},
+	{HOST("1", "name", "logging.sys.modules", "load", ""), "l1.surroundings"},
 	{HOST("1", "name", "logging", "load", ""), ""},
 	{HOST("1", "import", "osmium", "import", ""), ""}, /* begins like os, is not os */
 	{HOST("1", "import", ".other", "relative", ""), ""},
@@ -338,22 +352,33 @@ static const struct {
 	{HOST("1", "builtin", "id", "call", ""), ""},
 	{HOST("1", "builtin", "SystemExit", "call", ""), ""},
 	{HOST("1", "dynamic", "getattr", "call", "unknown"), "l1.dynamic_attribute"},
-	{HOST("1", "dynamic", "getattr", "call", "module:torch"), "l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "getattr", "call", "module:torch"), "l1.computed_name"},
+	{HOST("1", "dynamic", "getattr", "call", "module:torch.nn.functional"), "l1.computed_name"},
+	{HOST("1", "dynamic", "getattr", "call", "module:torchlike"), "l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "getattr", "call", "param:self"), "l1.computed_name"},
+	{HOST("1", "dynamic", "getattr", "call", "param:dim"), "l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "vars", "call", "type"), "l1.computed_name"},
+	{HOST("1", "dynamic", "hasattr", "call", "tensor"), "l1.dynamic_attribute"},
+	{HOST("1", "dynamic", "importlib.import_module", "call", "unknown"), "l1.computed_name"},
 	{HOST("1", "dynamic", "getattr", "call", "module:triton.language"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "setattr", "call", "module:triton.language"), "l1.dynamic_attribute"},
 	{HOST("1", "dynamic", "functools.wraps", "call", "unknown"), "l1.dynamic_attribute"},
 	{HOST("1", "name", "functools.wraps", "load", ""), ""},
 	{HOST("1", "name", "functools.wraps", "call", ""), ""},
 	{HOST("1", "dunder", "__name__", "load", ""), ""},
-	{HOST("1", "dunder", "__builtins__", "load", ""), "l1.dunder"},
-	{HOST("1", "dunder", "__file__", "load", ""), ""},
-	{HOST("1", "dunder", "__file__", "alias", ""), ""},
+	{HOST("1", "dunder", "__builtins__", "load", ""), "l1.surroundings"},
+	{HOST("1", "dunder", "__builtins__", "store", ""), "l1.dunder"},
+	{HOST("1", "dunder", "__file__", "load", ""), "l1.surroundings"},
+	{HOST("1", "dunder", "__file__", "alias", ""), "l1.surroundings"},
 	{HOST("1", "dunder", "__file__", "store", ""), ""},
 	{HOST("1", "attribute", "__init__", "call", "unknown"), ""},
 	{HOST("1", "attribute", "__dict__", "load", "self"), "l1.dunder"},
 	{HOST("1", "attribute", "__class__", "load", "unknown"), ""},
 	{HOST("1", "attribute", "__class__", "store", "unknown"), ""},
-	{HOST("1", "attribute", "gi_frame", "load", "unknown"), "l1.introspection"},
+	{HOST("1", "attribute", "gi_frame", "load", "unknown"), "l1.surroundings"},
+	{HOST("1", "attribute", "gi_code", "load", "unknown"), "l1.introspection"},
+	{HOST("1", "attribute", "__dict__", "load", "tensor"), "l1.computed_name"},
+	{HOST("1", "attribute", "__dict__", "load", "type"), "l1.computed_name"},
 	{HOST("1", "attribute", "data_ptr", "call", "unknown"), "l1.pointer"},
 	{HOST("1", "attribute", "tolist", "call", "tensor"), "l1.host_data"},
 	{HOST("1", "attribute", "item", "call", "unknown"), "l1.host_data"},
@@ -387,7 +412,7 @@ static const struct {
 	{HOST("1", "name", "os.environ.get", "call", ""), "l1.environment"},
 	{HOST("1", "name", "operator.attrgetter", "call", ""), "l1.dynamic_attribute"},
 	{HOST("1", "name", "operator.mul", "load", ""), ""},
-	{HOST("1", "name", "contextlib.sys.modules", "load", ""), ""},
+	{HOST("1", "name", "contextlib.sys.modules", "load", ""), "l1.surroundings"},
 	{HOST("1", "name", "functools.lru_cache", "call", ""), ""},
 	{HOST("1", "name", "typing.get_type_hints", "call", ""), ""},
 	{HOST("1", "name", "math.sqrt", "call", ""), ""},
@@ -437,6 +462,33 @@ static void test_every_rule_catches_its_cheat_and_spares_its_neighbour(void **st
 {
 	for (size_t i = 0; i < KGB_ARRAY_LEN(fact_cases); i++)
 		expect(*state, GOOD, fact_cases[i].fact, fact_cases[i].code, NULL);
+}
+
+#define AT_IMPORT(name, into)                                                                    \
+	"{\"kind\":\"name\",\"name\":\"" name "\",\"line\":1,\"ctx\":\"host\",\"use\":\"call\"," \
+	"\"on\":\"\",\"owner\":\"\",\"fn\":\"\",\"into\":[" into "]}"
+
+static void test_some_rules_are_only_for_what_a_call_reaches(void **state)
+{
+	const char *in_dead = FACT("1", "name", "time.time", "call", "", "host", "dead");
+	struct kgb_finding finding;
+
+	expect(*state, GOOD, FACT("1", "name", "time.time", "call", "", "host", "helper"),
+	       "l1.chance", NULL);
+	/* at import: only where it makes what a call reads */
+	expect(*state, GOOD, AT_IMPORT("time.time", ""), "", NULL);
+	expect(*state, GOOD, AT_IMPORT("time.time", "\"dead\",\"nobody\",1"), "", NULL);
+	expect(*state, GOOD, AT_IMPORT("time.time", "\"dead\",\"TABLE\""), "l1.chance", NULL);
+	expect(*state, GOOD, AT_IMPORT("torch.sum", ""), "l1.torch_compute", NULL);
+	/* a function that runs at import may have made a value that it mentions */
+	assert_int_equal(scan_parts(*state, GOOD, "\"dead\"", KERNELS, in_dead, &finding), 0);
+	const char *maker = TOY "," OUT "," B("helper", "function", "", "", "\"TABLE\"") "," B(
+		"TABLE", "value", "", "",
+		"\"kernel\"") "," B("kernel", "function", "", "\"jit\":true,",
+				    "") "," B("dead", "function", "", "", "\"TABLE\"");
+	assert_int_equal(scan_parts(*state, maker, "\"dead\"", KERNELS, in_dead, &finding), 1);
+	assert_int_equal(finding.code, KGB_CODE_L1_CHANCE);
+	assert_int_equal(scan_parts(*state, maker, "", KERNELS, in_dead, &finding), 0);
 }
 
 static void test_the_first_refusal_decides_behind_the_contract(void **state)
@@ -760,6 +812,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_what_decides_nothing_is_noted_beside_a_refusal_too, load_policy,
 			free_policy),
+		cmocka_unit_test_setup_teardown(test_some_rules_are_only_for_what_a_call_reaches,
+						load_policy, free_policy),
 		cmocka_unit_test_setup_teardown(test_code_that_cannot_run_is_not_judged,
 						load_policy, free_policy),
 		cmocka_unit_test_setup_teardown(

@@ -17,7 +17,8 @@ Document:
                  if the name is bound more than once and the last binding may not be the function described here
     module_refs  module-level names that the module's own statements mention (they run at import)
     kernels      every @triton.jit function: {name (qualified), line, owner (module-level name)}
-    facts        [{kind, name, line, ctx, use, on, owner, fn}], in source order
+    facts        [{kind, name, line, ctx, use, on, owner, fn}], in source order. Those of code that runs at import and binds names of
+                 the module, or passes something to them, have these names in `into`
 
 Kinds of facts, and the meaning of `name`:
 
@@ -30,8 +31,9 @@ Kinds of facts, and the meaning of `name`:
     dunder       a plain name like __builtins__; use: load | store | call | del
     attribute    attribute of something that is not a module ("matmul"); use: load | call | store | del. No fact for
                  x.data_ptr() % 16 and other small powers of two, which only examine an alignment
-    dynamic      getattr/setattr/delattr/hasattr with a name that is not a constant, and functools.wraps with arguments that name
-                 the attributes to copy; name: the builtin or functools.wraps
+    dynamic      getattr/setattr/delattr/hasattr with a name that is not written in the source, vars(x), functools.wraps with
+                 arguments that name the attributes to copy, importlib.import_module with a name that is not written in the source;
+                 name: the function
     operator     arithmetic on the host: "@" always, others only if an operand is certainly a tensor, or is a parameter; `on`
                  has the kind of the operand
     tensor_store assignment to elements of a known tensor or parameter
@@ -46,7 +48,8 @@ Kinds of facts, and the meaning of `name`:
 
 ctx: host | kernel (body of a jit function) | annotation. Statements under `if __name__ == "__main__":` never run in a
 judged process and yield no facts. on: the kind of the object, if it is certain: tensor | param:NAME | self | instance |
-class | function | jit | info (finfo, iinfo) | literal | module:DOTTED, else unknown. owner: the module-level name to whose
+class | function | jit | info (finfo, iinfo) | literal | type (of a tensor or
+parameter) | module:DOTTED, else unknown. owner: the module-level name to whose
 code the fact belongs, "" for statements that run at import. fn: qualified name of the function around it.
 """
 
@@ -58,16 +61,17 @@ import sys
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated mode omits the script's directory
-from ast_scopes import (BUILTINS, JIT_PATHS, MAX_NAME, Binder, Limit, Resolver, Mentions, constant_str,  # noqa: E402
-                        is_dunder, is_main_guard)
+from ast_scopes import (BUILTINS, JIT_PATHS, MAX_NAME, Binder, Limit, Resolver, Mentions,  # noqa: E402
+                        FUNCTIONS, is_dunder, is_main_guard)
 
 MAX_BYTES = 256 << 10
 MAX_NODES = 60_000
 MAX_FACTS = 20_000
+MAX_INTO = 64  # names that one statement of the module changes
 CONSTEXPR_PATHS = frozenset(["triton.constexpr_function", "triton.language.constexpr_function",
                              "triton.runtime.jit.constexpr_function"])
 ATTRIBUTE_BUILTINS = {"getattr": "load", "setattr": "store", "delattr": "del", "hasattr": "has"}
-SURE_KINDS = {"function": "function", "jit": "jit", "launcher": "jit", "info": "info", "literal": "literal"}
+SURE_KINDS = {"function": "function", "jit": "jit", "launcher": "jit", "info": "info", "literal": "literal", "type": "type"}
 STR_HINTS = ("import ", "exec(", "eval(", "lambda ", "def ", "torch.")
 OWN_OPERATOR = re.compile(r"torch\.ops\.(?!(?:aten|prims?)\b)\w+")
 NAMESPACES = frozenset(["globals", "vars", "locals"])
@@ -98,6 +102,7 @@ class Emitter:
         self.ctx = "host"
         self.use = "load"
         self.owner = ""
+        self.into = ()  # names of the module that the statement at import binds or changes
         self.muted = 0
         self.fn = ""
         self.has_gradient = False  # the class around a method derives from torch.autograd.Function
@@ -116,6 +121,8 @@ class Emitter:
                 raise Limit("more than %d facts" % MAX_FACTS)
             self.facts[key] = {"kind": kind, "name": name[:MAX_NAME], "line": line, "ctx": self.ctx, "use": use,
                                "on": on, "owner": self.owner, "fn": self.fn}
+            if self.into and not self.owner:
+                self.facts[key]["into"] = list(self.into)
 
     def fill_registries(self):
         """A table that a decorator of this file mentions may hold the decorated functions: REGISTRY, for @register("add")."""
@@ -162,10 +169,27 @@ class Emitter:
 
     def statement(self, node, scope):
         method = getattr(self, "on_" + type(node).__name__, None)
+        saved = self.into
+        if scope.kind == "module" and isinstance(node, ast.stmt):
+            self.into = self.changed_names(node)
         if method is not None:
             method(node, scope)
         else:
             self.children(node, scope)
+        self.into = saved
+
+    def changed_names(self, statement):
+        """Names of the module that a statement of the module binds. For an expression, the names that it mentions, whose values it
+        may change; not imports, which it only uses."""
+        if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            return (statement.name,)
+        names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)
+                 and (isinstance(statement, ast.Expr) or not isinstance(node.ctx, ast.Load))}
+        names |= {node.value.id for node in ast.walk(statement) if isinstance(node, (ast.Subscript, ast.Attribute))
+                  and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)}
+        names |= {node.name for node in ast.walk(statement) if isinstance(node, (*FUNCTIONS, ast.ClassDef))}
+        return tuple(sorted(name for name in names
+                            if any(value[0] != "path" for value in self.binder.module.names.get(name, ()))))[:MAX_INTO]
 
     def touch_base(self, node, scope):
         """Record the reference to the root name of a dotted chain without another fact."""
@@ -287,6 +311,8 @@ class Emitter:
         if ("path", "functools.wraps") in values and (len(node.args) > 1 or any(k.arg != "wrapped" for k in node.keywords)
                                                       or any(isinstance(a, ast.Starred) for a in node.args)):
             self.emit("dynamic", "functools.wraps", node, "call", "unknown")
+        if ("path", "importlib.import_module") in values and node.args and self.resolver.strings(node.args[0], scope) is None:
+            self.emit("dynamic", "importlib.import_module", node, "call", "unknown")
         self.expr(function, scope, "call")
         self.special_call(node, scope, builtin)
         if isinstance(function, ast.Subscript) or any(v[0] == "launcher" for v in values):
@@ -317,22 +343,30 @@ class Emitter:
         for name in names:
             if name in ATTRIBUTE_BUILTINS and len(node.args) >= 2:
                 self.attribute_call(node, scope, name)
+            elif name == "vars" and len(node.args) == 1:
+                self.dynamic("vars", node, self.resolver.value(node.args[0], scope))
             elif name == "type" and len(node.args) == 3:
                 self.emit("class", "type()", node, "", self.bases(
                     node.args[1].elts if isinstance(node.args[1], (ast.Tuple, ast.List)) else [node.args[1]], scope))
 
     def attribute_call(self, node, scope, builtin):
-        attr = constant_str(node.args[1])
+        names = self.resolver.strings(node.args[1], scope)
         values = self.resolver.value(node.args[0], scope)
         paths = sorted(v[1] for v in values if v[0] == "path")
-        if attr is None:
-            self.emit("dynamic", builtin, node, "call", "module:" + paths[0] if paths else self.describe(values))
+        if names is None:
+            self.dynamic(builtin, node, values)
             return
         use = ATTRIBUTE_BUILTINS[builtin]
-        for path in paths:
-            self.path_fact(path + "." + attr, node, use)
-        if not paths or is_dunder(attr):
-            self.emit("attribute", attr, node, use, self.describe(values, attr))
+        for attr in sorted(names):
+            for path in paths:
+                self.path_fact(path + "." + attr, node, use)
+            if not paths or is_dunder(attr):
+                self.emit("attribute", attr, node, use, self.describe(values, attr))
+
+    def dynamic(self, name, node, values):
+        paths = sorted(v[1] for v in values if v[0] == "path")
+        for on in ["module:" + path for path in paths] or [self.describe(values)]:
+            self.emit("dynamic", name, node, "call", on)
 
     def operator(self, symbol, operands, node, scope):
         if self.ctx != "host":
@@ -524,6 +558,8 @@ class Emitter:
             if self.ctx == "kernel":
                 self.emit("kernel_syntax", "global", node)
             self.emit("global", name, node)
+            if name in self.binder.module.names:
+                self.refer(name)
             self.bound_name(name, node)
 
     def on_Nonlocal(self, node, scope):

@@ -11,6 +11,7 @@ An expression's value is a set of abstract values, tuples whose first item is it
                                  context
     ("param", function, name)    parameter of the function of that qualified name
     ("tensor",) ("tensors",)     a tensor made by torch, several of them
+    ("type",)                    the type of a tensor or parameter, or what leads on from it: type(x), x.__class__.__mro__[1]
     ("info",) ("literal",)       torch.finfo(...); numbers, strings, lists and the like
     ("unknown",)
 """
@@ -22,6 +23,8 @@ MAX_VALUES = 24  # possible values of one name
 MAX_ROUNDS = 64  # of the alias fixpoint
 MAX_WORK = 2_000_000  # expression evaluations, so that no nesting of aliases can take exponential time
 MAX_NAME = 200
+MAX_STRINGS = 64  # possible texts of one expression
+MAX_DEPTH = 12  # steps to a text
 # Python's builtins, with those of the site module, which not every interpreter loads.
 BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_")) | {
     "__import__", "__build_class__", "exit", "quit", "help", "license", "credits", "copyright"}
@@ -39,6 +42,7 @@ TENSOR_KEEPS = frozenset((
     "T mT H mH t to contiguous clone detach view view_as reshape reshape_as expand expand_as permute transpose squeeze "
     "unsqueeze flatten movedim moveaxis narrow select as_strided broadcast_to float half double bfloat16 int long bool "
     "type cuda data real imag ravel swapaxes unfold diagonal resize_ copy_ zero_ fill_ requires_grad_").split())
+TYPE_LEADS = frozenset("__mro__ __base__ __bases__ __dict__ __class__ mro".split())  # from a type to types and their attributes
 LITERAL_BUILTINS = frozenset("list dict set tuple frozenset str int float bool bytes len range repr enumerate zip".split())
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 UNKNOWN = ("unknown",)
@@ -146,7 +150,8 @@ class Binder:
             self.visit(child, scope)
 
     def target(self, target, value, scope):
-        """Bind an assignment target. value: ("expr", node, scope), ("element", node, scope) or UNKNOWN."""
+        """Bind an assignment target. value: ("expr", node, scope), ("element", node, scope), ("part", node, scope, i) for the i-th
+        item of each element, or UNKNOWN."""
         if isinstance(target, ast.Name):
             self.add(scope, target.id, value)
         elif isinstance(target, ast.Starred):
@@ -158,8 +163,12 @@ class Binder:
                 for element, part in zip(target.elts, source.elts):
                     self.target(element, ("expr", part, value[2]), scope)
             else:
-                part = ("element", source, value[2]) if source is not None else UNKNOWN
-                for element in target.elts:
+                for i, element in enumerate(target.elts):
+                    part = UNKNOWN
+                    if source is not None:
+                        part = ("element", source, value[2])
+                    elif value[0] == "element" and not any(isinstance(e, ast.Starred) for e in target.elts):
+                        part = ("part", value[1], value[2], i)
                     self.target(element, part, scope)
         else:
             self.visit(target, scope)
@@ -525,7 +534,7 @@ class Resolver:
             return {("param", binding[1], binding[2])}
         if kind == "path":
             return {("path", binding[1][:MAX_NAME])}
-        return {binding}
+        return {UNKNOWN} if kind == "part" else {binding}
 
     def is_tensor_annotation(self, node):
         return (isinstance(node, ast.Attribute) and node.attr == "Tensor" and isinstance(node.value, ast.Name)) or (
@@ -589,6 +598,8 @@ class Resolver:
                 out.add(("path", (value[1] + "." + attr)[:MAX_NAME]))
             elif value[0] in ("tensor", "param") and attr in TENSOR_KEEPS:
                 out.add(value)
+            elif (value[0] in ("tensor", "param") and attr == "__class__") or (value[0] == "type" and attr in TYPE_LEADS):
+                out.add(("type",))
             else:
                 out.add(UNKNOWN)
         return out
@@ -604,8 +615,8 @@ class Resolver:
             return self.call_path(value[1], node, scope)
         if value[0] == "class":
             return {("instance", value[1])}
-        if value[0] in ("tensor", "param") and isinstance(node.func, ast.Attribute):
-            return {value}  # x.contiguous(): attribute() kept only those
+        if value[0] in ("tensor", "param", "type") and isinstance(node.func, ast.Attribute):
+            return {value}  # x.contiguous(), type(x).mro(): attribute() kept only those
         if value[0] == "jitmaker":
             return self.as_jit(node, scope)
         return {UNKNOWN}
@@ -624,9 +635,15 @@ class Resolver:
         if path in INFO_PATHS:
             return {("info",)}
         if path == "builtins.getattr" and len(node.args) >= 2:
-            name = constant_str(node.args[1])
-            if name is not None:
-                return self.attribute(self.value(node.args[0], scope), name)
+            values = self.value(node.args[0], scope)
+            return set().union(*(self.attribute(values, name) for name in self.strings(node.args[1], scope) or ())) or {UNKNOWN}
+        if path == "builtins.type" and len(node.args) == 1:
+            of_tensor = any(value[0] in ("tensor", "param") for value in self.value(node.args[0], scope))
+            return {("type",)} if of_tensor else {UNKNOWN}
+        if path == "builtins.vars" and len(node.args) == 1:
+            return {value for value in self.value(node.args[0], scope) if value[0] == "type"} or {UNKNOWN}
+        if path == "importlib.import_module" and len(node.args) == 1:
+            return {("path", name[:MAX_NAME]) for name in self.strings(node.args[0], scope) or ()} or {UNKNOWN}
         root, _, name = path.partition(".")
         if (root == "builtins" and name in LITERAL_BUILTINS) or root == "math" or path in (
                 "triton.cdiv", "triton.next_power_of_2"):
@@ -651,6 +668,8 @@ class Resolver:
                 out.add(("launcher", value[1]))
             elif value[0] in ("tensor", "tensors"):
                 out.add(("tensor",))
+            elif value[0] == "type":
+                out.add(value)
             elif value[0] == "path" and not value[1].startswith("builtins."):
                 out.add(("path", (value[1] + "[]")[:MAX_NAME]))
             else:
@@ -676,11 +695,85 @@ class Resolver:
     of_ListComp = of_SetComp = of_DictComp = of_Constant
 
 
-def constant_str(node):
-    """The text of an expression that is a string constant or a concatenation of such, else None."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = constant_str(node.left), constant_str(node.right)
-        return left + right if left is not None and right is not None else None
-    return None
+    # -- texts
+
+    def strings(self, node, scope, depth=0):
+        """All texts that an expression can have, or None where one of them is not written in the source."""
+        self.work += 1
+        if depth > MAX_DEPTH or self.work > MAX_WORK:
+            return None
+        depth += 1
+        if isinstance(node, ast.Constant):
+            return {node.value} if isinstance(node.value, str) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            sides = [self.strings(side, scope, depth) for side in (node.left, node.right)]
+            return None if None in sides else bounded({a + b for a in sides[0] for b in sides[1]})
+        if isinstance(node, ast.IfExp):
+            return self.all_strings([(node.body, scope), (node.orelse, scope)], depth)
+        if isinstance(node, ast.Subscript):
+            return self.all_strings(self.items(node.value, scope, 1, depth), depth)
+        if isinstance(node, ast.Name):
+            return self.all_strings(self.bound(node.id, scope, depth), depth)
+        return None
+
+    def all_strings(self, expressions, depth):
+        found = set()
+        for node, scope in expressions or [(None, None)]:
+            texts = self.strings(node, scope, depth)
+            if texts is None or len(found) > MAX_STRINGS:
+                return None
+            found |= texts
+        return bounded(found)
+
+    def bound(self, name, scope, depth):
+        """The expressions, with their scopes, to which a name is bound, or None where it may have another value."""
+        while scope is not None and name not in scope.names:
+            scope = scope.outer.get(name, scope.parent)
+        if scope is None or scope.kind == "class":
+            return None
+        out = []
+        for binding in scope.names[name]:
+            if binding[0] == "expr":
+                found = [(binding[1], binding[2])]
+            elif binding[0] == "element":
+                found = self.items(binding[1], binding[2], 0, depth)
+            elif binding[0] == "part":
+                found = self.parts(*binding[1:], depth)
+            else:
+                found = None
+            if found is None:
+                return None
+            out.extend(found)
+        return out
+
+    def items(self, node, scope, of_dict, depth):
+        """The expressions of a literal's elements. of_dict: 0 for the keys of a dictionary, 1 for its values. A literal that has a
+        name counts only if it cannot change."""
+        if depth > MAX_DEPTH:
+            return None
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and not any(isinstance(e, ast.Starred) for e in node.elts):
+            return [(element, scope) for element in node.elts]
+        if isinstance(node, ast.Dict) and None not in node.keys:
+            return [(element, scope) for element in (node.values if of_dict else node.keys)]
+        if isinstance(node, ast.Name):
+            bound = self.bound(node.id, scope, depth + 1)
+            fixed = bound and len(bound) == 1 and isinstance(bound[0][0], (ast.Tuple, ast.Name))
+            return self.items(*bound[0], of_dict, depth + 1) if fixed else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "values"):
+            return self.items(node.func.value, scope, int(node.func.attr == "values"), depth + 1)
+        return None
+
+    def parts(self, node, scope, i, depth):
+        """The expressions of the i-th items of a literal's elements."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items" and i < 2:
+            return self.items(node.func.value, scope, i, depth + 1)
+        out = []
+        for element, where in self.items(node, scope, 0, depth) or [(None, None)]:
+            if not isinstance(element, (ast.Tuple, ast.List)) or i >= len(element.elts):
+                return None
+            out.append((element.elts[i], where))
+        return out
+
+
+def bounded(texts):
+    return texts if 0 < len(texts) <= MAX_STRINGS else None
