@@ -7,6 +7,7 @@
 
 #include "base/formats/json.h"
 #include "base/str.h"
+#include "verify/draw/split.h"
 #include "verify/spec/expr.h"
 #include "verify/tensor/tensor_view.h"
 
@@ -18,7 +19,6 @@ enum {
 	LONG_FACTOR = 32, /* a long shape has up to this many times the usual elements, */
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
 	LONG_LEAST = 1000, /* shapes with a lower limit on their elements are never long */
-	SHORT_MOST = 3, /* largest of the other sizes of a long shape */
 	EARLIER_MAX = 16, /* sizes of a line that are considered again */
 	STORAGE_MOST = 1 << 20, /* elements between the first and the last one of a named layout */
 };
@@ -74,15 +74,6 @@ static void open_throw(const struct drawer *d, struct kgb_rng *rng)
 
 	add_label(d, &label);
 	kgb_rng_init(rng, d->draw->seed, label.ptr, SHARED + d->number);
-}
-
-/* A positive number of lo .. hi whose logarithm is uniformly distributed. */
-static int64_t throw_log(struct kgb_rng *rng, int64_t lo, int64_t hi)
-{
-	double low = log((double)lo), high = log((double)hi + 1);
-	int64_t value = (int64_t)exp(low + kgb_rng_uniform(rng) * (high - low));
-
-	return value < lo ? lo : value > hi ? hi : value;
 }
 
 /* ---- variables and expressions ---- */
@@ -229,7 +220,7 @@ static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 		return lo;
 	if (card == 1)
 		return kgb_rng_int(&rng, hi - hi / 4 > lo ? hi - hi / 4 : lo, hi);
-	int64_t value = throw_log(&rng, lo > 0 ? lo : 1, hi > 0 ? hi : 1);
+	int64_t value = kgb_throw_log(&rng, lo > 0 ? lo : 1, hi > 0 ? hi : 1);
 	if (card <= 3) {
 		int64_t power = INT64_C(1) << (63 - __builtin_clzll((uint64_t)value));
 		value = power + kgb_rng_int(&rng, -1, 1);
@@ -276,7 +267,7 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 		return fail_form(d, form, "expected 0 <= low <= high (<= long)");
 	if (form == d->longer) {
 		open_throw(d, &rng);
-		size = throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2]);
+		size = kgb_throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2]);
 	} else if (!d->draw->repeats || !is_earlier_size(d, bounds[0], bounds[1], &size)) {
 		size = size_between(d, bounds[0], bounds[1]);
 	}
@@ -382,28 +373,6 @@ static int draw_if(struct drawer *d, const cJSON *form, cJSON **out)
 
 /* ---- shapes ---- */
 
-/* Split a number of elements into sizes: each takes a random share of what is left. */
-static void split_elements(const struct drawer *d, int64_t elements, int64_t ndim, int64_t *sizes)
-{
-	struct kgb_rng rng;
-	int64_t left = elements;
-
-	open_throw(d, &rng);
-	for (int64_t k = 0; k < ndim; k++) {
-		const double share = 2.0 / (double)(ndim - k) * kgb_rng_uniform(&rng);
-		const double size = pow((double)left, k == ndim - 1 ? 1 : fmin(share, 1));
-		sizes[k] = size < 1 ? 1 : (int64_t)size;
-		left /= sizes[k];
-	}
-	for (int64_t k = ndim - 1; k > 0; k--) {
-		const int64_t other = kgb_rng_int(&rng, 0, k), size = sizes[k];
-		sizes[k] = sizes[other];
-		sizes[other] = size;
-	}
-	if (ndim > 0 && kgb_rng_int(&rng, 0, 7) == 0)
-		sizes[kgb_rng_int(&rng, 0, ndim - 1)] = 1;
-}
-
 static cJSON *new_list(const int64_t *items, int64_t n)
 {
 	cJSON *list = cJSON_CreateArray();
@@ -413,26 +382,13 @@ static cJSON *new_list(const int64_t *items, int64_t n)
 	return list;
 }
 
-/* One long size, the others short. */
-static void lengthen(const struct drawer *d, int64_t elements, int64_t ndim, int64_t *sizes)
-{
-	struct kgb_rng rng;
-
-	open_throw(d, &rng);
-	const int64_t place = kgb_rng_int(&rng, 0, ndim - 1);
-	for (int64_t k = 0; k < ndim; k++) {
-		sizes[k] = k == place ? 1 : kgb_rng_int(&rng, 1, SHORT_MOST);
-		elements /= sizes[k];
-	}
-	sizes[place] = throw_log(&rng, elements / 8, elements);
-}
-
 /* {shape: [fewest dims, most dims, elements at most]}; a fourth number is the limit of a long
  * line. */
 static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const int n = cJSON_GetArraySize(form) == 4 ? 4 : 3;
 	int64_t bounds[4] = {0}, sizes[KGB_MAX_DIMS];
+	struct kgb_rng rng;
 
 	if (form_wholes(d, form, n, bounds) < 0)
 		return -1;
@@ -445,10 +401,11 @@ static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 				 KGB_MAX_DIMS);
 	const int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
 	kgb_buf_adds(&d->path, ".elements");
+	open_throw(d, &rng);
 	if (form == d->longer && ndim > 0 && bounds[3] > bounds[2])
-		lengthen(d, bounds[3], ndim, sizes);
+		kgb_split_long(&rng, bounds[3], ndim, sizes);
 	else
-		split_elements(d, size_between(d, 1, bounds[2]), ndim, sizes);
+		kgb_split_elements(&rng, size_between(d, 1, bounds[2]), ndim, sizes);
 	*out = new_list(sizes, ndim);
 	return 0;
 }
