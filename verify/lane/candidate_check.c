@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/str.h"
-#include "verify/cases/cost.h"
+#include "verify/cost/cost.h"
 #include "verify/lane/random_results.h"
 #include "verify/protocol/exec_request.h"
 

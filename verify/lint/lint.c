@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "base/time.h"
-#include "verify/cases/cost.h"
+#include "verify/cost/cost.h"
 #include "verify/lint/lint_parts.h"
 
 enum { ANSWER_MS = 120 * 1000, OTHER_VARIANT = 1 };

@@ -5,8 +5,8 @@
  * here. */
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/cases/cost.h"
 #include "verify/cases/fill.h"
+#include "verify/cost/cost.h"
 #include "verify/lint/lint_parts.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "base/system/memfd.h"
 #include "base/time.h"
-#include "verify/cases/cost.h"
+#include "verify/cost/cost.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/replay/replay.h"
 #include "verify/stages/stages.h"

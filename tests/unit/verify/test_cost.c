@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/cost.h"
+#include "verify/cost/cost.h"
 
 #include "tests/unit/verify/spec_files.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/cost.h"
+#include "verify/cost/cost.h"
 
 #include "base/formats/json.h"
 #include "base/str.h"

@@ -2,8 +2,8 @@
 /** \file
  * The least cost of a call, by the spec's `bytes` and `flops` expressions: the basis of physical
  * floors and rooflines. */
-#ifndef KGB_VERIFY_CASES_COST_H
-#define KGB_VERIFY_CASES_COST_H
+#ifndef KGB_VERIFY_COST_COST_H
+#define KGB_VERIFY_COST_COST_H
 
 #include "base/err.h"
 #include "verify/cases/cases.h"
