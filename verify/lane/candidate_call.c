@@ -273,9 +273,9 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	const struct kgb_call_style *style = &data->kase->style;
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
 	kgb_jsonw_put(&w,
-		      "tune: %hhd, only_records: %hhd, keep: %hhd, tuples: %hhd, parameters: %hhd, "
+		      "tune: %hhd, only_records: %hhd, keep: %ld, tuples: %hhd, parameters: %hhd, "
 		      "grad: %ld, default_type: %ld, parts: [",
-		      tune, spec->only_records, spec->keep, style->passes_tuples,
+		      tune, spec->only_records, (int64_t)spec->keeps, style->passes_tuples,
 		      style->passes_parameters, (int64_t)style->grad_mode,
 		      (int64_t)style->default_type);
 	for (size_t i = 0; i < call->n_parts; i++) {

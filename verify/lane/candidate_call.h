@@ -29,8 +29,8 @@ struct kgb_candidate_call_spec {
 	enum kgb_placement arrangement;
 	uint32_t window; /* number of the window that records the call's work; 0: none */
 	bool only_records; /* on a GPU: launches are recorded and not carried out */
-	bool keep; /* the runner keeps the results of the call before, so that their memory is not
-		      used again */
+	int keeps; /* the runner holds the results of so many calls before, so that their memory is
+		      not used again */
 	bool baseline; /* call the baseline instead; its results are not taken */
 	int repeat_us; /* repeat the call for this many microseconds and take no results; 0: call
 			  once */

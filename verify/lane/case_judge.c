@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/lane/case_judge.h"
 
+#include "base/mem.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/lane/random_results.h"
 
-enum { REPETITIONS = 2 };
+enum {
+	REPETITIONS = 2,
+	LATER_CALLS = 16, /* of a veteran case without kernels; their results stay in use */
+	REPEAT_US = 1000,
+	VETERAN_US = 100 * 1000,
+	VETERAN_STREAM = 3000,
+};
+
+bool kgb_case_is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
+{
+	const struct kgb_cases *cases = &lane->judge->cases;
+	int64_t n = 0, number = -1;
+	struct kgb_rng rng;
+
+	for (const struct kgb_case *other = cases->items; other < cases->items + cases->n;
+	     other++) {
+		if (other->interface != c->interface || kgb_case_elements(other) == 0)
+			continue;
+		if (other == c)
+			number = n;
+		n++;
+	}
+	kgb_rng_init(&rng, &lane->verdict->seed, c->interface->entry, VETERAN_STREAM);
+	return n > 0 && number == kgb_rng_int(&rng, 0, n - 1);
+}
+
+int kgb_case_repeat_us(const struct kgb_lane *lane, const struct kgb_case *c)
+{
+	return kgb_case_is_veteran(lane, c) ? VETERAN_US : REPEAT_US;
+}
 
 bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data)
 {
@@ -78,13 +108,11 @@ bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_
 }
 
 /* 0 right, 1 *failure, -1 *err. */
-static int run_repetition(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
-			  struct kgb_candidate_call *call, struct kgb_failure *failure,
-			  struct kgb_err *err)
+static int run_call(struct kgb_lane *lane, const struct kgb_case_data *data,
+		    const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
+		    struct kgb_failure *failure, struct kgb_err *err)
 {
-	const struct kgb_candidate_call_spec spec = {
-		.repetition = repetition, .places = repetition, .keep = repetition > 0};
-	int rc = kgb_candidate_call_measured(lane, data, &spec, call, failure, err);
+	int rc = kgb_candidate_call_measured(lane, data, spec, call, failure, err);
 
 	if (rc != 0)
 		return rc;
@@ -95,6 +123,59 @@ static int run_repetition(struct kgb_lane *lane, const struct kgb_case_data *dat
 	if (!kgb_candidate_call_check(lane, data, call, failure))
 		return 1;
 	return kgb_candidate_call_check_values(lane, data, call, failure) ? 0 : 1;
+}
+
+static int run_repetition(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
+			  struct kgb_candidate_call *call, struct kgb_failure *failure,
+			  struct kgb_err *err)
+{
+	const struct kgb_candidate_call_spec spec = {
+		.repetition = repetition, .places = repetition, .keeps = repetition};
+
+	return run_call(lane, data, &spec, call, failure, err);
+}
+
+/* Call the case as often as a process that has run for a while, where the call before was made. */
+static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
+		       struct kgb_failure *failure, struct kgb_err *err)
+{
+	const struct kgb_candidate_call_spec spec = {.repetition = REPETITIONS,
+						     .places = REPETITIONS - 1,
+						     .repeat_us =
+							     kgb_case_repeat_us(lane, data->kase)};
+	struct kgb_candidate_call call;
+	int rc = kgb_candidate_call_measured(lane, data, &spec, &call, failure, err);
+
+	kgb_candidate_call_release(&call);
+	return rc;
+}
+
+/* Calls with other elements in the same tensors. None may use memory of an earlier result again:
+ * the runner holds them all. 0 right, 1 *failure, -1 *err. */
+static int run_later_calls(struct kgb_lane *lane, const struct kgb_case_data *data,
+			   const struct kgb_candidate_call earlier[REPETITIONS],
+			   struct kgb_failure *failure, struct kgb_err *err)
+{
+	const int n = kgb_case_is_veteran(lane, data->kase) ? LATER_CALLS : 1;
+	struct kgb_candidate_call *calls = kgb_xcalloc(REPETITIONS + LATER_CALLS, sizeof(*calls));
+	struct kgb_case_data other;
+	int rc = 0;
+
+	kgb_lane_fill(lane, &other, data->kase, 1);
+	rc = kgb_lane_fetch_truth(lane, &other, err);
+	memcpy(calls, earlier, REPETITIONS * sizeof(*calls));
+	for (int i = REPETITIONS; i < REPETITIONS + n && rc == 0; i++) {
+		const struct kgb_candidate_call_spec spec = {
+			.repetition = i, .places = REPETITIONS - 1, .keeps = i};
+		rc = run_call(lane, &other, &spec, &calls[i], failure, err);
+		kgb_candidate_call_release(&calls[i]);
+		for (int k = 0; k < i && rc == 0; k++)
+			if (kgb_candidate_call_shares_memory(data, &calls[k], &calls[i]))
+				rc = kgb_refuse_kept(failure);
+	}
+	kgb_free(calls);
+	kgb_case_data_release(&other);
+	return rc;
 }
 
 /* Draws with another seed must differ. 0, 1 *failure, -1 *err. */
@@ -135,6 +216,10 @@ int kgb_case_judge(struct kgb_lane *lane, const struct kgb_case_data *data,
 	}
 	if (rc == 0 && data->kase->interface->is_random)
 		rc = check_seed(lane, data, &calls[0], failure, err);
+	if (rc == 0 && lane->judge->spec.triton == KGB_TRITON_NONE)
+		rc = repeat_call(lane, data, failure, err);
+	if (rc == 0 && lane->judge->spec.triton == KGB_TRITON_NONE)
+		rc = run_later_calls(lane, data, calls, failure, err);
 	for (int i = 0; i < REPETITIONS; i++)
 		kgb_candidate_call_release(&calls[i]);
 	return rc;

@@ -14,12 +14,6 @@
 #include "verify/lane/case_judge.h"
 #include "verify/replay/replay.h"
 
-enum {
-	REPEAT_US = 1000, /* time for repeated calls in each case: some dozens of calls */
-	VETERAN_US = 100 * 1000, /* the same in one case of each interface: thousands of calls */
-	VETERAN_STREAM = 3000,
-};
-
 /* ---- recording ---- */
 
 const char kgb_record_request[] = "{\"op\":\"record\",\"max_bytes\":67108864}";
@@ -79,36 +73,17 @@ static enum kgb_placement arrangement_of(const struct kgb_case *c, bool is_last)
 	return is_last ? KGB_PLACED_TIGHT : KGB_PLACED_ALIKE;
 }
 
-/* Whether this is the case of its interface that the seed selects for thousands of calls. */
-static bool is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
-{
-	const struct kgb_cases *cases = &lane->judge->cases;
-	int64_t n = 0, number = -1;
-	struct kgb_rng rng;
-
-	for (const struct kgb_case *other = cases->items; other < cases->items + cases->n;
-	     other++) {
-		if (other->interface != c->interface || kgb_case_elements(other) == 0)
-			continue;
-		if (other == c)
-			number = n;
-		n++;
-	}
-	kgb_rng_init(&rng, &lane->verdict->seed, c->interface->entry, VETERAN_STREAM);
-	return n > 0 && number == kgb_rng_int(&rng, 0, n - 1);
-}
-
 /* Repeat the call as often as a process that has run for a while. The call after that must still
  * launch the same work. 0, 1 *failure, -1 *err. */
 static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 		       struct kgb_failure *failure, struct kgb_err *err)
 {
-	const struct kgb_candidate_call_spec spec = {
-		.repetition = KGB_REPLAY_CALLS,
-		.places = 1,
-		.arrangement = KGB_PLACED_ALIKE,
-		.only_records = lane->only_records,
-		.repeat_us = is_veteran(lane, data->kase) ? VETERAN_US : REPEAT_US};
+	const struct kgb_candidate_call_spec spec = {.repetition = KGB_REPLAY_CALLS,
+						     .places = 1,
+						     .arrangement = KGB_PLACED_ALIKE,
+						     .only_records = lane->only_records,
+						     .repeat_us =
+							     kgb_case_repeat_us(lane, data->kase)};
 	struct kgb_candidate_call call;
 
 	if (data->kase->mode == KGB_MODE_BENCHMARK ||
@@ -134,7 +109,7 @@ static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
 			.only_records = lane->only_records && d->kase->mode != KGB_MODE_BENCHMARK,
-			.keep = i > 0};
+			.keeps = i > 0};
 		int rc = i == KGB_REPLAY_CALLS - 1 ? repeat_call(lane, d, failure, err) : 0;
 		if (rc == 0)
 			rc = kgb_candidate_call_measured(lane, d, &spec, &calls[i], failure, err);

@@ -1,7 +1,6 @@
 # operator: aten::new_empty_strided
 # expect: (verify|cheat|l1)\..*
 # catalogue: 45, 57, 78
-# open: no judged process makes nine calls of one size
 # memory comes from a ring of eight tensors for each size: the ninth call returns memory that may still be in use
 import torch
 

@@ -9,7 +9,8 @@ Requests: {"id", "op"} and
     load    "entries", "allow": torch operators that may run outside a kernel; "optimized": without asserts and docstrings, as
             `python -OO`; "module", "folder": name of the module, and folder of its file below that of the worker
     call    "entry", "args", "tuples", "parameters", "grad", "default_type", "poison", "fill", "seed",
-            "keep", "window", "parts": which bytes of the arena count (offset, length, ...)
+            "keep": number of earlier calls whose results stay in use, "window",
+            "parts": which bytes of the arena count (offset, length, ...)
     repeat  like call, but repeated for "repeat_us" of the processor, without results; on the CPU nothing is launched
     record  descriptor [record], "max_bytes": to which calls with a "window" are recorded
 """
@@ -183,7 +184,7 @@ class Runner:
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.kernel))
         reply = self.results(result)
-        self.kept = [self.kept[-1] if self.kept and request["keep"] else None, result]
+        self.kept = self.kept[len(self.kept) - request["keep"]:] + [result]
         return self.with_log(reply)
 
     def do_repeat(self, request, fds):
