@@ -133,6 +133,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	} else if (role == KGB_ROLE_RUNNER) {
 		add_bind(policy, spec->data_dir, "verify/python/reference/ast_facts.py",
 			 "/kgb/facts/ast_facts.py");
+		add_bind(policy, spec->data_dir, "verify/python/reference/ast_numbers.py",
+			 "/kgb/facts/ast_numbers.py");
 		add_bind(policy, spec->data_dir, "verify/python/reference/ast_scopes.py",
 			 "/kgb/facts/ast_scopes.py");
 	} else {

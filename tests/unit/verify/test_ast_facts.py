@@ -599,6 +599,42 @@ class Alignment(unittest.TestCase):
         self.assertIn(("torch.sum", "call"), names("torch.sum(x).data_ptr() % 16"))
 
 
+def dictionary(source, is_border=None):
+    """The numbers of a source, all or only (no) borders."""
+    document = ast_facts.facts(source.encode())
+    assert document["error"] is None, document["error"]
+    return [n["value"] for n in document["numbers"] if is_border is None or n["is_border"] == is_border]
+
+
+class Numbers(unittest.TestCase):
+    def test_constant_arithmetic_counts_as_its_result(self):
+        for source, wanted in (
+                ("n = 12_345", ["12345"]), ("n = 0x10 + 0b11", ["19"]), ("n = -5", ["-5"]), ("n = +0.25", ["0.25"]),
+                ("n = 64 * 1024", ["65536"]), ("n = 1 << 20", ["1048576"]), ("n = 2 ** 31 - 1", ["2147483647"]),
+                ("n = (7 // 2) | 8", ["11"]), ("n = 1e30", ["1e+30"]), ("n = 1 / 8", ["0.125"]), ("n = -2 ** 63", [str(-2**63)]),
+                ("n = 2 ** 63", ["9.223372036854776e+18"]), ("n = 10 ** 400", ["10", "400"]), ("n = 2 ** 10 ** 10", ["2", "10000000000"]),
+                ("n = 1 << 2 << 100000", ["4", "100000"]), ("n = 1 // 0", ["0", "1"]), ("n = 1e308 * 10", ["1e+308", "10"]),
+                ("n = (-8) ** 0.5", ["-8", "0.5"]), ("n = 3j", []), ("n = True", []), ("n = 5 * m + 3", ["5", "3"])):
+            with self.subTest(source):
+                self.assertEqual(dictionary(source), wanted)
+
+    def test_text_has_no_numbers(self):
+        self.assertEqual(dictionary('"""Sizes of 11."""\n# at most 12\nx = "13"\ny = f"{x} 14"\n'
+                                    'if __name__ == "__main__":\n    f(15)\nelse:\n    f(16)'), ["16"])
+
+    def test_what_the_program_compares_with_comes_first(self):
+        source = ("LIMIT = 70000\ndef f(x, n, block=128, few=9):\n    g = n + 3\n    if x.dim() == 5 and n > LIMIT or n % 77 == 0:\n"
+                  "        return n in (21, 22) or few < n or {31: 1}\n    n //= 512\n    h(n, 8)\n    return g")
+        self.assertEqual(dictionary(source, True), ["70000", "9", "5", "77", "0", "21", "22", "512"])
+        self.assertEqual(dictionary(source, False), ["128", "3", "31", "1", "8"])
+        self.assertEqual(dictionary(source)[:8], dictionary(source, True))
+        self.assertEqual(dictionary("match n:\n    case 6:\n        f(7)"), ["6", "7"])
+
+    def test_the_list_is_short_and_none_comes_twice(self):
+        self.assertEqual(dictionary("f(%s)" % ",".join(str(k % 300) for k in range(1000))), [str(k) for k in range(256)])
+        self.assertEqual(dictionary("f(1, 1.0, 1)"), ["1", "1.0"])
+
+
 class Tap(unittest.TestResult):
     """One line per test; subtests that fail are shown below it."""
 

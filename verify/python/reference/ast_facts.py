@@ -19,6 +19,7 @@ Document:
     kernels      every @triton.jit function: {name (qualified), line, owner (module-level name)}
     facts        [{kind, name, line, ctx, use, on, owner, fn}], in source order. Those of code that runs at import and binds names of
                  the module, or passes something to them, have these names in `into`
+    numbers      numbers of the text, for drawn cases: [{value (its text), is_border}] (ast_numbers.py)
 
 Kinds of facts, and the meaning of `name`:
 
@@ -61,6 +62,7 @@ import sys
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated mode omits the script's directory
+from ast_numbers import numbers  # noqa: E402
 from ast_scopes import (BUILTINS, JIT_PATHS, MAX_NAME, Binder, Limit, Resolver, Mentions,  # noqa: E402
                         FUNCTIONS, is_dunder, is_main_guard)
 
@@ -798,7 +800,7 @@ def binding_list(binder, resolver, emitter):
 
 def empty(source):
     return {"schema": "kgb.ast_facts/1", "python": "%d.%d.%d" % sys.version_info[:3], "bytes": len(source), "nodes": 0,
-            "error": None, "bindings": [], "module_refs": [], "kernels": [], "facts": []}
+            "error": None, "bindings": [], "module_refs": [], "kernels": [], "facts": [], "numbers": []}
 
 
 def failed(source, kind, line, message):
@@ -828,6 +830,7 @@ def analyse(source, tree):
     document["kernels"] = [{"name": f.qualname, "line": f.node.lineno, "owner": f.owner}
                            for f in binder.functions if f.jit]
     document["facts"] = [fact for _, fact in sorted(emitter.facts.items(), key=lambda item: item[0])]
+    document["numbers"] = numbers(tree)
     return document
 
 
