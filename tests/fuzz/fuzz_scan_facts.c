@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "verify/draw/dictionary.h"
 #include "verify/static/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,6 +34,29 @@ static const struct kgb_l1 *policy(void)
 	if (!l1 && kgb_l1_load(KGB_POLICY_FILE, &l1, &err) < 0)
 		abort();
 	return l1;
+}
+
+/* Whatever was read is a number, and can be dealt. */
+static void deal_numbers(const cJSON *facts)
+{
+	static const struct kgb_seed seed;
+	const struct kgb_whole_range range = {.lo = 1, .hi = 100, .is_size = true};
+	struct kgb_dictionary numbers;
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t whole = 0;
+	double value = 0;
+
+	if (kgb_dictionary_read(facts, &numbers, &err) < 0) {
+		KGB_ASSERT(err.msg[0]);
+		return;
+	}
+	KGB_ASSERT(numbers.n <= KGB_DICTIONARY_MAX);
+	for (uint32_t turn = 0; turn < 4; turn++) {
+		if (kgb_dictionary_deal_whole(&numbers, &seed, "size", turn, range, &whole))
+			KGB_ASSERT(whole >= range.lo && whole <= range.hi);
+		if (kgb_dictionary_deal_float(&numbers, &seed, "float", turn, -1, 1, &value))
+			KGB_ASSERT(value >= -1 && value <= 1);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -64,5 +88,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		KGB_ASSERT(rc == 0 && !finding.code);
 	}
+	deal_numbers(facts);
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "verify/draw/dictionary.h"
 #include "verify/spec/spec.h"
 #include "verify/tensor/tensor_view.h"
 
@@ -117,6 +118,9 @@ struct kgb_values {
 	bool has_neighbours; /* some elements are next to others, of this tensor or another */
 	bool is_wide; /* integers: next to numbers from the whole range of the type */
 	bool has_sizes; /* mode `special`: some have sizes between the usual and the last ones */
+	const struct kgb_dictionary *numbers; /* borrowed; elements are among these numbers of the
+						 candidate's text; NULL: not on purpose */
+	bool is_all_numbers; /* all elements are one of these, or beyond it */
 	bool may_be_zero, may_repeat; /* the template allows zeros, and equal elements */
 };
 

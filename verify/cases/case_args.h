@@ -8,10 +8,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "verify/cases/case.h"
+#include "verify/draw/dictionary.h"
 
 /** Position in the expansion of a spec; messages name it. Everything is borrowed. */
 struct kgb_case_expander {
 	const struct kgb_spec *spec;
+	const struct kgb_dictionary *numbers; /* of kernel.py; NULL: none */
 	struct kgb_arena *arena; /* owns the texts and lists of the arguments */
 	const struct kgb_interface *interface;
 	const struct kgb_case_set *set;

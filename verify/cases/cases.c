@@ -136,8 +136,16 @@ static int expand_all(struct kgb_case_expander *x, const struct kgb_seed *seed,
 int kgb_cases_expand(const struct kgb_spec *spec, const struct kgb_seed *seed,
 		     struct kgb_cases *out, struct kgb_err *err)
 {
+	return kgb_cases_expand_for(spec, seed, NULL, out, err);
+}
+
+int kgb_cases_expand_for(const struct kgb_spec *spec, const struct kgb_seed *seed,
+			 const struct kgb_dictionary *numbers, struct kgb_cases *out,
+			 struct kgb_err *err)
+{
 	struct kgb_cases cases = {.arena = KGB_ARENA_INIT};
-	struct kgb_case_expander x = {.spec = spec, .arena = &cases.arena, .err = err};
+	struct kgb_case_expander x = {
+		.spec = spec, .numbers = numbers, .arena = &cases.arena, .err = err};
 
 	if (expand_all(&x, seed, &cases) < 0 || check_names(spec, &cases, err) < 0) {
 		kgb_cases_release(&cases);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "verify/cases/case.h"
+#include "verify/draw/dictionary.h"
 #include "verify/tensor/rng.h"
 
 #define KGB_MAX_CASES 4096 /* of one spec */
@@ -27,6 +28,11 @@ struct kgb_cases {
  * cases borrow from the spec. */
 KGB_MUST_CHECK int kgb_cases_expand(const struct kgb_spec *spec, const struct kgb_seed *seed,
 				    struct kgb_cases *out, struct kgb_err *err);
+/** The same for a kernel whose text names `numbers`: some drawn cases have them. The cases borrow
+ * from the dictionary. */
+KGB_MUST_CHECK int kgb_cases_expand_for(const struct kgb_spec *spec, const struct kgb_seed *seed,
+					const struct kgb_dictionary *numbers, struct kgb_cases *out,
+					struct kgb_err *err);
 void kgb_cases_release(struct kgb_cases *cases);
 /** SHA-256 of everything that the benchmarks' times depend on: the functions that are timed and
  * their arguments. Descriptions, tolerances, costs and all other cases may change without

@@ -48,6 +48,7 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 				      .interface = x->interface,
 				      .set = x->set,
 				      .seed = seed,
+				      .numbers = x->numbers,
 				      .repeats = drawn->repeats,
 				      .is_special = drawn->is_special,
 				      .arena = &cases->arena,
@@ -483,6 +484,9 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	    (search->twin == OTHER_KIND && !has_kinds(from, param)))
 		return 0;
 	change.step = steps[search->twin][is_wide(model)];
+	/* Of the first and second other value at least one. */
+	change.has_number = search->twin == OTHER_AGAIN ||
+			    (search->twin == OTHER && (search->n_found + search->arg) % 2 == 0);
 	cJSON_ArrayForEach(node, from->node) {
 		change.variable = node->string;
 		const bool has_form = cJSON_IsObject(node) || cJSON_IsArray(node);
@@ -604,7 +608,7 @@ int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, si
 	const size_t n_templates = count_templates(x->interface);
 	const size_t n = count_drawn(n_listed, n_templates), first = cases->n;
 	struct decks decks = {.calls = {.seed = seed, .interface = x->interface},
-			      .values = {.seed = seed}};
+			      .values = {.seed = seed, .numbers = x->numbers}};
 
 	if (n_templates == 0)
 		return 0;

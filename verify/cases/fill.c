@@ -455,6 +455,7 @@ static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mod
 		if (arg->values.has_sizes)
 			kgb_fill_sizes(arg, &job.rng, storage);
 	}
+	kgb_fill_numbers(arg, mode, &job.rng, storage);
 	if (arg->values.has_neighbours)
 		kgb_fill_neighbours(arg, &job.rng, storage);
 	*rng = job.rng;

@@ -83,8 +83,7 @@ void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storag
 
 /* ---- neighbours ---- */
 
-/* Store the number `by` steps from the one at `from`. False if it is no usual number. */
-static bool store_step(const struct kgb_arg *arg, const char *from, int by, char *to)
+bool kgb_values_store_step(const struct kgb_arg *arg, const char *from, int by, char *to)
 {
 	const enum kgb_dtype dtype = arg->view.dtype;
 	const size_t size = kgb_dtype_size(dtype);
@@ -121,8 +120,8 @@ static void store_neighbour(const struct kgb_arg *arg, struct kgb_rng *rng, cons
 {
 	const int by = (int)kgb_rng_int(rng, -1, 1);
 
-	if (!store_step(arg, from, by, to))
-		(void)store_step(arg, from, -by, to);
+	if (!kgb_values_store_step(arg, from, by, to))
+		(void)kgb_values_store_step(arg, from, -by, to);
 }
 
 /* The number of the line's largest element, or of its smallest one. */

@@ -7,7 +7,10 @@
 #include "base/formats/json.h"
 #include "base/str.h"
 
-enum { VALUES_STREAM = 4001 }; /* random stream of a case beside those of its data and calls */
+enum {
+	VALUES_STREAM = 4001, /* random streams of a case beside those of its data and calls */
+	NUMBERS_STREAM = 4002,
+};
 
 /* The cards of the deck of cases: half of the cases have each style. */
 enum { SCALED = 1, PATTERNED = 2, PAIRED = 4, N_CARDS = 8 };
@@ -120,6 +123,29 @@ static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct
 	}
 }
 
+/* ---- numbers of the text ---- */
+
+/* Of the tensors of a case that gets numbers three in four, and of these one in four as a whole. */
+static void deal_numbers(struct kgb_value_deck *deck, struct kgb_case *c)
+{
+	struct kgb_rng rng;
+
+	if (!deck->numbers || deck->numbers->n == 0 ||
+	    deal(deck, c, "numbers", deck->n_numbers++, kgb_dictionary_turns(deck->numbers)) > 0)
+		return;
+	kgb_rng_init(&rng, deck->seed, c->name, NUMBERS_STREAM);
+	for (size_t i = 0; i < c->n_args; i++) {
+		struct kgb_arg *arg = &c->args[i];
+		const int64_t card = kgb_rng_int(&rng, 0, 3);
+		const int64_t all = kgb_rng_int(&rng, 0, 3);
+		if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent || card == 0 ||
+		    !can_have_pattern(arg) || arg->fill == KGB_FILL_BOOL || !arg->values.may_repeat)
+			continue;
+		arg->values.numbers = deck->numbers;
+		arg->values.is_all_numbers = all == 0;
+	}
+}
+
 /* ---- what the spec allows ---- */
 
 /* Whether cases of the template may have the mode `special`. */
@@ -188,6 +214,7 @@ void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_var
 	if (card & SCALED)
 		deal_scales(deck, &rng, c);
 	deal_patterns(deck, card & PATTERNED, &rng, c);
+	deal_numbers(deck, c);
 }
 
 void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from)

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * How the elements of a drawn case's tensors differ from independent draws of one size: the tensor
- * is scaled, its data is regular, or some elements lie next to others. values.c deals this to
- * cases, fill_regular.c and fill_neighbours.c make the elements. docs/operator-spec.md has the
- * rules.
+ * is scaled, its data is regular, some elements lie next to others, or at numbers of the
+ * candidate's text. values.c deals this to cases; fill_regular.c, fill_neighbours.c and
+ * fill_numbers.c make the elements. docs/operator-spec.md has the rules.
  */
 #ifndef KGB_VERIFY_CASES_VALUES_H
 #define KGB_VERIFY_CASES_VALUES_H
 
 #include "verify/cases/case.h"
+#include "verify/draw/dictionary.h"
 #include "verify/tensor/rng.h"
 
 /** The styles are dealt like cards, so that the cases of each function have all of them. */
 struct kgb_value_deck {
 	const struct kgb_seed *seed;
-	uint32_t n_cases, n_scaled, n_patterns, n_wide; /* dealt so far */
+	const struct kgb_dictionary *numbers; /* of the candidate's text; NULL: none */
+	uint32_t n_cases, n_scaled, n_patterns, n_wide, n_numbers; /* dealt so far */
 };
 
 /** Draw the styles of a case's tensors. `from` is the template of the case: what it excludes from
@@ -34,6 +36,14 @@ void kgb_fill_regular(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rn
 void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
 /** Put neighbours of elements beside them. */
 void kgb_fill_neighbours(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+/** Put numbers of the candidate's text, and numbers beside and beyond them, among the elements. A
+ * number outside of the range of the fill, or of a size that the mode does not have, is left out.
+ */
+void kgb_fill_numbers(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
+		      void *storage);
+/** Store the number `by` steps of the type from the one at `from`. False if it is no usual number.
+ */
+bool kgb_values_store_step(const struct kgb_arg *arg, const char *from, int by, char *to);
 /** Make elements of argument i neighbours of those at the same place of an earlier argument of the
  * same type. Their storages are filled. The data's streams begin at `streams`. */
 void kgb_fill_couples(const struct kgb_case *c, size_t i, const struct kgb_seed *seed,

@@ -7,6 +7,7 @@
 
 #include "base/formats/json.h"
 #include "base/str.h"
+#include "verify/draw/draw_numbers.h"
 #include "verify/draw/split.h"
 #include "verify/spec/expr.h"
 #include "verify/tensor/tensor_view.h"
@@ -29,6 +30,7 @@ struct drawer {
 	const struct kgb_case_vars *from;
 	uint32_t number;
 	double step; /* of a change, while its variable is drawn */
+	bool has_number; /* likewise: it takes a number of the dictionary, if it can */
 	const cJSON *longer; /* the form that is drawn beyond its usual range; NULL: none */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
@@ -74,6 +76,20 @@ static void open_throw(const struct drawer *d, struct kgb_rng *rng)
 
 	add_label(d, &label);
 	kgb_rng_init(rng, d->draw->seed, label.ptr, SHARED + d->number);
+}
+
+/* ---- numbers of the dictionary ---- */
+
+/* Whether the choice at hand takes a number of the dictionary. */
+static bool takes_number(const struct drawer *d, struct kgb_number_choice *out)
+{
+	KGB_AUTO(buf) struct kgb_buf label = KGB_BUF_INIT(0);
+
+	if (!d->draw->numbers || d->draw->numbers->n == 0)
+		return false;
+	add_label(d, &label);
+	return kgb_number_choice_make(d->draw, d->from->id, label.ptr, d->number, d->has_number,
+				      out);
 }
 
 /* ---- variables and expressions ---- */
@@ -254,6 +270,14 @@ static bool is_earlier_size(struct drawer *d, int64_t lo, int64_t hi, int64_t *o
 	return true;
 }
 
+static bool take_size(const struct drawer *d, const int64_t bounds[3], int64_t *out)
+{
+	struct kgb_number_choice choice;
+
+	return takes_number(d, &choice) &&
+	       kgb_number_size(&choice, bounds[0], bounds[1], bounds[2], out);
+}
+
 /* {size: [low, high]}, or [low, high, highest of a long line] */
 static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 {
@@ -268,7 +292,8 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 	if (form == d->longer) {
 		open_throw(d, &rng);
 		size = kgb_throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2]);
-	} else if (!d->draw->repeats || !is_earlier_size(d, bounds[0], bounds[1], &size)) {
+	} else if ((!d->draw->repeats || !is_earlier_size(d, bounds[0], bounds[1], &size)) &&
+		   !take_size(d, bounds, &size)) {
 		size = size_between(d, bounds[0], bounds[1]);
 	}
 	*out = new_whole(size);
@@ -280,6 +305,7 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	int64_t bounds[2] = {0};
+	struct kgb_number_choice choice;
 	struct kgb_rng rng;
 
 	if (form_wholes(d, form, 2, bounds) < 0)
@@ -296,6 +322,8 @@ static int draw_int(struct drawer *d, const cJSON *form, cJSON **out)
 		value >>= kgb_rng_int(&rng, 0, 62);
 	value = card == 0 ? lo : card == 1 ? hi : value;
 	value = value < lo ? lo : value > hi ? hi : value;
+	if (takes_number(d, &choice))
+		(void)kgb_number_int(&choice, lo, hi, &value);
 	if (d->step > 0)
 		value += value < hi ? 1 : value > lo ? -1 : 0;
 	*out = new_whole(value);
@@ -308,6 +336,7 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const cJSON *low = cJSON_GetArrayItem(form, 0);
 	const cJSON *high = cJSON_GetArrayItem(form, 1);
+	struct kgb_number_choice choice;
 	struct kgb_rng rng;
 
 	if (cJSON_GetArraySize(form) != 2 || !cJSON_IsNumber(low) || !cJSON_IsNumber(high) ||
@@ -323,6 +352,8 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 	else if (is_small && value * small >= low->valuedouble &&
 		 value * small <= high->valuedouble)
 		value *= small;
+	if (takes_number(d, &choice))
+		(void)kgb_number_float(&choice, low->valuedouble, high->valuedouble, &value);
 	const double step = d->step * (value != 0 ? value : high->valuedouble - low->valuedouble);
 	const bool is_inside =
 		value + step >= low->valuedouble && value + step <= high->valuedouble;
@@ -332,14 +363,18 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {pick: [value, ...]} */
+/* {pick: [value, ...]}: where the line takes numbers of the dictionary, rather a form than a
+ * value. */
 static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	const int n = cJSON_GetArraySize(form);
+	struct kgb_number_choice choice;
 
 	if (!cJSON_IsArray(form) || n < 1 || n > KGB_DECK_MAX)
 		return fail_form(d, form, "expected a list of 1 to %d values", KGB_DECK_MAX);
 	int card = (int)deal(d, (size_t)n);
+	if (takes_number(d, &choice))
+		card = kgb_number_pick(&choice, form, card);
 	return draw_part(d, cJSON_GetArrayItem(form, card), "pick", card, out);
 }
 
@@ -382,6 +417,26 @@ static cJSON *new_list(const int64_t *items, int64_t n)
 	return list;
 }
 
+static bool has_form(const cJSON *node, const char *name)
+{
+	const cJSON *item = NULL;
+
+	cJSON_ArrayForEach(item, node) {
+		if ((item->string && kgb_str_eq(item->string, name)) || has_form(item, name))
+			return true;
+	}
+	return false;
+}
+
+static bool take_shape(const struct drawer *d, const int64_t bounds[4], int64_t *ndim,
+		       int64_t *sizes)
+{
+	const struct kgb_shape_limits limits = {bounds[0], bounds[1], bounds[2], bounds[3]};
+	struct kgb_number_choice choice;
+
+	return takes_number(d, &choice) && kgb_number_shape(&choice, &limits, ndim, sizes);
+}
+
 /* {shape: [fewest dims, most dims, elements at most]}; a fourth number is the limit of a long
  * line. */
 static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
@@ -392,19 +447,19 @@ static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 
 	if (form_wholes(d, form, n, bounds) < 0)
 		return -1;
-	if (n == 3 && bounds[2] >= LONG_LEAST)
+	if (n == 3 && bounds[2] >= LONG_LEAST && !has_form(d->from->node, "resized"))
 		bounds[3] = bounds[2] < LONG_ELEMENTS / LONG_FACTOR ? bounds[2] * LONG_FACTOR
 								    : LONG_ELEMENTS;
 	if (bounds[0] < 0 || bounds[0] > bounds[1] || bounds[1] > KGB_MAX_DIMS || bounds[2] < 1)
 		return fail_form(d, form,
 				 "expected [fewest dims, most dims, elements], at most %d dims",
 				 KGB_MAX_DIMS);
-	const int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
+	int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
 	kgb_buf_adds(&d->path, ".elements");
 	open_throw(d, &rng);
 	if (form == d->longer && ndim > 0 && bounds[3] > bounds[2])
 		kgb_split_long(&rng, bounds[3], ndim, sizes);
-	else
+	else if (!take_shape(d, bounds, &ndim, sizes))
 		kgb_split_elements(&rng, size_between(d, 1, bounds[2]), ndim, sizes);
 	*out = new_list(sizes, ndim);
 	return 0;
@@ -761,17 +816,6 @@ static bool is_setting(const char *key)
 	return false;
 }
 
-static bool has_form(const cJSON *node, const char *name)
-{
-	const cJSON *item = NULL;
-
-	cJSON_ArrayForEach(item, node) {
-		if ((item->string && kgb_str_eq(item->string, name)) || has_form(item, name))
-			return true;
-	}
-	return false;
-}
-
 /* Choose one of the forms below a node that may be long, each as likely. In a template with
  * `resized` a shape is long only within a limit of its own: resizing would multiply its
  * elements. */
@@ -812,12 +856,14 @@ static int draw_variable(struct drawer *d, const cJSON *node, const struct kgb_d
 	if (change && kgb_str_eq(change->variable, node->string)) {
 		d->number = change->number;
 		d->step = change->step;
+		d->has_number = change->has_number;
 	}
 	kgb_buf_clear(&d->path);
 	kgb_buf_adds(&d->path, node->string);
 	int rc = draw_value(d, node, out);
 	d->number = number;
 	d->step = 0;
+	d->has_number = false;
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #ifndef KGB_VERIFY_DRAW_DRAW_H
 #define KGB_VERIFY_DRAW_DRAW_H
 
+#include "verify/draw/dictionary.h"
 #include "verify/spec/spec.h"
 #include "verify/tensor/rng.h"
 
@@ -22,6 +23,7 @@ struct kgb_draw {
 	const struct kgb_interface *interface;
 	const struct kgb_case_set *set;
 	const struct kgb_seed *seed;
+	const struct kgb_dictionary *numbers; /* of kernel.py, for one line in three; NULL: none */
 	bool repeats; /* one tensor or storage is to be two arguments: {broadcast: a} gives the
 			 shape `a`, and {size: ...} often an earlier size */
 	bool is_special; /* in the mode special, with all classes, unless the template has a mode */
@@ -36,6 +38,7 @@ struct kgb_draw_change {
 	uint32_t number; /* draw the variable as in the line of this number */
 	double step; /* numbers of {int: ...} and {float: ...} are then moved: a float by so much of
 			itself, a whole number by 1; 0: they are not */
+	bool has_number; /* take a number of the dictionary for it, if it can have one */
 };
 
 /** Kinds of numbers that a value of a template can give, as bits. */

@@ -32,6 +32,18 @@ void kgb_split_elements(struct kgb_rng *rng, int64_t elements, int64_t ndim, int
 		sizes[kgb_rng_int(rng, 0, ndim - 1)] = 1;
 }
 
+void kgb_split_exactly(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes)
+{
+	for (int64_t k = 0; k < ndim; k++)
+		sizes[k] = 1;
+	for (int64_t divisor = 2; elements > 1; divisor++) {
+		if (divisor > elements / divisor)
+			divisor = elements; /* the rest is a prime */
+		for (; elements % divisor == 0; elements /= divisor)
+			sizes[kgb_rng_int(rng, 0, ndim - 1)] *= divisor;
+	}
+}
+
 void kgb_split_long(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes)
 {
 	const int64_t place = kgb_rng_int(rng, 0, ndim - 1);

@@ -11,6 +11,8 @@
 int64_t kgb_throw_log(struct kgb_rng *rng, int64_t lo, int64_t hi);
 /** Split a number of elements into `ndim` sizes: each takes a random share of what is left. */
 void kgb_split_elements(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes);
+/** Give all prime factors of a number to random sizes; ndim is above 0. */
+void kgb_split_exactly(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes);
 /** One long size, the others short; ndim is above 0. */
 void kgb_split_long(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes);
 

@@ -51,6 +51,7 @@ struct kgb_judge {
 	struct kgb_spec spec;
 	struct kgb_cases cases;
 	struct kgb_buf source; /* kernel.py */
+	struct kgb_dictionary *numbers; /* borrowed; of its text, by stage static */
 	struct kgb_l1 *l1;
 	struct kgb_strv allowed_ops; /* torch operators that may run outside a kernel */
 	char *noise; /* KGB_NOISE_BYTES random bytes: redzones and poison are cut from it */

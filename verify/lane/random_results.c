@@ -533,7 +533,9 @@ void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kg
 
 	if (!seed || !first)
 		return;
-	const int64_t related[] = {*seed, *first + 1, *first ^ 1, *first ^ INT64_C(1) << 32};
+	/* Seeds may be numbers of the candidate's text, and then the same one. */
+	const int64_t own = *seed != *first ? *seed : *first + 1;
+	const int64_t related[] = {own, *first + 1, *first ^ 1, *first ^ INT64_C(1) << 32};
 	kgb_rng_init(&rng, &to->seed, to->kase->name, SEED_STREAM);
 	*seed = related[kgb_rng_int(&rng, 0, KGB_ARRAY_LEN(related) - 1)];
 }

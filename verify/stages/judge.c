@@ -58,6 +58,40 @@ static int load_inputs(struct kgb_judge *judge, const struct kgb_seed *seed, str
 	return 0;
 }
 
+static void count_cases(const struct kgb_judge *judge, struct kgb_verdict *verdict)
+{
+	verdict->total_tests = (int64_t)judge->cases.n;
+	verdict->drawn_tests = 0;
+	for (size_t i = 0; i < verdict->n_interfaces; i++)
+		verdict->interfaces[i] =
+			(struct kgb_interface_count){.entry = verdict->interfaces[i].entry};
+	for (size_t i = 0; i < judge->cases.n; i++) {
+		const struct kgb_case *c = &judge->cases.items[i];
+		struct kgb_interface_count *count =
+			&verdict->interfaces[c->interface - judge->spec.interfaces];
+		count->total++;
+		verdict->drawn_tests += c->is_drawn;
+		count->tiers[c->tier].total++;
+		count->modes[c->mode].total++;
+		count->dtypes[c->dtype].total++;
+	}
+}
+
+/* Draw the cases again, with the numbers of the text. 0, -1 *err. */
+static int draw_numbers(struct kgb_judge *judge, struct kgb_verdict *verdict, struct kgb_err *err)
+{
+	struct kgb_cases cases;
+
+	if (judge->numbers->n == 0)
+		return 0;
+	if (kgb_cases_expand_for(&judge->spec, &verdict->seed, judge->numbers, &cases, err) < 0)
+		return -1;
+	kgb_cases_release(&judge->cases);
+	judge->cases = cases;
+	count_cases(judge, verdict);
+	return 0;
+}
+
 /* 0 read, 1 decided (too large, or no regular file), -1 *err (a fault of the caller). */
 static int read_kernel(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *err)
 {
@@ -172,8 +206,9 @@ static void run_candidate(struct kgb_lane *lane)
 		l3->message = "the operator only rearranges metadata: nothing is traced";
 }
 
-static void run_stages(struct kgb_lane *lane)
+static void run_stages(struct kgb_judge *judge, struct kgb_lane *lane)
 {
+	struct kgb_err err = KGB_ERR_INIT;
 	static const struct stage text = {KGB_STAGE_CONTRACT, kgb_stage_static,
 					  KGB_CODE_INFRA_FACTS};
 
@@ -181,6 +216,12 @@ static void run_stages(struct kgb_lane *lane)
 	/* A refusal of the text needs no GPU, so nothing watches the GPU's health before. */
 	if (run_stage(lane, &text) != 0)
 		return;
+	if (draw_numbers(judge, lane->verdict, &err) < 0) {
+		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_CORRECTNESS,
+					 KGB_CODE_INFRA_CORRECTNESS, &err);
+		return;
+	}
+	kgb_ablation_choose(judge);
 	kgb_gpu_health_watch(lane);
 	run_candidate(lane);
 	if (lane->judge->compiler)
@@ -206,26 +247,15 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 
 	if (load_inputs(judge, &verdict->seed, err) < 0)
 		return -1;
-	kgb_ablation_choose(judge);
 	verdict->operator_name = kgb_arena_strdup(&verdict->arena, judge->spec.name);
 	memcpy(verdict->spec_sha256, judge->spec.sha256, sizeof(verdict->spec_sha256));
-	verdict->total_tests = (int64_t)judge->cases.n;
 	verdict->n_interfaces = judge->spec.n_interfaces;
 	verdict->interfaces = kgb_arena_array(&verdict->arena, judge->spec.n_interfaces,
 					      sizeof(verdict->interfaces[0]));
 	for (size_t i = 0; i < judge->spec.n_interfaces; i++)
 		verdict->interfaces[i].entry =
 			kgb_arena_strdup(&verdict->arena, judge->spec.interfaces[i].entry);
-	for (size_t i = 0; i < judge->cases.n; i++) {
-		const struct kgb_case *c = &judge->cases.items[i];
-		struct kgb_interface_count *count =
-			&verdict->interfaces[c->interface - judge->spec.interfaces];
-		count->total++;
-		verdict->drawn_tests += c->is_drawn;
-		count->tiers[c->tier].total++;
-		count->modes[c->mode].total++;
-		count->dtypes[c->dtype].total++;
-	}
+	count_cases(judge, verdict);
 
 	int rc = read_kernel(judge, lane, err);
 	if (rc < 0)
@@ -239,7 +269,7 @@ static int run(struct kgb_judge *judge, struct kgb_lane *lane, struct kgb_err *e
 	judge->compiler = kgb_compiler_new(&judge->zygotes[KGB_ROLE_COMPILE], judge->proofs);
 	/* The time of the verification starts with the candidate's own work. */
 	lane->deadline_ms = kgb_mono_ms() + judge->options->request.timeout_ms;
-	run_stages(lane);
+	run_stages(judge, lane);
 	kgb_verdict_close(verdict, judge->spec.triton != KGB_TRITON_NONE);
 	return 0;
 }
@@ -290,6 +320,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.source = KGB_BUF_INIT(KGB_LIMIT_KERNEL + 1),
 		.zygotes = zygotes,
 	};
+	struct kgb_dictionary numbers = {.n = 0};
 	struct kgb_lane lane;
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();
@@ -301,6 +332,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		return kgb_ctx(err, "seed");
 	verdict->final_mode = options->request.purpose == KGB_PURPOSE_FINAL;
 	open_stores(&judge);
+	judge.numbers = &numbers;
 	judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	kgb_rng_init(&rng, &verdict->seed, "noise", 0);
 	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);

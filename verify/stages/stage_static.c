@@ -103,6 +103,8 @@ int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err)
 	if (rc == 1)
 		return decide_finding(lane, &finding);
 	if (rc == 0)
+		rc = kgb_dictionary_read(facts, lane->judge->numbers, err);
+	if (rc == 0)
 		lane->verdict->stages[KGB_STAGE_L1].status = KGB_STAGE_PASSED;
 	return rc;
 }

@@ -14,7 +14,8 @@ KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
 				 struct kgb_verdict *verdict, struct kgb_err *err);
 
 /* Stages: 0 passed, 1 a decision stands in lane->verdict, -1 *err (a fault of the judge). */
-KGB_MUST_CHECK int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err); /* contract, l1 */
+/** Contract and l1. If they pass, the judge has the numbers of the text. */
+KGB_MUST_CHECK int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err);
