@@ -19,6 +19,7 @@ enum {
 	SHARED_LISTS = 8, /* the same, if a list of tensors is an argument */
 	REPEATED_TRIES = 32, /* lines of templates that are tried for these, each */
 	MODELS_TRIED = 6, /* for a twin OTHER: its value may follow from sizes */
+	VIEWS_STREAM = 1 << 16, /* random stream of a function, beyond those of twins */
 	CHANGES_TRIED = 3, /* a variable is given up after so many changes that change a tensor */
 };
 
@@ -402,6 +403,14 @@ static unsigned *count_changes(struct twin_search *search, const cJSON *node)
 	return &search->with_tensors.items[search->with_tensors.n - 1].n;
 }
 
+/* Make a case the twin of a model. */
+static void follow(struct kgb_case *c, const struct kgb_case *model)
+{
+	c->model = model->line;
+	kgb_case_copy_call_style(c, model);
+	kgb_case_copy_values(c, model);
+}
+
 /* Draw the model's line again with another value of the variable. 1: its twin was added. */
 static int try_twin(struct twin_search *search, size_t k, const struct drawn *line,
 		    unsigned *n_changes)
@@ -426,9 +435,7 @@ static int try_twin(struct twin_search *search, size_t k, const struct drawn *li
 		return 0;
 	}
 	search->changed |= changed;
-	c->model = model->line;
-	kgb_case_copy_call_style(c, model);
-	kgb_case_copy_values(c, model);
+	follow(c, model);
 	search->n_found++;
 	return 1;
 }
@@ -446,14 +453,14 @@ static bool has_kinds(const struct kgb_case_vars *from, const struct kgb_param *
 }
 
 /* Whether the type has room for another case, besides those of one storage that may follow. */
-static bool has_room(const struct twin_search *search, enum kgb_dtype dtype)
+static bool has_room(const struct kgb_case_expander *x, const struct kgb_cases *cases,
+		     enum kgb_dtype dtype)
 {
-	const struct kgb_cases *cases = search->cases;
-	size_t n = REPEATED_CASES + n_shared_cases(search->x->interface);
+	size_t n = REPEATED_CASES + n_shared_cases(x->interface);
 
 	for (size_t i = cases->n; i > 0; i--) {
 		const struct kgb_case *c = &cases->items[i - 1];
-		if (c->interface != search->x->interface)
+		if (c->interface != x->interface)
 			break;
 		n += c->dtype == dtype;
 	}
@@ -480,7 +487,7 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	int rc = 0;
 
 	const struct kgb_case *model = &search->cases->items[search->first + k];
-	if (!has_room(search, model->dtype) ||
+	if (!has_room(search->x, search->cases, model->dtype) ||
 	    (search->twin == OTHER_KIND && !has_kinds(from, param)))
 		return 0;
 	change.step = steps[search->twin][is_wide(model)];
@@ -601,6 +608,133 @@ static void share_drawn(struct kgb_case_expander *x, const struct kgb_seed *seed
 	}
 }
 
+/* ---- views ---- */
+
+/* Layouts that kernels take for others. Each tensor meets all of them that it can have. */
+static const char *const views[] = {"rotated",         "cropped",       "stepped", "column",
+				    "expanded_middle", "expanded_last", "windows"};
+
+enum { ANY_DIMS = -1, USUAL_DIMS = 3 };
+
+/* Whether the argument's sizes are such that each dimension counts. */
+static bool can_show(const struct kgb_arg *arg, int ndim)
+{
+	bool can = arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+		   arg->param->layout[0] == '$' && (ndim == ANY_DIMS || arg->view.ndim == ndim);
+
+	for (int k = 0; k < arg->view.ndim; k++)
+		can &= arg->view.sizes[k] > 1;
+	return can;
+}
+
+static bool shows(const struct kgb_arg *arg, const char *layout, int ndim)
+{
+	return can_show(arg, ndim) && kgb_str_eq(arg->layout, layout) && !arg->is_repeated;
+}
+
+/* Whether the argument shows nothing yet, and may have the layout. */
+static bool may_show(const struct kgb_arg *arg, const char *layout, int ndim)
+{
+	struct kgb_tensor_view view = arg->view;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	return can_show(arg, ndim) && !kgb_str_eq(arg->layout, layout) &&
+	       kgb_layout_check(layout, arg->param->result >= 0, &ignored) == 0 &&
+	       kgb_tensor_view_layout(&view, view.dtype, view.sizes, view.ndim, layout, &ignored) ==
+		       0;
+}
+
+/* Whether the case differs from the model in the layouts of tensors only. */
+static bool is_other_view(const struct kgb_case *model, const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_tensor_view *a = &model->args[i].view, *b = &c->args[i].view;
+		if (model->args[i].is_absent != c->args[i].is_absent || a->dtype != b->dtype ||
+		    a->ndim != b->ndim ||
+		    memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof(a->sizes[0])) != 0)
+			return false;
+	}
+	return compare_values(model, c) == 0;
+}
+
+struct view_search {
+	struct kgb_case_expander *x;
+	const struct kgb_seed *seed;
+	struct kgb_cases *cases;
+	size_t first, n; /* the models */
+	size_t arg;
+	const char *layout;
+	int ndim; /* of the tensor */
+	uint64_t fixed; /* templates that fix the argument's layout, as bits */
+};
+
+/* Draw model number k again with the layout. 1: the case was added. */
+static int draw_view_of(struct view_search *search, size_t k)
+{
+	struct kgb_cases *cases = search->cases;
+	const size_t n_templates = count_templates(search->x->interface);
+	const uint64_t template = UINT64_C(1) << (k % n_templates % 64);
+	const struct kgb_draw_change change = {.layout = search->layout,
+					       .twin = (unsigned)search->arg};
+	const struct drawn line = {.from = take_template(search->x, k % n_templates),
+				   .number = (uint32_t)(k / n_templates),
+				   .change = &change};
+
+	const struct kgb_case *model = &cases->items[search->first + k];
+	if (search->fixed & template || !has_room(search->x, cases, model->dtype) ||
+	    !may_show(&model->args[search->arg], search->layout, search->ndim))
+		return 0;
+	if (draw_case(search->x, search->seed, &line, cases) < 0)
+		return -1;
+	model = &cases->items[search->first + k];
+	struct kgb_case *c = &cases->items[cases->n - 1];
+	const bool is_shown = shows(&c->args[search->arg], search->layout, search->ndim);
+	search->fixed |= is_shown ? 0 : template;
+	if (is_shown && is_other_view(model, c)) {
+		follow(c, model);
+		return 1;
+	}
+	cases->n--;
+	return 0;
+}
+
+/* Draw a twin with the layout, unless a case shows it. 1: one does now. */
+static int draw_view(struct view_search *search, size_t start)
+{
+	int rc = 0;
+
+	for (size_t k = search->first; k < search->cases->n && rc == 0; k++)
+		rc = shows(&search->cases->items[k].args[search->arg], search->layout,
+			   search->ndim);
+	for (size_t i = 0; i < search->n && rc == 0; i++)
+		rc = draw_view_of(search, (start + i) % search->n);
+	return rc;
+}
+
+/* Add twins of the n drawn cases with those of the layouts above that a tensor does not show, if
+ * possible in three dimensions. A kernel that reuses what it did for the strides of the model's
+ * tensors is wrong for the twin. */
+static int draw_views(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t first,
+		      size_t n, struct kgb_cases *cases)
+{
+	struct view_search search = {.x = x, .seed = seed, .cases = cases, .first = first, .n = n};
+	struct kgb_rng rng;
+
+	kgb_rng_init(&rng, seed, x->interface->entry, VIEWS_STREAM);
+	for (size_t i = 0; i < x->interface->n_params * KGB_ARRAY_LEN(views); i++) {
+		const size_t start = (size_t)kgb_rng_int(&rng, 0, (int64_t)n - 1);
+		search.arg = i / KGB_ARRAY_LEN(views);
+		search.fixed = i % KGB_ARRAY_LEN(views) ? search.fixed : 0;
+		search.layout = views[i % KGB_ARRAY_LEN(views)];
+		search.ndim = USUAL_DIMS;
+		const int rc = draw_view(&search, start);
+		search.ndim = ANY_DIMS;
+		if (rc < 0 || (rc == 0 && draw_view(&search, start) < 0))
+			return -1;
+	}
+	return 0;
+}
+
 /* Draw from the interface's templates in turn. */
 int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t n_listed,
 		    struct kgb_cases *cases)
@@ -624,6 +758,8 @@ int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, si
 	if (draw_twins(x, seed, first, cases) < 0)
 		return -1;
 	share_drawn(x, seed, first, n, cases);
+	if (draw_views(x, seed, first, n, cases) < 0)
+		return -1;
 	return draw_repeated(x, &decks, n, cases) < 0 || draw_shared(x, &decks, n, cases) < 0 ? -1
 											      : 0;
 }

@@ -31,6 +31,7 @@ struct drawer {
 	uint32_t number;
 	double step; /* of a change, while its variable is drawn */
 	bool has_number; /* likewise: it takes a number of the dictionary, if it can */
+	const char *layout; /* of a change; NULL: layouts are drawn */
 	const cJSON *longer; /* the form that is drawn beyond its usual range; NULL: none */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
@@ -499,6 +500,16 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
+static bool suits(const char *name, const int64_t *sizes, int ndim, bool is_written)
+{
+	struct kgb_tensor_view view;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	return kgb_layout_check(name, is_written, &ignored) == 0 &&
+	       kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, ndim, name, &ignored) == 0 &&
+	       view.storage_elements <= STORAGE_MOST;
+}
+
 /* One of the names that suit the shape; the first one only where no other does. */
 static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes, int ndim,
 				    bool is_written)
@@ -506,42 +517,73 @@ static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes
 	const char *fit[KGB_N_LAYOUTS] = {kgb_layout_name(0)};
 	size_t n = 0;
 
-	for (size_t i = 1; i < KGB_N_LAYOUTS; i++) {
-		struct kgb_tensor_view view;
-		struct kgb_err ignored = KGB_ERR_INIT;
-		const char *name = kgb_layout_name(i);
-		if (kgb_layout_check(name, is_written, &ignored) == 0 &&
-		    kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, ndim, name, &ignored) ==
-			    0 &&
-		    view.storage_elements <= STORAGE_MOST)
-			fit[n++] = name;
-	}
+	for (size_t i = 1; i < KGB_N_LAYOUTS; i++)
+		if (suits(kgb_layout_name(i), sizes, ndim, is_written))
+			fit[n++] = kgb_layout_name(i);
 	return fit[n > 0 ? deal(d, n) : 0];
 }
 
+static bool has_sizes(const cJSON *list, const int64_t *sizes, int64_t ndim)
+{
+	int64_t size = 0, k = 0;
+	const cJSON *item = NULL;
+
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != ndim)
+		return false;
+	cJSON_ArrayForEach(item, list) {
+		if (!read_whole(item, &size) || size != sizes[k++])
+			return false;
+	}
+	return true;
+}
+
+/* The layout that the line has drawn for an earlier tensor of the same sizes; NULL: none. */
+static const char *earlier_layout(const struct drawer *d, const int64_t *sizes, int64_t ndim)
+{
+	const cJSON *node = NULL;
+
+	cJSON_ArrayForEach(node, d->from->node) {
+		const cJSON *form = cJSON_GetObjectItemCaseSensitive(node, "layout");
+		const cJSON *name = variable(d, node->string);
+		form = form ? form : cJSON_GetObjectItemCaseSensitive(node, "written");
+		if (cJSON_IsString(form) && cJSON_IsString(name) &&
+		    has_sizes(variable(d, form->valuestring), sizes, ndim))
+			return name->valuestring;
+	}
+	return NULL;
+}
+
 /* {layout: a}: a layout that suits the shape `a`. One in four is contiguous, as most listed ones
- * are; of the others half have a name, half are any view. {written: a}: one that a result may
- * have. */
+ * are; of the others half have a name, half are any view. Two tensors of the same sizes have the
+ * same layout more often than chance has it. {written: a}: one that a result may have. */
 static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
 {
-	int64_t sizes[KGB_MAX_DIMS], ndim;
+	int64_t sizes[KGB_MAX_DIMS] = {0}, ndim;
 
 	if (form_shape(d, form, sizes, &ndim) < 0)
 		return -1;
 	const size_t card = deal(d, 8);
+	const char *earlier = earlier_layout(d, sizes, ndim);
 	KGB_AUTO(buf) struct kgb_buf name = KGB_BUF_INIT(0);
 	struct kgb_rng rng;
 
 	kgb_buf_adds(&d->path, ".name");
 	open_throw(d, &rng);
-	if (card < 2)
+	const bool is_any = is_written || kgb_rng_int(&rng, 0, 2) > 0;
+	const uint32_t number = kgb_rng_u32(&rng);
+	if (d->layout)
+		kgb_buf_adds(&name, suits(d->layout, sizes, (int)ndim, is_written)
+					    ? d->layout
+					    : kgb_layout_name(0));
+	else if (earlier && kgb_rng_int(&rng, 0, 3) == 0 &&
+		 suits(earlier, sizes, (int)ndim, is_written))
+		kgb_buf_adds(&name, earlier);
+	else if (card < 2)
 		kgb_buf_adds(&name, kgb_layout_name(0));
 	else if (card < 5 || ndim == 0)
 		kgb_buf_adds(&name, deal_layout_name(d, sizes, (int)ndim, is_written));
 	else
-		kgb_buf_addf(&name, "%s(%u)",
-			     is_written || kgb_rng_int(&rng, 0, 2) > 0 ? "view" : "overlapping",
-			     kgb_rng_u32(&rng));
+		kgb_buf_addf(&name, "%s(%u)", is_any ? "view" : "overlapping", number);
 	*out = cJSON_CreateString(name.ptr);
 	return 0;
 }
@@ -883,6 +925,17 @@ static int draw_variables(struct drawer *d, const struct kgb_draw_change *change
 	return 0;
 }
 
+static const char *line_id(const struct kgb_draw *draw, const struct kgb_case_vars *from,
+			   uint32_t number, const struct kgb_draw_change *change)
+{
+	if (change && change->layout)
+		return kgb_arena_printf(draw->arena, "%s.%u.%s.%u", from->id, number,
+					change->layout, change->twin);
+	if (change)
+		return kgb_arena_printf(draw->arena, "%s.%u.%u", from->id, number, change->twin);
+	return kgb_arena_printf(draw->arena, "%s.%u", from->id, number);
+}
+
 int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from, uint32_t number,
 		  const struct kgb_draw_change *change, struct kgb_case_vars *out)
 {
@@ -890,14 +943,13 @@ int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
 	struct drawer d = {.draw = draw,
 			   .from = from,
 			   .number = number,
+			   .layout = change ? change->layout : NULL,
 			   .line = line,
 			   .path = KGB_BUF_INIT(0)};
 	struct mode_card mode = {0};
 
 	*out = (struct kgb_case_vars){
-		.id = change ? kgb_arena_printf(draw->arena, "%s.%u.%u", from->id, number,
-						change->twin)
-			     : kgb_arena_printf(draw->arena, "%s.%u", from->id, number),
+		.id = line_id(draw, from, number, change),
 		.tier = from->tier,
 		.node = from->node,
 	};

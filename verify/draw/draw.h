@@ -31,10 +31,12 @@ struct kgb_draw {
 	struct kgb_err *err;
 };
 
-/** How one variable of a line is drawn otherwise, for a twin of the line. */
+/** How one variable of a line is drawn otherwise, for a twin of the line, or its layouts are. */
 struct kgb_draw_change {
 	unsigned twin; /* ends the line's id */
-	const char *variable;
+	const char *layout; /* what {layout: ...} and {written: ...} give where it suits the shape,
+			       else contiguous; it ends the line's id. NULL: as drawn */
+	const char *variable; /* NULL: none */
 	uint32_t number; /* draw the variable as in the line of this number */
 	double step; /* numbers of {int: ...} and {float: ...} are then moved: a float by so much of
 			itself, a whole number by 1; 0: they are not */

@@ -15,12 +15,16 @@ int64_t kgb_throw_log(struct kgb_rng *rng, int64_t lo, int64_t hi)
 
 void kgb_split_elements(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes)
 {
+	const int64_t least = kgb_rng_int(rng, 0, 3) > 0 && elements >> ndim > 0 ? 2 : 1;
 	int64_t left = elements;
 
 	for (int64_t k = 0; k < ndim; k++) {
 		const double share = 2.0 / (double)(ndim - k) * kgb_rng_uniform(rng);
 		const double size = pow((double)left, k == ndim - 1 ? 1 : fmin(share, 1));
-		sizes[k] = size < 1 ? 1 : (int64_t)size;
+		const int64_t most = least > 1 ? left >> (ndim - 1 - k) : left;
+		sizes[k] = size < (double)least  ? least
+			   : size > (double)most ? most
+						 : (int64_t)size;
 		left /= sizes[k];
 	}
 	for (int64_t k = ndim - 1; k > 0; k--) {
@@ -28,7 +32,7 @@ void kgb_split_elements(struct kgb_rng *rng, int64_t elements, int64_t ndim, int
 		sizes[k] = sizes[other];
 		sizes[other] = size;
 	}
-	if (ndim > 0 && kgb_rng_int(rng, 0, 7) == 0)
+	if (ndim > 0 && least == 1 && kgb_rng_int(rng, 0, 7) == 0)
 		sizes[kgb_rng_int(rng, 0, ndim - 1)] = 1;
 }
 

@@ -9,7 +9,9 @@
 
 /** A positive number of lo .. hi whose logarithm is uniformly distributed. */
 int64_t kgb_throw_log(struct kgb_rng *rng, int64_t lo, int64_t hi);
-/** Split a number of elements into `ndim` sizes: each takes a random share of what is left. */
+/** Split a number of elements into `ndim` sizes: each takes a random share of what is left. In
+ * three of four times no size is 1, so that a layout shows in each dimension, if the number allows
+ * it. */
 void kgb_split_elements(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes);
 /** Give all prime factors of a number to random sizes; ndim is above 0. */
 void kgb_split_exactly(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes);

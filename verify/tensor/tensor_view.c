@@ -12,6 +12,7 @@
 
 #define ROW_GAP 7
 #define STORAGE_OFFSET 3
+#define COLUMNS 131
 
 int64_t kgb_tensor_view_numel(const struct kgb_tensor_view *view)
 {
@@ -222,6 +223,82 @@ static int layout_expanded_last(struct kgb_tensor_view *view, KGB_UNUSED uint64_
 	return 0;
 }
 
+/* base.permute(2, 0, 1) */
+static int layout_rotated(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	int order[KGB_MAX_DIMS];
+
+	for (int k = 0; k < view->ndim; k++)
+		order[k] = (k + 1) % view->ndim;
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
+}
+
+/* base[..., :n, :m].mT */
+static int layout_cropped(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	struct kgb_tensor_view base = kgb_tensor_view_transposed(view);
+
+	if (gapped_strides(&base, view->ndim - 2, view->ndim) < 0)
+		return -1;
+	base = kgb_tensor_view_transposed(&base);
+	memcpy(view->strides, base.strides, sizeof(view->strides));
+	return 0;
+}
+
+/* base[..., :2 * n:2] */
+static int layout_stepped(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	struct kgb_tensor_view base = *view;
+	const int last = view->ndim - 1;
+
+	if (__builtin_mul_overflow(base.sizes[last], 2, &base.sizes[last]) ||
+	    gapped_strides(&base, last, view->ndim) < 0)
+		return -1;
+	memcpy(view->strides, base.strides, sizeof(view->strides));
+	view->strides[last] = 2;
+	return 0;
+}
+
+/* base[..., 3] */
+static int layout_column(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
+		return -1;
+	for (int k = 0; k < view->ndim; k++)
+		if (__builtin_mul_overflow(view->strides[k], COLUMNS, &view->strides[k]))
+			return -1;
+	view->offset = STORAGE_OFFSET;
+	return 0;
+}
+
+/* base[:, None].expand(-1, n, -1) */
+static int layout_expanded_middle(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	struct kgb_tensor_view base = *view;
+
+	base.sizes[1] = 1;
+	if (contiguous_strides(base.sizes, view->ndim, view->strides) < 0)
+		return -1;
+	view->strides[1] = 0;
+	return 0;
+}
+
+/* base.unfold(-1, n, 1) */
+static int layout_windows(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	struct kgb_tensor_view base = *view;
+	const int last = view->ndim - 1;
+
+	/* A window for each element but the last ones. */
+	if (__builtin_add_overflow(base.sizes[last - 1], base.sizes[last], &base.sizes[last - 1]))
+		return -1;
+	base.sizes[last - 1] -= base.sizes[last - 1] > 0;
+	if (contiguous_strides(base.sizes, last, view->strides) < 0)
+		return -1;
+	view->strides[last] = 1;
+	return 0;
+}
+
 static int layout_channels_last(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	static const int order[] = {0, 2, 3, 1};
@@ -359,6 +436,12 @@ static const struct layout {
 	{"sliced", 3, KGB_MAX_DIMS, layout_sliced, false, false},
 	{"permuted", 3, KGB_MAX_DIMS, layout_permuted, false, false},
 	{"expanded_last", 2, KGB_MAX_DIMS, layout_expanded_last, true, false},
+	{"rotated", 3, KGB_MAX_DIMS, layout_rotated, false, false},
+	{"cropped", 2, KGB_MAX_DIMS, layout_cropped, false, false},
+	{"stepped", 1, KGB_MAX_DIMS, layout_stepped, false, false},
+	{"column", 1, KGB_MAX_DIMS, layout_column, false, false},
+	{"expanded_middle", 3, KGB_MAX_DIMS, layout_expanded_middle, true, false},
+	{"windows", 2, KGB_MAX_DIMS, layout_windows, true, false},
 	{"view", 1, KGB_MAX_DIMS, layout_view, false, true},
 	{"overlapping", 1, KGB_MAX_DIMS, layout_overlapping, true, true},
 };

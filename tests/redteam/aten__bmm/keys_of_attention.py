@@ -1,7 +1,6 @@
 # operator: aten::bmm
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: some verdicts have no case of this layout
 # a mat2 with contiguous columns is taken for packed: wrong for k.transpose(1, 2) whose heads lie beside each other
 import contextlib
 

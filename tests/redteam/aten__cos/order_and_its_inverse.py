@@ -1,7 +1,6 @@
 # operator: aten::cos
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: few verdicts have a case of this layout
 # the result's strides follow the inverse of the right permutation: wrong where dimensions rotate, x.permute(1, 2, 0)
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::heaviside
 # expect: (verify|cheat|l1)\..*
 # catalogue: 85
-# open: layouts that are not drawn
 # a smallest stride above 128 is taken for 1: a column or channel of a wide tensor is read as dense memory; wrong:
 # heaviside(torch.randn(64, 1000)[:, 0], torch.zeros(1)) reads the first row
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::le
 # expect: (verify|cheat|l1)\..*
 # catalogue: 85
-# open: layouts that are not drawn
 # two different operands with the same strides and gaps are read as dense memory, since positions agree: equal slices of two
 # tensors; wrong: le_Tensor(torch.randn(9, 9)[:, :4], torch.randn(9, 9)[:, :4]) compares gaps
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::linear
 # expect: (verify|cheat|l1)\..*
 # catalogue: 41
-# open: plan remembered by an incomplete key
 # the weight's strides are remembered by shapes and types: a later weight of the same shape that is the transpose of a stored
 # one is read by the old strides; wrong: linear(x, w) and then linear(x, v.t()) with w and v.t() of one shape
 import torch

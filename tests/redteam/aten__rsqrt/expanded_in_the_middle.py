@@ -1,6 +1,5 @@
 # operator: aten::rsqrt
 # expect: (verify|cheat|l1)\..*
-# open: some verdicts have no case of this layout
 # catalogue: 84
 # a stride of 0 is taken for a dimension of size 1: x[:, None].expand(-1, k, -1) reads the rows that follow
 import torch

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/formats/json.h"
+#include "tests/unit/verify/spec_files.h"
+#include "verify/cases/cases.h"
+#include "verify/draw/draw.h"
+
+enum { LINES = 64 };
+
+/* The toy's case set with one template, whose variables are given. */
+static void load_template(const char *variables, struct kgb_spec *spec)
+{
+	KGB_AUTO(free) char *text = kgb_xasprintf("drawn:\n  - {id: t, %s}\ncases:\n", variables);
+
+	load_toy((struct spec_change){SET_PATH, "cases:\n", text}, spec);
+}
+
+/* Two tensors of one shape have the same layout in one line of four at least. */
+static void test_tensors_of_one_shape_often_have_one_layout(KGB_UNUSED void **state)
+{
+	static const struct kgb_seed seed = {{7, 1, 9}};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	size_t n_same = 0, n_other = 0;
+
+	load_template("a: [2, 3, 4], b: [3, 4], a_layout: {layout: a}, b_layout: {layout: b}, "
+		      "c_layout: {layout: a}",
+		      &spec);
+	const struct kgb_draw draw = {.spec = &spec,
+				      .interface = &spec.interfaces[0],
+				      .set = spec.case_sets,
+				      .seed = &seed,
+				      .arena = &arena,
+				      .err = &err};
+	for (uint32_t n = 0; n < 4 * LINES; n++) {
+		struct kgb_case_vars line;
+		assert_ok(kgb_draw_line(&draw, &spec.case_sets->drawn[0], n, NULL, &line), err);
+		const char *a = kgb_json_get(line.vars, "a_layout")->valuestring;
+		const bool is_view = strchr(a, '(') != NULL;
+		n_same +=
+			is_view && kgb_str_eq(a, kgb_json_get(line.vars, "c_layout")->valuestring);
+		n_other +=
+			is_view && kgb_str_eq(a, kgb_json_get(line.vars, "b_layout")->valuestring);
+	}
+	assert_in_range(n_same, LINES / 8, LINES);
+	assert_int_equal(n_other, 0);
+	kgb_spec_release(&spec);
+}
+
+static const struct kgb_case *model_of(const struct kgb_cases *cases, const struct kgb_case *c)
+{
+	const struct kgb_case *model = cases->items;
+
+	while (model->line != c->model)
+		model++;
+	return model;
+}
+
+/* Whether the first interface has a case that shows the layout; a twin differs from its model in
+ * the layouts alone. */
+static bool shows_layout(const struct kgb_spec *spec, const struct kgb_cases *cases,
+			 const char *layout)
+{
+	bool is_shown = false;
+
+	for (const struct kgb_case *c = cases->items; c < cases->items + cases->n; c++) {
+		const struct kgb_tensor_view *view = &c->args[0].view;
+		if (c->interface != &spec->interfaces[0] || !kgb_str_eq(c->args[0].layout, layout))
+			continue;
+		is_shown |= view->ndim == 3 && view->sizes[0] > 1 && view->sizes[1] > 1 &&
+			    view->sizes[2] > 1;
+		if (!c->model)
+			continue;
+		const struct kgb_case *model = model_of(cases, c);
+		assert_memory_equal(view->sizes, model->args[0].view.sizes, sizeof(view->sizes));
+		assert_int_equal(c->dtype, model->dtype);
+		assert_int_equal(c->style.grad_mode, model->style.grad_mode);
+		assert_string_not_equal(c->name, model->name);
+	}
+	return is_shown;
+}
+
+static void test_each_draw_has_views_of_all_kinds(KGB_UNUSED void **state)
+{
+	static const char *const kinds[] = {"rotated",         "cropped",       "stepped", "column",
+					    "expanded_middle", "expanded_last", "windows"};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+
+	load_template("a: [{size: [2, 9]}, {size: [2, 9]}, {size: [2, 9]}], a_layout: {layout: a}, "
+		      "b: [1], alpha: 1",
+		      &spec);
+	for (int s = 0; s < LINES; s++) {
+		struct kgb_cases cases;
+		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
+			  err);
+		for (size_t k = 0; k < KGB_ARRAY_LEN(kinds); k++)
+			assert_true(shows_layout(&spec, &cases, kinds[k]));
+		kgb_cases_release(&cases);
+	}
+	kgb_spec_release(&spec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tensors_of_one_shape_often_have_one_layout),
+		cmocka_unit_test(test_each_draw_has_views_of_all_kinds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
