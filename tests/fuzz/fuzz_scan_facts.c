@@ -40,7 +40,7 @@ static const struct kgb_l1 *policy(void)
 static void deal_numbers(const cJSON *facts)
 {
 	static const struct kgb_seed seed;
-	const struct kgb_whole_range range = {.lo = 1, .hi = 100, .is_size = true};
+	const struct kgb_whole_range range = {.lo = 1, .hi = 100, .use = KGB_NUMBER_SIZE};
 	struct kgb_dictionary numbers;
 	struct kgb_err err = KGB_ERR_INIT;
 	int64_t whole = 0;

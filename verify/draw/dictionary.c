@@ -127,11 +127,22 @@ static bool fits_nearly(const struct domain *domain, const struct kgb_number *nu
 	const int64_t value = number->whole;
 
 	/* Without overflow: no range reaches the ends of 64 bits by more than 1. */
-	if (!number->is_whole || (range.is_size && value < SIZE_LEAST))
+	if (!number->is_whole || (range.use != KGB_NUMBER_INT && value < SIZE_LEAST))
 		return false;
 	return lies_in(range, value) || (value < INT64_MAX && lies_in(range, value + 1)) ||
 	       (value > INT64_MIN && lies_in(range, value - 1)) ||
-	       (!range.is_size && value > INT64_MIN && lies_in(range, -value));
+	       (range.use == KGB_NUMBER_INT && value > INT64_MIN && lies_in(range, -value));
+}
+
+/* A number for a size that the program may not expect: beside the number, or up to twice as large.
+ */
+static int64_t go_beyond(struct kgb_rng *rng, int64_t value, int64_t hi)
+{
+	const int64_t by = kgb_rng_int(rng, -1, 2), room = hi - value;
+
+	if (by < 2 || room < 1)
+		return value + by;
+	return value + kgb_rng_int(rng, 1, room < value ? room : value);
 }
 
 /* A number by a card of 8: most cards are the number itself. */
@@ -140,9 +151,11 @@ static int64_t vary(struct kgb_rng *rng, const struct kgb_whole_range *range, in
 	const int64_t card = kgb_rng_int(rng, 0, 7);
 	int64_t other = value;
 
+	if (range->use == KGB_NUMBER_FAR_SIZE)
+		return go_beyond(rng, value, range->hi);
 	if (card == 5 || card == 6)
 		(void)__builtin_add_overflow(value, card == 5 ? 1 : -1, &other);
-	else if (card > 6 && !range->is_size)
+	else if (card > 6 && range->use == KGB_NUMBER_INT)
 		(void)__builtin_sub_overflow(0, value, &other);
 	else if (card > 6 && range->hi / value >= 2)
 		other = value * kgb_rng_int(rng, 2, range->hi / value);

@@ -37,15 +37,21 @@ uint32_t kgb_dictionary_turns(const struct kgb_dictionary *dictionary);
 KGB_MUST_CHECK int kgb_dictionary_read(const cJSON *facts, struct kgb_dictionary *out,
 				       struct kgb_err *err);
 
+/** What a whole number is for. Sizes leave out the numbers below 8, because draws meet them anyway.
+ */
+enum kgb_number_use {
+	KGB_NUMBER_INT, /* a number, one beside it, or its negative */
+	KGB_NUMBER_SIZE, /* a number, one beside it, or a multiple */
+	KGB_NUMBER_FAR_SIZE, /* a number, one beside it, or up to twice as much: the program may not
+				expect that */
+};
 /** A range for whole numbers, with both ends. */
 struct kgb_whole_range {
 	int64_t lo, hi;
-	bool is_size; /* of sizes: multiples count, too; numbers below 8 are left out, because
-			 draws meet them anyway */
+	enum kgb_number_use use;
 };
-/** Deal a whole number that lies in the range and is one of the dictionary, beside one, a multiple
- * of one or its negative. `turn` counts the turns of this label, as for kgb_rng_deal. False: there
- * is none. */
+/** Deal a whole number that lies in the range, from one of the dictionary. `turn` counts the turns
+ * of this label, as for kgb_rng_deal. False: there is none. */
 bool kgb_dictionary_deal_whole(const struct kgb_dictionary *dictionary, const struct kgb_seed *seed,
 			       const char *label, uint32_t turn, struct kgb_whole_range range,
 			       int64_t *out);

@@ -7,7 +7,7 @@
 enum {
 	CHOICES = 4, /* all choices of a line but one in so many take numbers */
 	ELEMENTS_LEAST = 32, /* smaller numbers are only sizes of a dimension */
-	FAR_TURNS = 4, /* one turn in so many may go beyond the usual range, as in a long line */
+	FAR_TURNS = 2, /* one turn in so many goes beyond the usual range, if the text does */
 	CHOICE_STREAM = 1 << 27, /* streams of a label beyond those of the dictionary */
 	SHAPE_STREAM = 1 << 28,
 	PICK_TRIES = 16, /* numbers for which a form is looked for */
@@ -89,26 +89,32 @@ int kgb_number_pick(const struct kgb_number_choice *choice, const cJSON *values,
 	return card;
 }
 
-static bool deal_size(const struct kgb_number_choice *choice, int64_t lo, int64_t hi, int64_t *out)
+static bool deal_range(const struct kgb_number_choice *choice, struct kgb_whole_range range,
+		       int64_t *out)
 {
-	const struct kgb_whole_range range = {.lo = lo, .hi = hi, .is_size = true};
-
 	return kgb_dictionary_deal_whole(choice->draw->numbers, choice->draw->seed, choice->label,
 					 choice->turn, range, out);
+}
+
+static bool deal_size(const struct kgb_number_choice *choice, int64_t lo, int64_t hi, int64_t *out)
+{
+	const struct kgb_whole_range range = {.lo = lo, .hi = hi, .use = KGB_NUMBER_SIZE};
+
+	return deal_range(choice, range, out);
 }
 
 bool kgb_number_size(const struct kgb_number_choice *choice, int64_t lo, int64_t hi, int64_t far,
 		     int64_t *out)
 {
-	return deal_size(choice, lo, far > hi && is_far(choice) ? far : hi, out);
+	const struct kgb_whole_range beyond = {.lo = hi + 1, .hi = far, .use = KGB_NUMBER_FAR_SIZE};
+
+	return (far > hi && is_far(choice) && deal_range(choice, beyond, out)) ||
+	       deal_size(choice, lo, hi, out);
 }
 
 bool kgb_number_int(const struct kgb_number_choice *choice, int64_t lo, int64_t hi, int64_t *out)
 {
-	const struct kgb_whole_range range = {.lo = lo, .hi = hi};
-
-	return kgb_dictionary_deal_whole(choice->draw->numbers, choice->draw->seed, choice->label,
-					 choice->turn, range, out);
+	return deal_range(choice, (struct kgb_whole_range){.lo = lo, .hi = hi}, out);
 }
 
 bool kgb_number_float(const struct kgb_number_choice *choice, double lo, double hi, double *out)

@@ -26,13 +26,15 @@ bool kgb_number_choice_make(const struct kgb_draw *draw, const char *id, const c
 /** Of the values of the form `pick` the first one, from that of a card on, that may be a number of
  * the dictionary; the card itself if none may. */
 int kgb_number_pick(const struct kgb_number_choice *choice, const cJSON *values, int card);
-/** A size of lo .. hi; in one turn of four up to `far`, if that is larger. */
+/** A size of lo .. hi; in every second turn one beyond, up to `far`, if the text names such a
+ * number.
+ */
 bool kgb_number_size(const struct kgb_number_choice *choice, int64_t lo, int64_t hi, int64_t far,
 		     int64_t *out);
 bool kgb_number_int(const struct kgb_number_choice *choice, int64_t lo, int64_t hi, int64_t *out);
 bool kgb_number_float(const struct kgb_number_choice *choice, double lo, double hi, double *out);
 
-/** The limits of a shape: `far` elements in one turn of four, if that is more than `elements`. */
+/** The limits of a shape; `far` as above. */
 struct kgb_shape_limits {
 	int64_t least_dims, most_dims, elements, far;
 };

@@ -93,7 +93,8 @@ static void test_whole_numbers_lie_in_the_range_and_near_one_of_the_list(KGB_UNU
 	for (int s = 0; s < SEEDS; s++) {
 		const struct kgb_seed seed = seed_of(s);
 		for (uint32_t turn = 0; turn < 8; turn++) {
-			const struct kgb_whole_range sizes = {.lo = 1, .hi = 4000, .is_size = true};
+			const struct kgb_whole_range sizes = {
+				.lo = 1, .hi = 4000, .use = KGB_NUMBER_SIZE};
 			assert_true(
 				kgb_dictionary_deal_whole(&few, &seed, "a", turn, sizes, &value));
 			assert_in_range(value, 18, 4000);
@@ -107,11 +108,30 @@ static void test_whole_numbers_lie_in_the_range_and_near_one_of_the_list(KGB_UNU
 	assert_true(exact > SEEDS * 3 && beside > SEEDS && multiple > exact + SEEDS / 2);
 }
 
+static void test_sizes_beyond_the_usual_ones_go_beyond_the_number(KGB_UNUSED void **state)
+{
+	const struct kgb_whole_range range = {.lo = 1001, .hi = 2000, .use = KGB_NUMBER_FAR_SIZE};
+	int exact = 0, next = 0, beyond = 0;
+	int64_t value = 0;
+
+	for (int s = 0; s < SEEDS; s++) {
+		const struct kgb_seed seed = seed_of(s);
+		assert_true(kgb_dictionary_deal_whole(&few, &seed, "a", 0, range, &value));
+		assert_in_range(value, 1236, 2000);
+		exact += value == 1237;
+		next += value == 1238;
+		beyond += value > 1238;
+	}
+	assert_in_range(exact, SEEDS / 8, SEEDS / 2);
+	assert_in_range(next, SEEDS / 8, SEEDS / 2);
+	assert_in_range(beyond, SEEDS / 8, SEEDS / 2);
+}
+
 static void test_of_a_range_without_a_number_none_is_dealt(KGB_UNUSED void **state)
 {
 	static const struct kgb_whole_range rows[] = {
-		{.lo = 21, .hi = 1235, .is_size = true},
-		{.lo = 1, .hi = 17, .is_size = true},
+		{.lo = 21, .hi = 1235, .use = KGB_NUMBER_SIZE},
+		{.lo = 1, .hi = 17, .use = KGB_NUMBER_SIZE},
 		{.lo = 4, .hi = 17},
 		{.lo = -18 + 1, .hi = -4},
 	};
@@ -447,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_are_read_exactly),
 		cmocka_unit_test(test_other_documents_are_invalid),
 		cmocka_unit_test(test_whole_numbers_lie_in_the_range_and_near_one_of_the_list),
+		cmocka_unit_test(test_sizes_beyond_the_usual_ones_go_beyond_the_number),
 		cmocka_unit_test(test_of_a_range_without_a_number_none_is_dealt),
 		cmocka_unit_test(test_every_number_that_fits_has_its_turn),
 		cmocka_unit_test(test_the_ends_of_64_bits_are_dealt_without_overflow),
