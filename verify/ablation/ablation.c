@@ -127,12 +127,12 @@ bool kgb_ablation_is_sensitive(const struct kgb_judge *judge, const struct kgb_c
 	return false;
 }
 
-/* Whether a tensor has about the same elements in every call: memory that an earlier call has left
- * may then hold the right result. */
+/* Whether the elements of a tensor may be nearly the same in every call: memory that an earlier
+ * call has left may then hold the right result. */
 static bool has_fixed_elements(const struct kgb_case *c)
 {
 	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].values.is_all_numbers)
+		if (c->args[i].values.is_beyond_number)
 			return true;
 	return false;
 }

@@ -77,8 +77,8 @@ static void describe_values(const struct kgb_values *values, struct kgb_buf *out
 		kgb_buf_addf(&text, ", %s 2^%d", values->scales_rows ? "some times" : "times",
 			     values->scale);
 	if (values->numbers)
-		kgb_buf_adds(&text, values->is_all_numbers ? ", at a number of kernel.py"
-							   : ", numbers of kernel.py");
+		kgb_buf_adds(&text, values->is_beyond_number ? ", beyond a number of kernel.py"
+							     : ", numbers of kernel.py");
 	if (values->has_neighbours)
 		kgb_buf_adds(&text, ", some elements next to others");
 	if (text.len > 0)

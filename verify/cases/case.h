@@ -120,7 +120,7 @@ struct kgb_values {
 	bool has_sizes; /* mode `special`: some have sizes between the usual and the last ones */
 	const struct kgb_dictionary *numbers; /* borrowed; elements are among these numbers of the
 						 candidate's text; NULL: not on purpose */
-	bool is_all_numbers; /* all elements are one of these, or beyond it */
+	bool is_beyond_number; /* all elements lie beyond one of these, on one side */
 	bool may_be_zero, may_repeat; /* the template allows zeros, and equal elements */
 };
 

@@ -13,7 +13,8 @@ enum {
 	ONE_IN = 8, /* elements of the tensor that are numbers, or only FEW of them */
 	FEW = 3,
 	SPRINKLED_MOST = 4096,
-	COARSE_BITS = 8, /* a tensor may have floats of so many bits everywhere */
+	PLACES_TRIED = 4,
+	STEPS_LEAST = 8, /* whole numbers go up to so far beyond, or farther */
 };
 
 /* Numbers of the usual sizes: outliers and scaled tensors have such elements, too. */
@@ -115,7 +116,7 @@ static struct card go_beyond(const struct kgb_arg *arg, struct kgb_rng *rng, str
 		other.value = kgb_dtype_round(arg->view.dtype, other.value);
 		return other;
 	}
-	const int64_t step = 1 + (int64_t)(fmin(by, 0x1p53));
+	const int64_t step = 1 + (int64_t)fmin(fmax(by, share * STEPS_LEAST), 0x1p53);
 	if (__builtin_add_overflow(card.whole, is_above ? step : -step, &other.whole))
 		other.whole = card.whole;
 	other.value = (double)other.whole;
@@ -152,26 +153,22 @@ static void sprinkle(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_r
 		    place(&arg->view, storage, kgb_rng_int(rng, 0, n - 1)));
 }
 
-/* Whether a tensor may have this number everywhere: rounding errors of equal terms add up. */
-static bool may_fill(const struct kgb_arg *arg, double value)
-{
-	int exponent = 0;
-	const double mantissa = frexp(value, &exponent) * (1 << COARSE_BITS);
-
-	return mantissa == floor(mantissa) || !kgb_dtype_is_float(arg->view.dtype);
-}
-
-/* All elements are the number, or all of them lie on one side of it. */
-static void replace_all(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
+/* All elements lie beyond the number on one side, but for those that find no place there. No line
+ * becomes constant, which some operators' semantics exclude. */
+static void move_beyond(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
 			const struct card *card, void *storage)
 {
 	const int64_t n = kgb_tensor_view_numel(&arg->view);
 	const bool is_above = kgb_rng_int(rng, 0, 1);
-	const bool is_equal = kgb_rng_int(rng, 0, 1) && may_fill(arg, card->value);
 
 	for (int64_t i = 0; i < n; i++) {
-		struct card other = is_equal ? *card : go_beyond(arg, rng, *card, is_above);
-		store(arg, fits(arg, mode, &other) ? &other : card, place(&arg->view, storage, i));
+		for (int tried = 0; tried < PLACES_TRIED; tried++) {
+			const struct card other = go_beyond(arg, rng, *card, is_above);
+			if (!fits(arg, mode, &other))
+				continue;
+			store(arg, &other, place(&arg->view, storage, i));
+			break;
+		}
 	}
 }
 
@@ -182,8 +179,8 @@ void kgb_fill_numbers(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_
 		return;
 	struct card *cards = kgb_xcalloc(CARDS_MAX, sizeof(*cards));
 	const size_t n = collect(arg, mode, rng, cards);
-	if (n > 0 && arg->values.is_all_numbers)
-		replace_all(arg, mode, rng, &cards[0], storage);
+	if (n > 0 && arg->values.is_beyond_number)
+		move_beyond(arg, mode, rng, &cards[0], storage);
 	else if (n > 0)
 		sprinkle(arg, mode, rng, cards, n, storage);
 	kgb_free(cards);

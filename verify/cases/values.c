@@ -142,7 +142,7 @@ static void deal_numbers(struct kgb_value_deck *deck, struct kgb_case *c)
 		    !can_have_pattern(arg) || arg->fill == KGB_FILL_BOOL || !arg->values.may_repeat)
 			continue;
 		arg->values.numbers = deck->numbers;
-		arg->values.is_all_numbers = all == 0;
+		arg->values.is_beyond_number = all == 0;
 	}
 }
 
