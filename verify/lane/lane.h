@@ -19,6 +19,7 @@ struct kgb_replay;
 struct kgb_gpu_facts;
 struct kgb_nvml;
 struct kgb_compiler_seat;
+struct kgb_benchmarks;
 
 struct kgb_lane {
 	const struct kgb_judge *judge; /* borrowed */
@@ -41,6 +42,7 @@ struct kgb_lane {
 	struct kgb_buf image; /* the arena before the call, as the judge wrote it */
 	struct kgb_buf after; /* the arena after the call */
 	struct kgb_replay *replay; /* owned; NULL before stage correctness */
+	struct kgb_benchmarks *benchmarks; /* of lane 0; owned; NULL: nothing is timed */
 	bool launched; /* the current case launched a kernel, and Triton's compiler refused none */
 	struct kgb_failure needless; /* failure of a case that is right without any kernel */
 };
@@ -55,7 +57,7 @@ void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
  * processes should begin to end at once. */
 void kgb_lane_kill(struct kgb_lane *lane);
 /** End the lane's processes and free its memory. A second call does nothing. The other fields stay:
- * `replay`, `gpu`, `nvml` and `lease` belong to the stages. */
+ * `replay`, `benchmarks`, `gpu`, `nvml` and `lease` belong to the stages. */
 void kgb_lane_release(struct kgb_lane *lane);
 
 /** Take the right to use the GPU, shared or alone (gpu_lease.h). The wait does not count as the

@@ -74,8 +74,8 @@ struct kgb_exec_request {
 			  the next, round robin over slots 0 .. n_slots - 1 */
 	uint32_t n_slots; /* ARENA: number of input images; TIME: number of them that samples use */
 	uint32_t n_samples; /* TIME */
-	uint32_t flags; /* TIME: KGB_EXEC_* below. ARENA: bit i: no op of a plan may write to part i
-			   (checked on the CPU only) */
+	uint32_t flags; /* RUN, TIME: KGB_EXEC_* below. ARENA: bit i: no op of a plan may write to
+			   part i (checked on the CPU only) */
 	uint64_t poison; /* RUN, TIME: seed of the random bytes that all pool memory and slack is
 			    filled with before each run (kgb_exec_poison_word); sample i of TIME
 			    has the seed kgb_exec_poison_word(poison, 8 * i) */
@@ -98,7 +98,7 @@ struct kgb_exec_request {
  * measurement of a process. Without CUPTI activity_ns is 0 and the text of the (good) reply gives
  * the cause. */
 #define KGB_EXEC_WITH_ACTIVITY 1u
-/** TIME: only the ranges are brought back; the output's part for the arena stays as it was. */
+/** RUN, TIME: only the ranges are brought back; the output's part for the arena stays as it was. */
 #define KGB_EXEC_WITHOUT_ARENA 2u
 
 /* After RUN and TIME the output memfd holds the arena as the (last) run left it, then every range

@@ -115,8 +115,9 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	    (!runs && !arena && request->n_ranges) || (!arena && !times && request->n_slots) ||
 	    (!times && request->n_samples) ||
 	    (!times && (request->flush_bytes || request->placement)) ||
-	    (!times && !arena && request->flags) ||
+	    (!runs && !arena && request->flags) ||
 	    (!arena && (request->arena_bytes || request->output_bytes)) ||
+	    (!times && runs && (request->flags & ~KGB_EXEC_WITHOUT_ARENA)) ||
 	    (times && (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA))))
 		return refuse(err, "a field that '%s' does not use is set",
 			      kgb_exec_op_name((enum kgb_exec_op)request->op));

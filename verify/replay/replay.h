@@ -138,6 +138,20 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay
 				  const struct kgb_case_data *data, int repetition, int skip,
 				  struct kgb_candidate_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
+/** Input images in a memfd, one behind the other. */
+struct kgb_replay_images {
+	int fd;
+	size_t image_bytes;
+	uint32_t n;
+};
+/** Run the loaded plan on each image from number `first` on, under random poison, and write the
+ * contiguous results of image i to values[i]; the caller owns them. `data` has the results' forms.
+ * For the GPU. 0, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_run_images(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+					 const struct kgb_case_data *data,
+					 const struct kgb_replay_images *images, uint32_t first,
+					 void *values[][KGB_MAX_RESULTS],
+					 struct kgb_failure *failure, struct kgb_err *err);
 /** Run the first `n_ops` ops of the plan on origin->data, with or without the candidate's kernels,
  * and add all memory to `origin` as written by `by`. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,

@@ -168,10 +168,31 @@ size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *
 	return !queue->stop && share->next < share->end ? share->next++ : queue->n;
 }
 
+size_t kgb_case_queue_take_benchmark(struct kgb_case_queue *queue)
+{
+	LOCKED(queue);
+	if (queue->stop || queue->n_failed > 0)
+		queue->next_benchmark = queue->n_benchmarks;
+	return queue->next_benchmark < queue->n_benchmarks ? queue->next_benchmark++
+							   : queue->n_benchmarks;
+}
+
+void kgb_case_queue_end_benchmarks(struct kgb_case_queue *queue)
+{
+	LOCKED(queue);
+	queue->next_benchmark = queue->n_benchmarks;
+}
+
 bool kgb_case_queue_is_over(struct kgb_case_queue *queue)
 {
 	LOCKED(queue);
 	return queue->stop;
+}
+
+bool kgb_case_queue_has_failed(struct kgb_case_queue *queue)
+{
+	LOCKED(queue);
+	return queue->n_failed > 0;
 }
 
 void kgb_case_queue_note(struct kgb_case_queue *queue, bool failed, bool ends_all)

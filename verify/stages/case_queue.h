@@ -24,6 +24,7 @@ struct kgb_case_queue {
 	pthread_cond_t changed;
 	size_t n; /* number of turns */
 	size_t next, end; /* no lane has taken the turns from `next` to `end` - 1 */
+	size_t next_benchmark, n_benchmarks; /* n_benchmarks is to be set before the lanes start */
 	size_t n_lanes; /* to be set before the lanes start */
 	const bool *follows; /* borrowed; true: the turn goes to the lane of the turn before; NULL:
 				none does */
@@ -46,6 +47,12 @@ void kgb_case_queue_release(struct kgb_case_queue *queue);
  * runner before it reaches the middle. */
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share);
 
+/** The number of a benchmark that no lane has taken; n_benchmarks when there is none, or when a
+ * case has failed: then nothing is timed. For a lane without cases. */
+size_t kgb_case_queue_take_benchmark(struct kgb_case_queue *queue);
+/** Hand out no more benchmarks, because one of them fails. */
+void kgb_case_queue_end_benchmarks(struct kgb_case_queue *queue);
+
 /** Let the other lanes begin. Lane 0 calls this when the objects that lanes share exist. */
 void kgb_case_queue_let_go(struct kgb_case_queue *queue);
 /** Wait until lanes may begin. False: the queue ended before. */
@@ -57,5 +64,6 @@ void kgb_case_queue_note(struct kgb_case_queue *queue, bool failed, bool ends_al
 /** End the queue, because a lane cannot go on. */
 void kgb_case_queue_stop(struct kgb_case_queue *queue);
 bool kgb_case_queue_is_over(struct kgb_case_queue *queue);
+bool kgb_case_queue_has_failed(struct kgb_case_queue *queue);
 
 #endif

@@ -13,6 +13,7 @@
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/proof_cache.h"
 #include "verify/replay/replay.h"
+#include "verify/stages/benchmark.h"
 #include "verify/stages/gpu_health.h"
 #include "verify/stages/lanes.h"
 
@@ -156,11 +157,8 @@ static const char *reason_to_skip(const struct kgb_judge *judge, enum kgb_stage 
 {
 	if (stage == KGB_STAGE_L2 && judge->spec.triton == KGB_TRITON_NONE)
 		return "the operator only rearranges metadata: no kernel is required";
-	if (stage == KGB_STAGE_TIMING && !judge->options->request.timing)
-		return "not asked for";
-	/* Times on the CPU do not predict those on a GPU. */
-	if (stage == KGB_STAGE_TIMING && judge->options->device == KGB_DEVICE_CPU)
-		return "there is no GPU";
+	if (stage == KGB_STAGE_TIMING && !kgb_stage_timing_is_wanted(judge))
+		return judge->options->request.timing ? "there is no GPU" : "not asked for";
 	return NULL;
 }
 
@@ -338,6 +336,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);
 	kgb_lane_init(&lane, &judge, verdict);
 	int rc = run(&judge, &lane, err);
+	kgb_benchmarks_free(lane.benchmarks);
 	kgb_lane_close(&lane);
 	kgb_gpu_facts_free(lane.gpu);
 	kgb_gpu_lease_give(&lane.lease);

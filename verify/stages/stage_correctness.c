@@ -13,6 +13,7 @@
 #include "verify/lane/reached.h"
 #include "verify/provenance/provenance.h"
 #include "verify/replay/replay.h"
+#include "verify/stages/benchmark.h"
 #include "verify/stages/case_queue.h"
 #include "verify/stages/lanes.h"
 #include "verify/stages/stages.h"
@@ -168,8 +169,30 @@ static int judge_cases(struct kgb_lane *lane, bool from_end, struct work *work, 
 
 	while (rc == 0 && (turn = kgb_case_queue_take(&work->queue, &share)) < work->queue.n)
 		rc = judge_case(lane, work, turn, err);
-	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
 	return rc;
+}
+
+/* Prepare benchmarks until there are none. 0, -1 *err. */
+static int prepare_benchmarks(struct kgb_lane *lane, size_t number, struct work *work,
+			      struct kgb_err *err)
+{
+	struct kgb_benchmarks *benchmarks = work->first->benchmarks;
+	size_t i;
+
+	if (!benchmarks)
+		return 0;
+	/* The processes end with the thread that starts them: that of lane 0 goes on. */
+	if (number == 0 && !kgb_case_queue_has_failed(&work->queue) &&
+	    kgb_timing_processes_begin(&benchmarks->processes, lane,
+				       kgb_benchmark_level(lane->judge)->max_processes, err) < 0)
+		return -1;
+	while ((i = kgb_case_queue_take_benchmark(&work->queue)) < benchmarks->n) {
+		struct kgb_benchmark *b = &benchmarks->items[i];
+		kgb_benchmark_prepare(lane, b);
+		if (b->state == KGB_BENCHMARK_REFUSED || b->state == KGB_BENCHMARK_BROKEN)
+			kgb_case_queue_end_benchmarks(&work->queue);
+	}
+	return 0;
 }
 
 /* The case whose runner a lane starts first: the last one in the lane's part of the order, if all
@@ -210,7 +233,11 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 	kgb_replay_new(lane);
 	if (number == 0)
 		kgb_case_queue_let_go(&work->queue);
-	return judge_cases(lane, from_end, work, err);
+	rc = judge_cases(lane, from_end, work, err);
+	if (rc == 0)
+		rc = prepare_benchmarks(lane, number, work, err);
+	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
+	return rc;
 }
 
 static int run_lane(struct kgb_lane *lane, size_t number, void *payload, struct kgb_err *err)
@@ -262,6 +289,10 @@ static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 	kgb_case_queue_init(&work.queue, lane->judge->cases.n,
 			    (int)lane->judge->options->request.max_failures);
 	work.queue.follows = follows;
+	if (kgb_stage_timing_is_wanted(lane->judge)) {
+		lane->benchmarks = kgb_benchmarks_new(lane->judge);
+		work.queue.n_benchmarks = lane->benchmarks->n;
+	}
 	work.queue.n_lanes = kgb_lanes_count(lane->judge, CASES_PER_LANE, &seats);
 	int rc = kgb_lanes_run(lane, work.queue.n_lanes, run_lane, &work, err);
 	kgb_seats_give(&seats);

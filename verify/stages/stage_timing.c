@@ -4,9 +4,40 @@
  */
 #include "base/system/cache_dir.h"
 #include "verify/replay/replay.h"
+#include "verify/stages/benchmark.h"
 #include "verify/stages/stages.h"
 
 enum { MACHINE_MS = 60 * 1000 };
+
+/* Times on the CPU do not predict those on a GPU. */
+bool kgb_stage_timing_is_wanted(const struct kgb_judge *judge)
+{
+	return judge->options->request.timing && judge->options->device != KGB_DEVICE_CPU;
+}
+
+/* 0: every benchmark is ready or may be skipped. Else the first that is not decides: 1, or -1 with
+ * *err. */
+static int refuse(struct kgb_lane *lane, struct kgb_err *err)
+{
+	const struct kgb_benchmarks *benchmarks = lane->benchmarks;
+
+	for (size_t i = 0; i < benchmarks->n; i++) {
+		const struct kgb_benchmark *b = &benchmarks->items[i];
+		if (b->state == KGB_BENCHMARK_REFUSED) {
+			kgb_verdict_decide(lane->verdict, KGB_STAGE_TIMING, &b->failure);
+			return 1;
+		}
+		if (b->state == KGB_BENCHMARK_BROKEN) {
+			*err = b->err;
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < benchmarks->n; i++)
+		if (benchmarks->items[i].state == KGB_BENCHMARK_UNTOUCHED)
+			return kgb_fail(err, KGB_ERR_FAILED, "case '%s' was not prepared",
+					benchmarks->items[i].kase->name);
+	return 0;
+}
 
 int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 {
@@ -29,15 +60,27 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 		kgb_timing_precision_names[lane->judge->options->request.timing_precision];
 	if (!verdict->timing_comparable)
 		return 0;
+	rc = refuse(lane, err);
+	if (rc != 0)
+		return rc;
+	struct kgb_benchmarks *benchmarks = lane->benchmarks;
+	if (kgb_timing_processes_await(&benchmarks->processes, lane, err) < 0)
+		return -1;
 	if (kgb_lane_take_gpu(lane, KGB_STAGE_TIMING, true) != 0)
 		return 1;
+	lane->replay->uses = lane->replay->replayer;
 	if (kgb_replay_start_exec(lane, err) < 0 ||
 	    kgb_gpu_peak_find(&verdict->machine, &spec, &lane->replay->replayer->exec.machine,
 			      cache, MACHINE_MS, err) < 0)
 		return -1;
 	verdict->has_machine = true;
-	for (size_t i = 0; i < lane->judge->cases.n_benchmarks && rc == 0; i++)
-		rc = kgb_time_on_gpu(lane, &lane->judge->cases.items[lane->judge->cases.n + i],
-				     err);
+	for (size_t i = 0; i < benchmarks->n && rc == 0; i++) {
+		struct kgb_benchmark *b = &benchmarks->items[i];
+		struct kgb_failure failure;
+		if (b->state == KGB_BENCHMARK_READY)
+			rc = kgb_benchmark_measure(lane, b, &benchmarks->processes, &failure, err);
+		if (rc == 1)
+			kgb_verdict_decide(verdict, KGB_STAGE_TIMING, &failure);
+	}
 	return rc;
 }

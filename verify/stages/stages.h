@@ -19,8 +19,7 @@ KGB_MUST_CHECK int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err);
-/** Time one case on a GPU. 0, 1 decided, -1 *err. */
-KGB_MUST_CHECK int kgb_time_on_gpu(struct kgb_lane *lane, const struct kgb_case *c,
-				   struct kgb_err *err);
+/** Whether the verification times its kernel. */
+bool kgb_stage_timing_is_wanted(const struct kgb_judge *judge);
 
 #endif

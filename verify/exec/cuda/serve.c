@@ -100,17 +100,18 @@ static int run(struct server *server, const struct kgb_exec_request *request,
 	status = request->op == KGB_EXEC_RUN
 			 ? kgb_run_once(&server->run, request, plan, prologue, &value, err)
 			 : kgb_run_timed(&server->run, request, plan, prologue, &value, err);
-	if (status == 0)
-		return 0;
-	/* Wait for issued work after a failure: the next request may release its memory. */
-	if (err->code != KGB_EXEC_GPU_FAULT &&
+	/* Wait for all work: the next request may release its memory, and the GPU is idle when
+	 * another process is timed. */
+	if ((status == 0 || err->code != KGB_EXEC_GPU_FAULT) &&
 	    kgb_gpu_check(&server->gpu, server->gpu.cu->cuCtxSynchronize(), KGB_EXEC_GPU_FAULT,
 			  &after, "after '%s'", err->msg)) {
 		*err = after;
 		value = UINT64_MAX;
+		status = -1;
 	}
-	reply->value = value;
-	return -1;
+	if (status != 0)
+		reply->value = value;
+	return status;
 }
 
 static int dispatch(struct server *server, const struct kgb_exec_request *request, const int *fds,

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Benchmarks: cases that are timed. A lane prepares a benchmark while other verifications use the
+ * GPU, too: it records the call, proves and checks it, and makes the inputs of the timed calls.
+ * Lane 0 measures all benchmarks one after the other, when it has the GPU alone.
+ */
+#ifndef KGB_VERIFY_STAGES_BENCHMARK_H
+#define KGB_VERIFY_STAGES_BENCHMARK_H
+
+#include "verify/replay/replay.h"
+#include "verify/stages/timing_processes.h"
+#include "verify/timer/timer.h"
+
+/** The results on so many slots are compared with the reference's. */
+#define KGB_BENCHMARK_CHECKED_SLOTS 2
+
+enum kgb_benchmark_state {
+	KGB_BENCHMARK_UNTOUCHED,
+	KGB_BENCHMARK_READY,
+	KGB_BENCHMARK_SKIPPED, /* it cannot be replayed, as the spec permits */
+	KGB_BENCHMARK_REFUSED, /* `failure` has the reason */
+	KGB_BENCHMARK_BROKEN, /* `err`: a fault of the judge */
+};
+
+struct kgb_benchmark {
+	const struct kgb_case *kase; /* borrowed */
+	enum kgb_benchmark_state state;
+	struct kgb_failure failure; /* its texts live as long as the verdict of the lane */
+	struct kgb_err err;
+	struct kgb_case_data data; /* the forms of the results, no bytes */
+	struct kgb_replay_case rcase; /* the candidate's plan */
+	struct kgb_replay_plan baseline;
+	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
+	uint32_t n_ranges;
+	bool in_arena; /* a parameter holds a result */
+	char *input; /* n_slots images of arena_bytes: the inputs of the timed calls */
+	int input_fd;
+	size_t input_bytes, arena_bytes;
+	uint32_t n_slots;
+	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; results of untimed calls on
+							       each slot; NULL: not known yet */
+};
+
+/** All benchmarks of a verification, and the processes that time them. */
+struct kgb_benchmarks {
+	struct kgb_benchmark *items; /* owned */
+	size_t n;
+	struct kgb_timing_processes processes;
+};
+
+struct kgb_benchmarks *kgb_benchmarks_new(const struct kgb_judge *judge);
+/** Accepts NULL. */
+void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks);
+
+/** The demands of the precision that was requested. */
+const struct kgb_timer_level *kgb_benchmark_level(const struct kgb_judge *judge);
+/** The variant of the case's inputs in a slot. */
+uint32_t kgb_benchmark_variant(uint32_t slot);
+
+/** Prepare a benchmark; its `state` tells the outcome. */
+void kgb_benchmark_prepare(struct kgb_lane *lane, struct kgb_benchmark *benchmark);
+/** Time a benchmark that is ready, and free its memory. 0: the verdict has the times. 1: *failure
+ * has the reason of a refusal. -1: *err. */
+KGB_MUST_CHECK int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *benchmark,
+					 struct kgb_timing_processes *processes,
+					 struct kgb_failure *failure, struct kgb_err *err);
+/** Free the memory of a benchmark. Its state and its texts stay. */
+void kgb_benchmark_release(struct kgb_benchmark *benchmark);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * Timing of a benchmark: the candidate's plan and the baseline's run in two separate processes, in
+ * blocks that the timer's controller orders, on rotating inputs. The result of the last call of
+ * every block of the candidate is checked. */
+#include "base/mem.h"
+#include "base/time.h"
+#include "verify/cost/cost.h"
+#include "verify/lane/candidate_check.h"
+#include "verify/stages/benchmark.h"
+
+enum {
+	EXEC_MS = 60 * 1000,
+	TRIES = 2,
+	STARTS = 6,
+};
+#define RULER_STEP_NS 32 /* resolution of events and of CUPTI's activity, measured on an H200 */
+
+struct measurement {
+	struct kgb_lane *lane;
+	struct kgb_benchmark *benchmark;
+	struct kgb_timing_processes *processes;
+	struct kgb_failure *failure;
+	struct kgb_case_data truths[KGB_TIMER_INPUTS_MAX]; /* of the slots with `has_truth` */
+	bool has_truth[KGB_TIMER_INPUTS_MAX];
+	bool refused; /* *failure holds why */
+};
+
+/* ---- processes ---- */
+
+static int fail_exec(struct measurement *m, struct kgb_timing_process *process,
+		     enum kgb_timer_side side, enum kgb_exec_outcome outcome, struct kgb_err *err)
+{
+	if (outcome >= KGB_EXEC_FAULTED)
+		kgb_timing_process_stop(process);
+	if (side == KGB_SIDE_A)
+		return kgb_ctx(err, "baseline of case '%s'", m->benchmark->kase->name);
+	m->refused = kgb_replay_explain(m->lane, outcome, m->failure, err) == 1;
+	return -1;
+}
+
+static size_t output_bytes(const struct kgb_benchmark *b)
+{
+	size_t bytes =
+		b->arena_bytes + 4096 + KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
+
+	for (size_t i = 0; i < b->n_ranges; i++)
+		bytes += b->ranges[i].bytes + 64;
+	return bytes;
+}
+
+/* Give a process the inputs and the plans of this benchmark in place of the last one's. */
+static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_process *process,
+				  enum kgb_timer_side side, struct kgb_err *err)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	const struct kgb_replay_plan *plan = side == KGB_SIDE_A ? &b->baseline : &b->rcase.plan;
+	const struct kgb_exec_arena_spec spec = {.input_fd = b->input_fd,
+						 .output_fd = m->processes->outputs[side].fd,
+						 .arena_bytes = b->arena_bytes,
+						 .output_bytes = output_bytes(b),
+						 .n_slots = b->n_slots};
+	struct kgb_exec_client *exec = &process->exec;
+	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, EXEC_MS, err);
+
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_client_arena(exec, &spec, EXEC_MS, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_client_plan(exec, 0, plan->record.ptr, plan->record.len, EXEC_MS,
+					       err);
+	if (outcome == KGB_EXEC_DONE && side == KGB_SIDE_B && b->rcase.has_prologue)
+		outcome = kgb_exec_client_plan(exec, 1, b->rcase.prologue.record.ptr,
+					       b->rcase.prologue.record.len, EXEC_MS, err);
+	return outcome;
+}
+
+/* The process of a side, ready for this benchmark; NULL with *err. Memory that a library of the
+ * baseline allocated may lie at addresses that a new process uses otherwise; then another process
+ * is started, up to STARTS times. A candidate calls no library. */
+static struct kgb_timing_process *find_process(struct measurement *m, uint32_t pair,
+					       enum kgb_timer_side side, struct kgb_err *err)
+{
+	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
+
+	if (process->holds == m->benchmark)
+		return process;
+	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
+	for (int i = 1;; i++) {
+		if (kgb_timing_process_open(process, m->lane, err) < 0)
+			return NULL;
+		enum kgb_exec_outcome outcome = load(m, process, side, err);
+		if (outcome == KGB_EXEC_DONE) {
+			process->holds = m->benchmark;
+			return process;
+		}
+		if (outcome != KGB_EXEC_UNREPLAYABLE || side != KGB_SIDE_A || i == STARTS) {
+			(void)fail_exec(m, process, side, outcome, err);
+			return NULL;
+		}
+		kgb_timing_process_stop(process);
+	}
+}
+
+/* ---- samples ---- */
+
+/* The results of the last call of a process of the candidate, in our memory. */
+static void take_results(struct measurement *m, const struct kgb_exec_layout *layout,
+			 struct kgb_candidate_call *out)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
+
+	*out = b->rcase.call;
+	memset(out->values, 0, sizeof(out->values));
+	if (b->in_arena)
+		kgb_replay_take(m->lane, &b->rcase, &b->data, output, layout, out);
+	else
+		kgb_replay_take_fresh(&b->rcase, &b->data, output, layout, out);
+}
+
+static int check_with_reference(struct measurement *m, uint32_t slot,
+				const struct kgb_exec_layout *layout, struct kgb_err *err)
+{
+	struct kgb_case_data *truth = &m->truths[slot];
+	struct kgb_candidate_call call;
+
+	if (!m->has_truth[slot]) {
+		kgb_lane_fill(m->lane, truth, m->benchmark->kase, kgb_benchmark_variant(slot));
+		m->has_truth[slot] = true;
+		if (kgb_lane_fetch_truth(m->lane, truth, err) < 0)
+			return -1;
+	}
+	take_results(m, layout, &call);
+	m->refused = !kgb_candidate_call_check_values(m->lane, truth, &call, m->failure);
+	kgb_candidate_call_release(&call);
+	return m->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
+}
+
+/* Whether the results equal those of the same untimed call, bit by bit. They are compared where the
+ * process left them: benchmarks are large. */
+static bool is_right(const struct measurement *m, uint32_t slot,
+		     const struct kgb_exec_layout *layout)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
+	bool same = true;
+
+	for (size_t i = 0; i < b->data.n_results && same; i++) {
+		struct kgb_tensor_view view;
+		const char *at = kgb_replay_result(&b->rcase, &b->data, i, output, layout, &view);
+		const void *right = b->right[slot][i];
+		same = !at == !right && (!at || kgb_tensor_view_equal(&view, at, right));
+	}
+	return same;
+}
+
+static int check_last(struct measurement *m, const struct kgb_timer_block *block,
+		      const struct kgb_exec_layout *layout, struct kgb_err *err)
+{
+	struct kgb_lane *lane = m->lane;
+	const uint32_t slot = kgb_timer_last_slot(block);
+	KGB_MEASURE(lane, KGB_PHASE_TIMER_CHECKS);
+
+	if (is_right(m, slot, layout))
+		return 0;
+	/* Sums by atomics differ from run to run: then the reference decides. */
+	if (!lane->verdict->deterministic)
+		return check_with_reference(m, slot, layout, err);
+	m->refused = kgb_lane_refuse(
+		lane, m->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
+		"Compute the result from the arguments alone, in every call.",
+		"case %s: a timed call gave another result than the same call untimed",
+		m->benchmark->kase->name);
+	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
+}
+
+static struct kgb_exec_request request_for(const struct measurement *m,
+					   const struct kgb_timer_block *block)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	const bool is_candidate = block->side == KGB_SIDE_B;
+	struct kgb_exec_request request = {
+		.prologue = is_candidate && b->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.skip = -1,
+		.slot = block->slot,
+		.n_slots = block->n_slots,
+		.n_samples = block->n,
+		.placement = block->placement,
+		.flags = (block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
+			 (is_candidate && b->in_arena ? 0 : KGB_EXEC_WITHOUT_ARENA),
+		.n_ranges = is_candidate ? b->n_ranges : 0,
+	};
+
+	memcpy(request.ranges, b->ranges, request.n_ranges * sizeof(request.ranges[0]));
+	kgb_random(&request.poison, sizeof(request.poison));
+	return request;
+}
+
+static int take_block(void *payload, const struct kgb_timer_block *block,
+		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	struct measurement *m = payload;
+	struct kgb_exec_request request = request_for(m, block);
+	struct kgb_exec_layout layout;
+	struct kgb_timing_process *process = find_process(m, block->process, block->side, err);
+
+	if (!process)
+		return -1;
+	request.flush_bytes = 2 * process->exec.l2_bytes;
+	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
+	int64_t started_ns = kgb_mono_ns();
+	enum kgb_exec_outcome outcome =
+		kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
+	*outside_ns = (uint64_t)(kgb_mono_ns() - started_ns);
+	m->lane->verdict->phase_ns[KGB_PHASE_TIMER_BLOCKS] += (int64_t)*outside_ns;
+	if (outcome != KGB_EXEC_DONE)
+		return fail_exec(m, process, block->side, outcome, err);
+	memcpy(samples, m->processes->outputs[block->side].bytes + layout.samples,
+	       block->n * sizeof(*samples));
+	return block->side == KGB_SIDE_B ? check_last(m, block, &layout, err) : 0;
+}
+
+/* ---- one benchmark ---- */
+
+static int configure(const struct measurement *m, struct kgb_timer_config *config,
+		     struct kgb_err *err)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	const struct kgb_gpu_peak *machine = &m->lane->verdict->machine;
+	struct kgb_tensor_view views[KGB_MAX_RESULTS];
+	struct kgb_cost cost;
+
+	kgb_case_data_views(&b->data, views);
+	if (kgb_case_cost(&m->lane->judge->spec, b->kase, views, b->data.n_results, &cost, err) < 0)
+		return -1;
+	*config = (struct kgb_timer_config)KGB_TIMER_CONFIG_INIT;
+	config->level = *kgb_benchmark_level(m->lane->judge);
+	config->case_name = b->kase->name;
+	config->seed = m->lane->verdict->seed;
+	config->machine = (struct kgb_timer_machine){
+		.bytes_per_s = machine->bytes_per_s,
+		.flops_per_s = kgb_gpu_peak_flops_per_s(machine, b->kase->dtype),
+		.l2_bytes = machine->l2_bytes,
+		.launch_floor_ns = machine->launch_floor_ns,
+		.event_step_ns = RULER_STEP_NS,
+		.activity_step_ns = RULER_STEP_NS,
+	};
+	config->bytes = cost.bytes;
+	config->written_bytes = cost.written_bytes;
+	config->flops = cost.flops;
+	config->n_ops[KGB_SIDE_A] = (uint32_t)b->baseline.n_ops;
+	config->n_ops[KGB_SIDE_B] = (uint32_t)b->rcase.plan.n_ops;
+	config->n_slots = b->n_slots;
+	return 0;
+}
+
+static void accuse(struct measurement *m, const struct kgb_timer_result *result)
+{
+	static const enum kgb_code codes[KGB_N_TIMING_WHYS] = {
+		[KGB_WHY_BELOW_FLOOR] = KGB_CODE_CHEAT_TIMING_BELOW_FLOOR,
+		[KGB_WHY_RULER_ORDER] = KGB_CODE_CHEAT_TIMING_RULER_ORDER,
+		[KGB_WHY_RULER_ACTIVITY] = KGB_CODE_CHEAT_TIMING_RULER_ACTIVITY,
+		[KGB_WHY_RULER_HOST] = KGB_CODE_CHEAT_TIMING_RULER_HOST,
+		[KGB_WHY_RULER_OUTSIDE] = KGB_CODE_CHEAT_TIMING_RULER_OUTSIDE,
+		[KGB_WHY_CHECKED] = KGB_CODE_CHEAT_TIMING_CHECKED,
+		[KGB_WHY_REUSE] = KGB_CODE_CHEAT_TIMING_REUSE,
+		[KGB_WHY_TREND] = KGB_CODE_CHEAT_TIMING_TREND,
+	};
+
+	KGB_ASSERT(codes[result->why] != KGB_CODE_NONE);
+	m->refused = kgb_lane_refuse(
+		m->lane, m->failure, codes[result->why],
+		"Do the same work in every call: no caches, no other streams, nothing that "
+		"depends on being measured.",
+		"case %s: %s", m->benchmark->kase->name, result->text);
+}
+
+/* A measurement that something disturbed, but not provably the candidate, is made once more. */
+static int run_timer(struct measurement *m, struct kgb_err *err)
+{
+	struct kgb_timer_config config;
+	struct kgb_timer_result result = {.result = KGB_TIMING_UNTRUSTED};
+	int rc = configure(m, &config, err);
+
+	for (int i = 0; i < TRIES && rc == 0; i++) {
+		struct kgb_timer timer;
+		if (kgb_timer_init(&timer, &config, err) < 0)
+			return -1;
+		rc = kgb_timer_run(&timer, take_block, m, &result, err);
+		bool is_final =
+			i == TRIES - 1 || result.accuses || result.result != KGB_TIMING_UNTRUSTED;
+		if (rc == 0 && is_final)
+			kgb_verdict_add_timing(m->lane->verdict, &timer, &result, true);
+		kgb_timer_release(&timer);
+		if (is_final)
+			break;
+	}
+	if (rc == 0 && result.accuses)
+		accuse(m, &result);
+	return rc;
+}
+
+int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
+			  struct kgb_timing_processes *processes, struct kgb_failure *failure,
+			  struct kgb_err *err)
+{
+	KGB_AUTO(free) struct measurement *m = kgb_xcalloc(1, sizeof(*m));
+	int rc = 0;
+
+	*m = (struct measurement){
+		.lane = lane, .benchmark = b, .processes = processes, .failure = failure};
+	KGB_MEASURE(lane, KGB_PHASE_TIMER);
+	for (int side = 0; side < KGB_N_SIDES && rc == 0; side++)
+		rc = kgb_timing_output_reserve(processes, (enum kgb_timer_side)side,
+					       output_bytes(b), err);
+	if (rc == 0)
+		rc = run_timer(m, err);
+	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
+		if (m->has_truth[slot])
+			kgb_case_data_release(&m->truths[slot]);
+	kgb_benchmark_release(b);
+	return m->refused ? 1 : rc;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/** \file
+ * The processes that run timed calls: pairs of one for the baseline and one for the candidate. A
+ * context takes longer to make than most benchmarks to measure, so all benchmarks of a verification
+ * share the pairs, which are made while its cases are judged.
+ */
+#ifndef KGB_VERIFY_STAGES_TIMING_PROCESSES_H
+#define KGB_VERIFY_STAGES_TIMING_PROCESSES_H
+
+#include "verify/lane/lane.h"
+#include "verify/process/exec_client.h"
+#include "verify/timer/timer.h"
+
+#define KGB_TIMING_PAIRS_MAX 8 /* of kgb_timer_level.max_processes */
+
+struct kgb_timing_process {
+	struct kgb_exec_client exec;
+	bool begun; /* its start has begun and is not finished */
+	bool runs;
+	const void *holds; /* what its plans and inputs belong to; NULL: nothing */
+};
+
+struct kgb_timing_processes {
+	struct kgb_timing_process pairs[KGB_TIMING_PAIRS_MAX][KGB_N_SIDES];
+	/** Memory that the processes of a side write results and samples to, one at a time. */
+	struct kgb_timing_output {
+		int fd; /* memfd; -1: none yet */
+		char *bytes;
+		size_t n_bytes;
+	} outputs[KGB_N_SIDES];
+};
+
+void kgb_timing_processes_init(struct kgb_timing_processes *processes);
+void kgb_timing_processes_release(struct kgb_timing_processes *processes);
+
+/** Begin the start of the first `n_pairs` pairs, without waiting; no more than the free memory of
+ * the GPU allows. They end with the thread that calls this. */
+KGB_MUST_CHECK int kgb_timing_processes_begin(struct kgb_timing_processes *processes,
+					      const struct kgb_lane *lane, uint32_t n_pairs,
+					      struct kgb_err *err);
+/** Wait for all starts that have begun: a context that is made delays what is timed. */
+KGB_MUST_CHECK int kgb_timing_processes_await(struct kgb_timing_processes *processes,
+					      const struct kgb_lane *lane, struct kgb_err *err);
+/** Start a process, unless it runs. */
+KGB_MUST_CHECK int kgb_timing_process_open(struct kgb_timing_process *process,
+					   const struct kgb_lane *lane, struct kgb_err *err);
+void kgb_timing_process_stop(struct kgb_timing_process *process);
+/** Make a side's output at least this long. Processes must be given the memory again then. */
+KGB_MUST_CHECK int kgb_timing_output_reserve(struct kgb_timing_processes *processes,
+					     enum kgb_timer_side side, size_t n_bytes,
+					     struct kgb_err *err);
+
+#endif
