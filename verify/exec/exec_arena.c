@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "verify/exec/serve.h"
 
 static void unmap(struct kgb_exec_arena *arena)
@@ -51,13 +52,15 @@ static void read_parts(struct kgb_exec_arena *arena, const struct kgb_exec_reque
 {
 	kgb_spans_clear(&arena->parts);
 	kgb_spans_clear(&arena->inputs);
+	kgb_spans_clear(&arena->turned);
 	for (uint32_t i = 0; i < request->n_ranges; i++) {
 		const struct kgb_exec_range *part = &request->ranges[i];
-		kgb_spans_put(&arena->parts, part->address, part->bytes);
+		kgb_spans_put(request->n_turned > 0 ? &arena->turned : &arena->parts, part->address,
+			      part->bytes);
 		if (request->flags >> i & 1)
 			kgb_spans_put(&arena->inputs, part->address, part->bytes);
 	}
-	if (request->n_ranges == 0)
+	if (request->n_ranges == 0 || request->n_turned > 0)
 		kgb_spans_put(&arena->parts, KGB_ARENA_ADDRESS, request->arena_bytes);
 	kgb_spans_normalize(&arena->parts);
 	kgb_spans_normalize(&arena->inputs);
@@ -68,8 +71,9 @@ int kgb_exec_arena_set(struct kgb_exec_arena *arena, const struct kgb_exec_reque
 {
 	unmap(arena);
 	arena->n_slots = request->n_slots;
+	arena->n_turned = request->n_turned;
 	/* At most KGB_ARENA_BYTES_MAX * KGB_EXEC_SLOTS_MAX: no overflow. */
-	arena->input_bytes = request->arena_bytes * request->n_slots;
+	arena->input_bytes = request->arena_bytes * (request->n_slots - request->n_turned);
 	arena->output_bytes = request->output_bytes;
 	arena->input = map_file(fds[0], arena->input_bytes, PROT_READ, "input memory", err);
 	if (!arena->input)
@@ -88,9 +92,37 @@ void kgb_exec_arena_release(struct kgb_exec_arena *arena)
 	unmap(arena);
 	kgb_spans_release(&arena->parts);
 	kgb_spans_release(&arena->inputs);
+	kgb_spans_release(&arena->turned);
 }
 
 const char *kgb_exec_arena_image(const struct kgb_exec_arena *arena, uint32_t slot)
 {
-	return arena->input + slot * arena->bytes;
+	return arena->input + kgb_exec_arena_image_of(arena, slot) * arena->bytes;
+}
+
+static void add_piece(struct kgb_exec_pieces *pieces, uint64_t to, uint64_t from, uint64_t bytes)
+{
+	if (bytes > 0)
+		KGB_VEC_ADD(pieces, ((struct kgb_exec_piece){to, from, bytes}));
+}
+
+void kgb_exec_arena_pieces(const struct kgb_exec_arena *arena, const struct kgb_span *part,
+			   uint32_t slot, struct kgb_exec_pieces *out)
+{
+	const bool turns = slot >= arena->n_slots - arena->n_turned;
+	const uint64_t end = kgb_exec_arena_offset(part->start) + part->bytes;
+	uint64_t at = kgb_exec_arena_offset(part->start);
+
+	*out = (struct kgb_exec_pieces){0};
+	/* Only an arena of one part has turned slots. */
+	for (size_t i = 0; turns && i < arena->turned.n; i++) {
+		const struct kgb_span *span = &arena->turned.items[i];
+		const uint64_t start = kgb_exec_arena_offset(span->start);
+		const uint64_t turn = kgb_exec_turn(span->bytes, slot, arena->n_slots);
+		add_piece(out, at, at, start - at);
+		add_piece(out, start, start + turn, span->bytes - turn);
+		add_piece(out, start + span->bytes - turn, start, turn);
+		at = start + span->bytes;
+	}
+	add_piece(out, at, at, end - at);
 }

@@ -14,7 +14,8 @@ struct kgb_exec_arena {
 	uint64_t bytes; /* of one image; 0: there is no arena yet */
 	struct kgb_spans parts; /* that an image fills */
 	struct kgb_spans inputs; /* those of them that are read-only */
-	uint32_t n_slots;
+	struct kgb_spans turned; /* what turns in the last n_turned slots */
+	uint32_t n_slots, n_turned;
 	const char *input; /* mapped memfds */
 	size_t input_bytes;
 	char *output;
@@ -33,7 +34,27 @@ static inline uint64_t kgb_exec_arena_offset(uint64_t address)
 {
 	return address - KGB_ARENA_ADDRESS;
 }
-/** The image of a slot below n_slots. */
+/** The number of the image that a slot below n_slots has, or has turned. */
+static inline uint32_t kgb_exec_arena_image_of(const struct kgb_exec_arena *arena, uint32_t slot)
+{
+	return slot % (arena->n_slots - arena->n_turned);
+}
+/** That image. */
 const char *kgb_exec_arena_image(const struct kgb_exec_arena *arena, uint32_t slot);
+
+/** Bytes that lie together in an image and in the arena. */
+struct kgb_exec_piece {
+	uint64_t to, from; /* offsets in the arena and in the image */
+	uint64_t bytes;
+};
+struct kgb_exec_pieces {
+	struct kgb_exec_piece *items; /* owned */
+	size_t n, cap;
+};
+/** The pieces of a part (by address) of the arena in a slot. Release *out with
+ * kgb_free(out->items).
+ */
+void kgb_exec_arena_pieces(const struct kgb_exec_arena *arena, const struct kgb_span *part,
+			   uint32_t slot, struct kgb_exec_pieces *out);
 
 #endif

@@ -543,6 +543,7 @@ enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
 	struct kgb_exec_request request = {.op = KGB_EXEC_ARENA,
 					   .arena_bytes = spec->arena_bytes,
 					   .n_slots = spec->n_slots,
+					   .n_turned = spec->n_turned,
 					   .output_bytes = spec->output_bytes,
 					   .flags = spec->inputs};
 	const int fds[] = {spec->input_fd, spec->output_fd};
@@ -554,7 +555,7 @@ enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
 	request.n_ranges = (uint32_t)spec->n_parts;
 	for (size_t i = 0; i < spec->n_parts; i++)
 		request.ranges[i] = spec->parts[i];
-	if (__builtin_mul_overflow(spec->arena_bytes, spec->n_slots, &input_bytes))
+	if (__builtin_mul_overflow(spec->arena_bytes, spec->n_slots - spec->n_turned, &input_bytes))
 		input_bytes = UINT64_MAX;
 	if (check_sealed(spec->input_fd, input_bytes, "input", err) < 0 ||
 	    check_sealed(spec->output_fd, spec->output_bytes, "output", err) < 0)

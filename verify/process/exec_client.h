@@ -96,7 +96,7 @@ KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_measure(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 
 struct kgb_exec_arena_spec {
-	int input_fd; /* n_slots images of arena_bytes, one after the other */
+	int input_fd; /* n_slots - n_turned images of arena_bytes, one after the other */
 	int output_fd; /* output_bytes */
 	uint64_t arena_bytes, output_bytes;
 	uint32_t n_slots;
@@ -105,6 +105,8 @@ struct kgb_exec_arena_spec {
 	 * end of a page of theirs faults. */
 	const struct kgb_exec_range *parts;
 	size_t n_parts; /* at most KGB_EXEC_RANGES; 0: all of the arena */
+	uint32_t n_turned; /* of the slots, on a GPU: they have turned images (KGB_EXEC_ARENA), and
+			      `parts` is what turns */
 	uint32_t inputs; /* bit i: part i is read-only, which the CPU enforces */
 };
 /** Give kgb-exec its memory. Both descriptors are memfds whose size is sealed (kgb_memfd_sized);

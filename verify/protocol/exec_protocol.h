@@ -21,7 +21,7 @@
 
 #define KGB_EXEC_FD 3
 #define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
-#define KGB_EXEC_VERSION 3
+#define KGB_EXEC_VERSION 4
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SLOTS_MAX 256
@@ -34,11 +34,14 @@
 enum kgb_exec_op {
 	KGB_EXEC_OPEN, /* make a context on `device`; value of the reply: bytes of L2 cache; text:
 			  the device's name */
-	/** Descriptors [input, output]: memfds of at least n_slots * arena_bytes and output_bytes,
-	 * whose size is sealed. Replaces an earlier arena. Images may be kept from their first use
-	 * on: send ARENA again after changing one. With `ranges` only these parts of the arena are
-	 * memory, in pages of KGB_GPU_PAGE, and only these bytes of images and output are read and
-	 * written: an access to another page faults. Without any, all of it is. */
+	/** Descriptors [input, output]: memfds of at least (n_slots - n_turned) * arena_bytes and
+	 * output_bytes, whose size is sealed. The last n_turned slots have no image of their own:
+	 * slot s has image s % (n_slots - n_turned), in which the bytes of each of `ranges` are
+	 * turned (kgb_exec_turn). All of the arena is memory then. On a GPU only. Replaces an
+	 * earlier arena. Images may be kept from their first use on: send ARENA again after
+	 * changing one. With `ranges` only these parts of the arena are memory, in pages of
+	 * KGB_GPU_PAGE, and only these bytes of images and output are read and written: an access
+	 * to another page faults. Without any, all of it is. */
 	KGB_EXEC_ARENA,
 	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
 	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
@@ -72,7 +75,7 @@ struct kgb_exec_request {
 	int32_t skip; /* RUN: number of an op that is left out, -1 none; TIME: -1 */
 	uint32_t slot; /* RUN: number of the input image; TIME: the first one, the next sample takes
 			  the next, round robin over slots 0 .. n_slots - 1 */
-	uint32_t n_slots; /* ARENA: number of input images; TIME: number of them that samples use */
+	uint32_t n_slots; /* ARENA: number of inputs; TIME: number of them that samples use */
 	uint32_t n_samples; /* TIME */
 	uint32_t flags; /* RUN, TIME: KGB_EXEC_* below. ARENA: bit i: no op of a plan may write to
 			   part i (checked on the CPU only) */
@@ -82,15 +85,17 @@ struct kgb_exec_request {
 	uint64_t arena_bytes; /* ARENA */
 	uint64_t output_bytes; /* ARENA */
 	uint64_t flush_bytes; /* TIME: written and read before each run to clear the caches */
-	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, in
-			      order, apart from each other, in arena_bytes from KGB_ARENA_ADDRESS on
-			    */
+	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, or
+			      the bytes that turn, in order, apart from each other, in arena_bytes
+			      from KGB_ARENA_ADDRESS on */
 	/** TIME: number of the placement in the GPU's memory. Unless it is the number in force (0
 	 * in the beginning) other pages replace all physical memory of arena and blocks, at the
 	 * same addresses. The number seeds their places; an earlier number need not give the same
 	 * pages again. NO_MEMORY, without a change, when twice the memory is not available for a
 	 * moment. */
 	uint32_t placement;
+	uint32_t n_turned; /* ARENA: number of slots that are turned images, below n_slots */
+	uint32_t unused;
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 };
 /** TIME: run n_samples more under CUPTI, for the time from the first start to the last end. The
@@ -186,7 +191,7 @@ struct kgb_exec_reply {
 	struct kgb_exec_machine machine;
 };
 
-_Static_assert(sizeof(struct kgb_exec_request) == 88 + 16 * KGB_EXEC_RANGES, "no padding");
+_Static_assert(sizeof(struct kgb_exec_request) == 96 + 16 * KGB_EXEC_RANGES, "no padding");
 _Static_assert(sizeof(struct kgb_exec_sample) == 32, "no padding");
 _Static_assert(sizeof(struct kgb_exec_machine) == 320, "no padding");
 _Static_assert(sizeof(struct kgb_exec_reply) == 360 + KGB_EXEC_TEXT, "no padding");

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "verify/protocol/record.h"
 
-enum { ALIGNMENT = 64, RECORD_FDS = 1, ARENA_FDS = 2 };
+enum { ALIGNMENT = 64, RECORD_FDS = 1, ARENA_FDS = 2, TURN_BYTES = 256 };
 
 #define refuse(err, ...) kgb_fail((err), KGB_ERR_INVALID, "request: " __VA_ARGS__)
 
@@ -51,6 +51,10 @@ static int check_arena(const struct kgb_exec_request *request, struct kgb_err *e
 	    request->output_bytes > KGB_EXEC_OUTPUT_MAX)
 		return refuse(err, "output memory of %llu bytes",
 			      (unsigned long long)request->output_bytes);
+	if (request->n_turned >= request->n_slots)
+		return refuse(err, "%u turned images of %u", request->n_turned, request->n_slots);
+	if (request->n_turned > 0 && request->flags != 0)
+		return refuse(err, "parts that no op may write to, beside turned images");
 	if (request->n_ranges < 32 && request->flags >> request->n_ranges != 0)
 		return refuse(err, "flags of more parts than there are");
 	return check_parts(request, err);
@@ -116,8 +120,8 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	    (!times && request->n_samples) ||
 	    (!times && (request->flush_bytes || request->placement)) ||
 	    (!runs && !arena && request->flags) ||
-	    (!arena && (request->arena_bytes || request->output_bytes)) ||
-	    (!times && runs && (request->flags & ~KGB_EXEC_WITHOUT_ARENA)) ||
+	    (!arena && (request->arena_bytes || request->output_bytes || request->n_turned)) ||
+	    request->unused || (!times && runs && (request->flags & ~KGB_EXEC_WITHOUT_ARENA)) ||
 	    (times && (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA))))
 		return refuse(err, "a field that '%s' does not use is set",
 			      kgb_exec_op_name((enum kgb_exec_op)request->op));
@@ -183,6 +187,11 @@ int kgb_exec_layout(const struct kgb_exec_request *request, uint64_t arena_bytes
 	made.bytes = at;
 	*out = made;
 	return 0;
+}
+
+uint64_t kgb_exec_turn(uint64_t bytes, uint32_t slot, uint32_t n_slots)
+{
+	return bytes / n_slots * slot / TURN_BYTES * TURN_BYTES;
 }
 
 uint64_t kgb_exec_poison_word(uint64_t seed, uint64_t address)

@@ -40,4 +40,9 @@ KGB_MUST_CHECK int kgb_exec_layout(const struct kgb_exec_request *request, uint6
  * A counter-based generator: any byte can be computed without the ones before it. */
 uint64_t kgb_exec_poison_word(uint64_t seed, uint64_t address);
 
+/** How far the `bytes` of a range are turned in slot number `slot` of `n_slots`: byte i of the
+ * image is at (i - turn) modulo `bytes`. A multiple of 256, so that elements stay whole; 0 for a
+ * range of fewer than 256 bytes for each slot. */
+uint64_t kgb_exec_turn(uint64_t bytes, uint32_t slot, uint32_t n_slots);
+
 #endif

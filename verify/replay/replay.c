@@ -504,48 +504,61 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return rc;
 }
 
-int kgb_replay_run_images(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-			  const struct kgb_case_data *data, const struct kgb_replay_images *images,
-			  uint32_t first, void *values[][KGB_MAX_RESULTS],
-			  struct kgb_failure *failure, struct kgb_err *err)
+int kgb_replay_give_inputs(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+			   const struct kgb_case_data *data, struct kgb_exec_arena_spec *inputs,
+			   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->uses;
-	struct kgb_exec_request request = {
-		.prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN,
-		.skip = KGB_REPLAY_SKIP_NOTHING,
-	};
-	struct kgb_exec_layout layout;
-	bool in_arena = false;
+	struct kgb_exec_request request = {0};
 
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
-	for (size_t i = 0; i < data->n_results; i++)
-		in_arena |= kgb_candidate_call_holder(data->kase, i) != SIZE_MAX;
-	request.flags = in_arena ? 0 : KGB_EXEC_WITHOUT_ARENA;
 	if (reserve("kgb-exec-output", output_bytes_of(&rcase->call, &request), false,
 		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
-	const struct kgb_exec_arena_spec spec = {.input_fd = images->fd,
-						 .output_fd = replayer->output_fd,
-						 .arena_bytes = images->image_bytes,
-						 .output_bytes = replayer->output_bytes,
-						 .n_slots = images->n};
+	inputs->output_fd = replayer->output_fd;
+	inputs->output_bytes = replayer->output_bytes;
 	enum kgb_exec_outcome outcome =
-		kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
-	for (uint32_t slot = first; slot < images->n && outcome == KGB_EXEC_DONE; slot++) {
-		struct kgb_candidate_call call = rcase->call;
-		memset(call.values, 0, sizeof(call.values));
-		request.slot = slot;
-		kgb_random(&request.poison, sizeof(request.poison));
-		outcome = kgb_exec_client_run(&replayer->exec, &request, &layout, ARENA_MS, err);
-		if (outcome != KGB_EXEC_DONE)
-			break;
-		if (in_arena)
-			kgb_replay_take(lane, rcase, data, replayer->output, &layout, &call);
-		else
-			kgb_replay_take_fresh(rcase, data, replayer->output, &layout, &call);
-		memcpy(values[slot], call.values, sizeof(call.values));
-	}
+		kgb_exec_client_arena(&replayer->exec, inputs, ARENA_MS, err);
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
+}
+
+static bool returns_all_fresh(const struct kgb_case_data *data)
+{
+	for (size_t i = 0; i < data->n_results; i++)
+		if (kgb_candidate_call_holder(data->kase, i) != SIZE_MAX)
+			return false;
+	return true;
+}
+
+int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+			const struct kgb_case_data *data, uint32_t slot, bool whole,
+			struct kgb_candidate_call *call, struct kgb_failure *failure,
+			struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = lane->replay->uses;
+	const bool only_fresh = !whole && returns_all_fresh(data);
+	struct kgb_exec_request request = {
+		.prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.skip = KGB_REPLAY_SKIP_NOTHING,
+		.slot = slot,
+		.flags = only_fresh ? KGB_EXEC_WITHOUT_ARENA : 0,
+	};
+	struct kgb_exec_layout layout;
+
+	*call = rcase->call;
+	memset(call->values, 0, sizeof(call->values));
+	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
+	kgb_random(&request.poison, sizeof(request.poison));
+	call->fresh_seed = request.poison;
+	enum kgb_exec_outcome outcome =
+		kgb_exec_client_run(&replayer->exec, &request, &layout, ARENA_MS, err);
+	if (outcome != KGB_EXEC_DONE)
+		return kgb_replay_explain(lane, outcome, failure, err);
+	if (only_fresh)
+		kgb_replay_take_fresh(rcase, data, replayer->output, &layout, call);
+	else
+		kgb_replay_take(lane, rcase, data, replayer->output, &layout, call);
+	return 0;
 }
 
 /* ---- memory in between ---- */

@@ -138,20 +138,24 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay
 				  const struct kgb_case_data *data, int repetition, int skip,
 				  struct kgb_candidate_call *call, struct kgb_failure *failure,
 				  struct kgb_err *err);
-/** Input images in a memfd, one behind the other. */
-struct kgb_replay_images {
-	int fd;
-	size_t image_bytes;
-	uint32_t n;
-};
-/** Run the loaded plan on each image from number `first` on, under random poison, and write the
- * contiguous results of image i to values[i]; the caller owns them. `data` has the results' forms.
- * For the GPU. 0, 1 *failure, -1 *err. */
-KGB_MUST_CHECK int kgb_replay_run_images(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-					 const struct kgb_case_data *data,
-					 const struct kgb_replay_images *images, uint32_t first,
-					 void *values[][KGB_MAX_RESULTS],
-					 struct kgb_failure *failure, struct kgb_err *err);
+/** Make the plan of the case and its prologue those of the replayer again, whatever it had since.
+ * 0, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_reload(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+				     struct kgb_failure *failure, struct kgb_err *err);
+/** Give the GPU's replayer inputs for kgb_replay_run_slot. `inputs->output_fd` and `output_bytes`
+ * are set here. 0, 1 *failure, -1 *err. */
+KGB_MUST_CHECK int kgb_replay_give_inputs(struct kgb_lane *lane,
+					  const struct kgb_replay_case *rcase,
+					  const struct kgb_case_data *data,
+					  struct kgb_exec_arena_spec *inputs,
+					  struct kgb_failure *failure, struct kgb_err *err);
+/** Run the loaded plan on a slot of those inputs, under random poison. `data` has the forms of the
+ * results. 0: *call has the results; lane->after is as after kgb_candidate_call_run if `whole` is
+ * true, else it is undefined. 1: *failure. -1: *err. *call must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+				       const struct kgb_case_data *data, uint32_t slot, bool whole,
+				       struct kgb_candidate_call *call, struct kgb_failure *failure,
+				       struct kgb_err *err);
 /** Run the first `n_ops` ops of the plan on origin->data, with or without the candidate's kernels,
  * and add all memory to `origin` as written by `by`. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,

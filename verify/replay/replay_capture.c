@@ -149,6 +149,30 @@ static int find_ranges(struct kgb_lane *lane, const struct kgb_case_data *data,
 
 /* ---- one case ---- */
 
+static enum kgb_exec_outcome send_plans(struct kgb_exec_client *exec,
+					const struct kgb_replay_case *rcase, struct kgb_err *err)
+{
+	const struct kgb_replay_plan *plan = &rcase->plan;
+	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);
+
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_client_plan(exec, 0, plan->record.ptr, plan->record.len, PLAN_MS,
+					       err);
+	if (outcome == KGB_EXEC_DONE && rcase->has_prologue)
+		outcome = kgb_exec_client_plan(exec, 1, rcase->prologue.record.ptr,
+					       rcase->prologue.record.len, PLAN_MS, err);
+	return outcome;
+}
+
+int kgb_replay_reload(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+		      struct kgb_failure *failure, struct kgb_err *err)
+{
+	if (kgb_replay_start_exec(lane, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = send_plans(&lane->replay->uses->exec, rcase, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
+}
+
 static int load_plans(struct kgb_lane *lane, const struct kgb_recorded *recorded,
 		      const struct kgb_owners *owners, struct kgb_replay_case *out,
 		      struct kgb_failure *failure, struct kgb_err *err)
@@ -163,22 +187,10 @@ static int load_plans(struct kgb_lane *lane, const struct kgb_recorded *recorded
 			failure, KGB_CODE_VERIFY_NOT_REPLAYABLE, kgb_lane_text(lane, "%s", why.msg),
 			"Use plain launches, fills and copies on one device, on memory that "
 			"torch allocates in the call.");
-	if (kgb_replay_start_exec(lane, err) < 0)
-		return -1;
-	struct kgb_exec_client *exec = &lane->replay->uses->exec;
-	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, PLAN_MS, err);
-	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_client_plan(exec, 0, out->plan.record.ptr, out->plan.record.len,
-					       PLAN_MS, err);
 	/* A candidate may rely on memory that its first call wrote (a zeroed counter, a table). */
-	if (outcome == KGB_EXEC_DONE && classification->older_memory &&
-	    classification->prologue_ok &&
-	    kgb_replay_plan_make(&captures[0], owners, &out->prologue, &why) == 0) {
-		outcome = kgb_exec_client_plan(exec, 1, out->prologue.record.ptr,
-					       out->prologue.record.len, PLAN_MS, err);
-		out->has_prologue = outcome == KGB_EXEC_DONE;
-	}
-	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
+	out->has_prologue = classification->older_memory && classification->prologue_ok &&
+			    kgb_replay_plan_make(&captures[0], owners, &out->prologue, &why) == 0;
+	return kgb_replay_reload(lane, out, failure, err);
 }
 
 static void count_launches(struct kgb_lane *lane, const struct kgb_replay_plan *plan)

@@ -11,9 +11,6 @@
 #include "verify/stages/timing_processes.h"
 #include "verify/timer/timer.h"
 
-/** The results on so many slots are compared with the reference's. */
-#define KGB_BENCHMARK_CHECKED_SLOTS 2
-
 enum kgb_benchmark_state {
 	KGB_BENCHMARK_UNTOUCHED,
 	KGB_BENCHMARK_READY,
@@ -33,10 +30,12 @@ struct kgb_benchmark {
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	uint32_t n_ranges;
 	bool in_arena; /* a parameter holds a result */
-	char *input; /* n_slots images of arena_bytes: the inputs of the timed calls */
+	char *input; /* n_images images of arena_bytes: inputs of the timed calls */
 	int input_fd;
 	size_t input_bytes, arena_bytes;
-	uint32_t n_slots;
+	uint32_t n_slots, n_images; /* the slots beyond n_images have turned images */
+	struct kgb_exec_range turned[KGB_MAX_ARGS]; /* in order of address */
+	uint32_t n_turned;
 	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; results of untimed calls on
 							       each slot; NULL: not known yet */
 };
@@ -52,10 +51,13 @@ struct kgb_benchmarks *kgb_benchmarks_new(const struct kgb_judge *judge);
 /** Accepts NULL. */
 void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks);
 
+/** The inputs as kgb-exec takes them, without an output. */
+struct kgb_exec_arena_spec kgb_benchmark_inputs(const struct kgb_benchmark *benchmark);
+/** Make the tensors of a slot, as its timed calls find them. */
+void kgb_benchmark_fill(struct kgb_lane *lane, const struct kgb_benchmark *benchmark, uint32_t slot,
+			struct kgb_case_data *out);
 /** The demands of the precision that was requested. */
 const struct kgb_timer_level *kgb_benchmark_level(const struct kgb_judge *judge);
-/** The variant of the case's inputs in a slot. */
-uint32_t kgb_benchmark_variant(uint32_t slot);
 
 /** Prepare a benchmark; its `state` tells the outcome. */
 void kgb_benchmark_prepare(struct kgb_lane *lane, struct kgb_benchmark *benchmark);

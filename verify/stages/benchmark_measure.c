@@ -55,12 +55,11 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 {
 	const struct kgb_benchmark *b = m->benchmark;
 	const struct kgb_replay_plan *plan = side == KGB_SIDE_A ? &b->baseline : &b->rcase.plan;
-	const struct kgb_exec_arena_spec spec = {.input_fd = b->input_fd,
-						 .output_fd = m->processes->outputs[side].fd,
-						 .arena_bytes = b->arena_bytes,
-						 .output_bytes = output_bytes(b),
-						 .n_slots = b->n_slots};
+	struct kgb_exec_arena_spec spec = kgb_benchmark_inputs(b);
 	struct kgb_exec_client *exec = &process->exec;
+
+	spec.output_fd = m->processes->outputs[side].fd;
+	spec.output_bytes = output_bytes(b);
 	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, EXEC_MS, err);
 
 	if (outcome == KGB_EXEC_DONE)
@@ -125,7 +124,7 @@ static int check_with_reference(struct measurement *m, uint32_t slot,
 	struct kgb_candidate_call call;
 
 	if (!m->has_truth[slot]) {
-		kgb_lane_fill(m->lane, truth, m->benchmark->kase, kgb_benchmark_variant(slot));
+		kgb_benchmark_fill(m->lane, m->benchmark, slot, truth);
 		m->has_truth[slot] = true;
 		if (kgb_lane_fetch_truth(m->lane, truth, err) < 0)
 			return -1;

@@ -14,6 +14,8 @@
 enum {
 	SLOTS_MIN = 8, /* with fewer the timer cannot detect that results are reused */
 	SLOTS_FEW = 4, /* suffice if the results of so many slots exceed ON_CHIP_BYTES */
+	CHECKED_SLOTS = 2, /* their results are compared with the reference's */
+	TURN_LEAST = 64 << 10, /* bytes of a storage that is turned to make other inputs */
 	FIRST_VARIANT = 100,
 	FIRST_REPETITION = 60,
 };
@@ -70,11 +72,6 @@ const struct kgb_timer_level *kgb_benchmark_level(const struct kgb_judge *judge)
 	return &kgb_timer_levels[judge->options->request.timing_precision];
 }
 
-uint32_t kgb_benchmark_variant(uint32_t slot)
-{
-	return FIRST_VARIANT + slot;
-}
-
 /* ---- inputs ---- */
 
 static size_t result_bytes(const struct kgb_case_data *data)
@@ -96,7 +93,61 @@ static uint32_t count_slots(const struct kgb_lane *lane, const struct kgb_benchm
 	return (uint32_t)(wanted > most ? most : wanted < least ? least : wanted);
 }
 
-/* Write the inputs `data` to the image of a slot. */
+struct kgb_exec_arena_spec kgb_benchmark_inputs(const struct kgb_benchmark *b)
+{
+	const uint32_t n_turned_slots = b->n_slots - b->n_images;
+
+	return (struct kgb_exec_arena_spec){.input_fd = b->input_fd,
+					    .arena_bytes = b->arena_bytes,
+					    .n_slots = b->n_slots,
+					    .n_turned = n_turned_slots,
+					    .parts = b->turned,
+					    .n_parts = n_turned_slots > 0 ? b->n_turned : 0};
+}
+
+/* Find the tensors that can be turned, by address. All large ones must be, and one at least: slots
+ * must differ. */
+static bool find_turned(struct kgb_benchmark *b)
+{
+	const struct kgb_candidate_call *call = &b->rcase.call;
+
+	b->n_turned = 0;
+	for (size_t i = 0; i < b->kase->n_args; i++) {
+		const struct kgb_exec_range range = {
+			.address = KGB_ARENA_ADDRESS + call->at[i],
+			.bytes = kgb_tensor_view_storage_bytes(&b->kase->args[i].view)};
+		if (b->kase->args[i].param->kind != KGB_PARAM_TENSOR || range.bytes < TURN_LEAST)
+			continue;
+		if (!kgb_fill_may_turn(b->kase, i))
+			return false;
+		size_t k = b->n_turned++;
+		for (; k > 0 && b->turned[k - 1].address > range.address; k--)
+			b->turned[k] = b->turned[k - 1];
+		b->turned[k] = range;
+	}
+	return b->n_turned > 0 && b->n_turned <= KGB_EXEC_RANGES;
+}
+
+static void turn(char *storage, size_t bytes, size_t by)
+{
+	KGB_AUTO(free) char *start = kgb_xmalloc(by);
+
+	memcpy(start, storage, by);
+	memmove(storage, storage + by, bytes - by);
+	memcpy(storage + bytes - by, start, by);
+}
+
+void kgb_benchmark_fill(struct kgb_lane *lane, const struct kgb_benchmark *b, uint32_t slot,
+			struct kgb_case_data *out)
+{
+	kgb_lane_fill(lane, out, b->kase, FIRST_VARIANT + slot % b->n_images);
+	for (size_t i = 0; i < b->kase->n_args && slot >= b->n_images; i++)
+		if (out->storage_bytes[i] >= TURN_LEAST)
+			turn(out->storages[i], out->storage_bytes[i],
+			     kgb_exec_turn(out->storage_bytes[i], slot, b->n_slots));
+}
+
+/* Write the inputs `data` to lane->image and to the image of a slot. */
 static int write_slot(struct kgb_lane *lane, struct kgb_benchmark *b,
 		      const struct kgb_case_data *data, uint32_t slot, struct kgb_err *err)
 {
@@ -115,17 +166,25 @@ static int write_slot(struct kgb_lane *lane, struct kgb_benchmark *b,
 	return 0;
 }
 
-static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
+/* `checked`: the inputs of the first slots, with their right results. */
+static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
+		       const struct kgb_case_data *checked, struct kgb_err *err)
 {
 	b->arena_bytes = b->rcase.call.arena_bytes;
 	b->n_slots = count_slots(lane, b);
-	b->input_bytes = b->arena_bytes * b->n_slots;
+	b->n_images = find_turned(b) ? CHECKED_SLOTS : b->n_slots;
+	b->input_bytes = b->arena_bytes * b->n_images;
 	if (kgb_memfd_mapped("kgb-timing-input", b->input_bytes, true, &b->input, &b->input_fd,
 			     err) < 0)
 		return -1;
-	for (uint32_t slot = 0; slot < b->n_slots; slot++) {
+	for (uint32_t slot = 0; slot < b->n_images; slot++) {
 		struct kgb_case_data data;
-		kgb_lane_fill(lane, &data, b->kase, kgb_benchmark_variant(slot));
+		if (slot < CHECKED_SLOTS) {
+			if (write_slot(lane, b, &checked[slot], slot, err) < 0)
+				return -1;
+			continue;
+		}
+		kgb_benchmark_fill(lane, b, slot, &data);
 		kgb_case_data_shape(&data, &b->data); /* an OUT argument has the result's form */
 		const int rc = write_slot(lane, b, &data, slot, err);
 		kgb_case_data_release(&data);
@@ -137,15 +196,57 @@ static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b, struct kg
 
 /* ---- checks ---- */
 
+/* The calls on the slots whose results are checked, and the arena after each. */
+struct checked_calls {
+	struct kgb_candidate_call calls[CHECKED_SLOTS];
+	struct kgb_buf after[CHECKED_SLOTS]; /* owned */
+};
+
+/* Run the plan on all slots and keep the results: timed calls must give the same. The replayer is
+ * locked from the load of the plan to its last run. 0, 1 refused, -1 *err. */
+static int run_slots(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_recorded *recorded,
+		     struct checked_calls *checked, struct kgb_err *err)
+{
+	struct kgb_replayer *replayer = lane->replay->uses;
+	struct kgb_exec_arena_spec inputs = kgb_benchmark_inputs(b);
+
+	KGB_MEASURE(lane, KGB_PHASE_REPLAY);
+	pthread_mutex_lock(&replayer->lock);
+	int rc = kgb_replay_load(lane, recorded, &b->rcase, &b->failure, err);
+	if (rc == 0)
+		rc = kgb_replay_give_inputs(lane, &b->rcase, &b->data, &inputs, &b->failure, err);
+	for (uint32_t slot = 0; slot < b->n_slots && rc == 0; slot++) {
+		const bool whole = slot < CHECKED_SLOTS;
+		struct kgb_candidate_call call;
+		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, slot, whole, &call, &b->failure,
+					 err);
+		memcpy(b->right[slot], call.values, sizeof(call.values));
+		if (!whole)
+			continue;
+		checked->calls[slot] = call;
+		checked->after[slot] = lane->after;
+		lane->after = (struct kgb_buf)KGB_BUF_INIT(0);
+	}
+	pthread_mutex_unlock(&replayer->lock);
+	return rc;
+}
+
 /* Check that torch's copies do not compute the results of benchmarks, even if they do not in other
- * cases. 0, 1 *failure, -1 *err. */
+ * cases. 0, 1 refused, -1 *err. */
 static int find_computer(struct kgb_lane *lane, struct kgb_benchmark *b,
 			 const struct kgb_case_data *data, struct kgb_err *err)
 {
+	struct kgb_replayer *replayer = lane->replay->uses;
 	const struct kgb_failure before = lane->needless;
 
+	if (!kgb_replay_plan_moves(&b->rcase.plan))
+		return 0;
 	lane->needless = (struct kgb_failure){0};
-	int rc = kgb_replay_find_computer(lane, &b->rcase, data, &b->failure, err);
+	pthread_mutex_lock(&replayer->lock);
+	int rc = kgb_replay_reload(lane, &b->rcase, &b->failure, err);
+	if (rc == 0)
+		rc = kgb_replay_find_computer(lane, &b->rcase, data, &b->failure, err);
+	pthread_mutex_unlock(&replayer->lock);
 	const struct kgb_failure found = lane->needless;
 	lane->needless = before;
 	if (rc != 0 || !found.code)
@@ -154,50 +255,39 @@ static int find_computer(struct kgb_lane *lane, struct kgb_benchmark *b,
 	return 1;
 }
 
-/* Replay the candidate on the inputs of a slot, with their right results, and keep what it gave.
- * The results of the other slots need no check: the candidate's work cannot depend on the number of
- * a slot. 0, 1 refused, -1 *err. */
-static int check_slot(struct kgb_lane *lane, struct kgb_benchmark *b,
-		      const struct kgb_case_data *data, uint32_t slot, struct kgb_err *err)
+/* Check the results of the first slots. Those of the others need no check: the candidate's work
+ * cannot depend on the number of a slot. False: refused. */
+static bool check_slots(struct kgb_lane *lane, struct kgb_benchmark *b,
+			const struct kgb_case_data *slots, struct checked_calls *checked)
 {
-	struct kgb_candidate_call call = {0};
+	bool is_right = true;
 
-	KGB_MEASURE(lane, KGB_PHASE_REPLAY);
-	int rc = kgb_replay_run(lane, &b->rcase, data, FIRST_REPETITION + (int)slot,
-				KGB_REPLAY_SKIP_NOTHING, &call, &b->failure, err);
-	if (rc == 0 && (!kgb_candidate_call_check(lane, data, &call, &b->failure) ||
-			!kgb_candidate_call_check_values(lane, data, &call, &b->failure)))
-		rc = 1;
-	if (rc == 0 && slot == 0)
-		rc = find_computer(lane, b, data, err);
-	for (size_t i = 0; i < data->n_results && rc == 0; i++) {
-		b->right[slot][i] = call.values[i];
-		call.values[i] = NULL;
+	KGB_MEASURE(lane, KGB_PHASE_CHECK);
+	for (uint32_t slot = 0; slot < CHECKED_SLOTS && is_right; slot++) {
+		struct kgb_candidate_call *call = &checked->calls[slot];
+		kgb_parallel_copy(lane->image.ptr, b->input + slot * b->arena_bytes,
+				  b->arena_bytes);
+		kgb_buf_release(&lane->after);
+		lane->after = checked->after[slot];
+		checked->after[slot] = (struct kgb_buf)KGB_BUF_INIT(0);
+		is_right = kgb_candidate_call_check(lane, &slots[slot], call, &b->failure) &&
+			   kgb_candidate_call_check_values(lane, &slots[slot], call, &b->failure);
 	}
-	kgb_candidate_call_release(&call);
-	return rc;
+	return is_right;
 }
 
-/* The replayer is locked from the load of the plan to its last run. 0, 1 refused, -1 *err. */
-static int load_and_check(struct kgb_lane *lane, struct kgb_benchmark *b,
-			  struct kgb_recorded *recorded, const struct kgb_case_data *slots,
-			  struct kgb_err *err)
+static int run_and_check(struct kgb_lane *lane, struct kgb_benchmark *b,
+			 struct kgb_recorded *recorded, const struct kgb_case_data *slots,
+			 struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = lane->replay->uses;
-	const struct kgb_replay_images images = {
-		.fd = b->input_fd, .image_bytes = b->arena_bytes, .n = b->n_slots};
+	struct checked_calls checked = {0};
+	int rc = run_slots(lane, b, recorded, &checked, err);
 
-	pthread_mutex_lock(&replayer->lock);
-	int rc = kgb_replay_load(lane, recorded, &b->rcase, &b->failure, err);
-	for (uint32_t slot = 0; slot < KGB_BENCHMARK_CHECKED_SLOTS && rc == 0; slot++)
-		rc = check_slot(lane, b, &slots[slot], slot, err);
-	if (rc == 0) {
-		KGB_MEASURE(lane, KGB_PHASE_SLOTS);
-		rc = kgb_replay_run_images(lane, &b->rcase, &b->data, &images,
-					   KGB_BENCHMARK_CHECKED_SLOTS, b->right, &b->failure, err);
-	}
-	pthread_mutex_unlock(&replayer->lock);
-	return rc;
+	if (rc == 0 && !check_slots(lane, b, slots, &checked))
+		rc = 1;
+	for (size_t slot = 0; slot < CHECKED_SLOTS; slot++)
+		kgb_buf_release(&checked.after[slot]);
+	return rc == 0 ? find_computer(lane, b, &slots[0], err) : rc;
 }
 
 /* ---- one benchmark ---- */
@@ -223,9 +313,9 @@ static int record(struct kgb_lane *lane, struct kgb_benchmark *b, const struct k
 		if (rc == 1 && kgb_replay_stays_in_sandbox(lane, &b->rcase))
 			b->state = KGB_BENCHMARK_SKIPPED;
 		if (rc == 0)
-			rc = make_inputs(lane, b, err);
+			rc = make_inputs(lane, b, slots, err);
 		if (rc == 0)
-			rc = load_and_check(lane, b, &recorded, slots, err);
+			rc = run_and_check(lane, b, &recorded, slots, err);
 		kgb_recorded_release(&recorded);
 	}
 	if (rc == 0)
@@ -236,18 +326,18 @@ static int record(struct kgb_lane *lane, struct kgb_benchmark *b, const struct k
 
 static int prepare(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
 {
-	struct kgb_case_data slots[KGB_BENCHMARK_CHECKED_SLOTS] = {0};
+	struct kgb_case_data slots[CHECKED_SLOTS] = {0};
 	int rc = kgb_lane_load(lane, b->kase, &b->failure, err);
 
-	for (uint32_t slot = 0; slot < KGB_BENCHMARK_CHECKED_SLOTS && rc == 0; slot++) {
-		kgb_lane_fill(lane, &slots[slot], b->kase, kgb_benchmark_variant(slot));
+	for (uint32_t slot = 0; slot < CHECKED_SLOTS && rc == 0; slot++) {
+		kgb_lane_fill(lane, &slots[slot], b->kase, FIRST_VARIANT + slot);
 		rc = kgb_lane_fetch_truth(lane, &slots[slot], err);
 	}
 	b->data = (struct kgb_case_data){.kase = b->kase};
 	kgb_case_data_shape(&b->data, &slots[0]);
 	if (rc == 0)
 		rc = record(lane, b, slots, err);
-	for (uint32_t slot = 0; slot < KGB_BENCHMARK_CHECKED_SLOTS; slot++)
+	for (uint32_t slot = 0; slot < CHECKED_SLOTS; slot++)
 		kgb_case_data_release(&slots[slot]);
 	if (rc != 0)
 		return rc;

@@ -87,6 +87,8 @@ static int carry_out(void *payload, const struct kgb_exec_request *request, cons
 	case KGB_EXEC_OPEN:
 		return open_device(device, request, reply, err);
 	case KGB_EXEC_ARENA:
+		if (request->n_turned > 0)
+			return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "only a GPU turns images");
 		return kgb_exec_arena_set(&device->run.arena, request, fds, err);
 	case KGB_EXEC_PLAN:
 		return make_plan(device, request, fds[0], reply, err);

@@ -201,7 +201,9 @@ static void protect_inputs(struct kgb_cpu_run *run)
 static void bring_back(struct kgb_cpu_run *run, const struct kgb_exec_request *request,
 		       const struct kgb_exec_layout *layout)
 {
-	for (size_t i = 0; i < run->arena.parts.n; i++) {
+	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
+
+	for (size_t i = 0; whole && i < run->arena.parts.n; i++) {
 		const struct kgb_span *part = &run->arena.parts.items[i];
 		memcpy(run->arena.output + kgb_exec_arena_offset(part->start),
 		       kgb_cpu_memory_at(&run->memory, part->start, part->bytes), part->bytes);

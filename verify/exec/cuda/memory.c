@@ -235,20 +235,37 @@ static CUdeviceptr copy_of(const struct kgb_device_memory *memory, uint32_t slot
 	return memory->images.address + slot * memory->packed_bytes;
 }
 
-/* Copy an image from the judge's memory to its place in the arena, or to its copy on the device,
- * which holds the parts one behind the other. */
+/* Put the input of a slot at its place in the arena, or into its copy on the device, which holds
+ * the parts one behind the other. A copy of a turned image comes from that of the image. */
 static CUresult upload(struct kgb_device_memory *memory, uint32_t slot, bool to_copy)
 {
-	const char *image = kgb_exec_arena_image(&memory->given, slot);
-	CUdeviceptr at = copy_of(memory, slot);
+	const struct kgb_exec_arena *given = &memory->given;
+	const uint32_t number = kgb_exec_arena_image_of(given, slot);
+	const char *image = kgb_exec_arena_image(given, slot);
+	const struct kgb_cuda *cu = memory->gpu->cu;
+	const CUstream stream = memory->gpu->stream;
+	uint64_t packed = 0;
 	CUresult result = CUDA_SUCCESS;
 
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++) {
-		const struct kgb_span *part = &memory->given.parts.items[i];
-		result = memory->gpu->cu->cuMemcpyHtoDAsync(
-			to_copy ? at : part->start, image + kgb_exec_arena_offset(part->start),
-			part->bytes, memory->gpu->stream);
-		at += round_up(part->bytes, PACKED_ALIGN);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < given->parts.n; i++) {
+		const struct kgb_span *part = &given->parts.items[i];
+		const uint64_t skipped = kgb_exec_arena_offset(part->start) - packed;
+		const CUdeviceptr to =
+			to_copy ? copy_of(memory, slot) - skipped : KGB_ARENA_ADDRESS;
+		const CUdeviceptr from = copy_of(memory, number) - skipped;
+		struct kgb_exec_pieces pieces;
+		kgb_exec_arena_pieces(given, part, slot, &pieces);
+		for (size_t k = 0; result == CUDA_SUCCESS && k < pieces.n; k++) {
+			const struct kgb_exec_piece *piece = &pieces.items[k];
+			result =
+				to_copy && slot != number
+					? cu->cuMemcpyDtoDAsync(to + piece->to, from + piece->from,
+								piece->bytes, stream)
+					: cu->cuMemcpyHtoDAsync(to + piece->to, image + piece->from,
+								piece->bytes, stream);
+		}
+		kgb_free(pieces.items);
+		packed += round_up(part->bytes, PACKED_ALIGN);
 	}
 	return result;
 }
