@@ -11,6 +11,7 @@
 
 enum {
 	GUARD_BYTES = 64 << 10, /* a kernel without a mask writes up to a block past the end */
+	NOISE_PIECES = 4, /* that are worth a thread */
 	STORAGE_ALIGN = 64,
 	JITTER_STEPS = 64, /* number of places, one alignment apart, where a storage may start */
 	PAGE_STEPS = 8, /* the same for storages that start at a page: few, because the arena is
@@ -168,16 +169,40 @@ void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *
 				  call->parts[i].bytes);
 }
 
+/* Pieces of noise, one behind the other. */
+struct noise {
+	const char *noise;
+	char *out;
+	size_t len;
+	const size_t *starts; /* of each piece in the noise */
+};
+
+/* Pieces begin at multiples of KGB_NOISE_BYTES; the noise is a ring. */
+static void add_pieces(void *payload, int64_t begin, int64_t end)
+{
+	const struct noise *noise = payload;
+
+	for (int64_t i = begin; i < end; i++) {
+		const size_t at = (size_t)i * KGB_NOISE_BYTES;
+		const size_t left = noise->len - at;
+		const size_t n = left < KGB_NOISE_BYTES ? left : KGB_NOISE_BYTES;
+		const size_t to_end = KGB_NOISE_BYTES - noise->starts[i];
+		const size_t first = n < to_end ? n : to_end;
+		memcpy(noise->out + at, noise->noise + noise->starts[i], first);
+		memcpy(noise->out + at + first, noise->noise, n - first);
+	}
+}
+
 static void add_noise(struct kgb_lane *lane, struct kgb_rng *rng, char *out, size_t len)
 {
-	while (len > 0) {
-		size_t start = (size_t)kgb_rng_int(rng, 0, (int64_t)KGB_NOISE_BYTES - 1);
-		size_t n = KGB_NOISE_BYTES - start;
-		n = n < len ? n : len;
-		memcpy(out, lane->judge->noise + start, n);
-		out += n;
-		len -= n;
-	}
+	const size_t n = (len + KGB_NOISE_BYTES - 1) / KGB_NOISE_BYTES;
+	KGB_AUTO(free) size_t *starts = kgb_xcalloc(n + 1, sizeof(*starts));
+	struct noise noise = {
+		.noise = lane->judge->noise, .out = out, .len = len, .starts = starts};
+
+	for (size_t i = 0; i < n; i++)
+		starts[i] = (size_t)kgb_rng_int(rng, 0, (int64_t)KGB_NOISE_BYTES - 1);
+	kgb_parallel_for((int64_t)n, NOISE_PIECES, add_pieces, &noise);
 }
 
 void kgb_candidate_call_resize(struct kgb_buf *buf, size_t len)
@@ -273,10 +298,10 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	const struct kgb_call_style *style = &data->kase->style;
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
 	kgb_jsonw_put(&w,
-		      "tune: %hhd, only_records: %hhd, keep: %ld, tuples: %hhd, parameters: %hhd, "
-		      "grad: %ld, default_type: %ld, parts: [",
-		      tune, spec->only_records, (int64_t)spec->keeps, style->passes_tuples,
-		      style->passes_parameters, (int64_t)style->grad_mode,
+		      "tune: %hhd, only_records: %hhd, keep: %ld, take: %hhd, tuples: %hhd, "
+		      "parameters: %hhd, grad: %ld, default_type: %ld, parts: [",
+		      tune, spec->only_records, (int64_t)spec->keeps, !call->without_values,
+		      style->passes_tuples, style->passes_parameters, (int64_t)style->grad_mode,
 		      (int64_t)style->default_type);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
@@ -334,6 +359,8 @@ static void take_snapshot(struct kgb_lane *lane, const struct kgb_case_data *dat
 {
 	kgb_candidate_call_resize(&lane->after, call->arena_bytes);
 	kgb_candidate_call_copy_parts(call, lane->after.ptr, lane->runner_memory.arena);
+	if (call->without_values)
+		return;
 	kgb_candidate_call_take_held(lane, data, call);
 	for (size_t i = 0; i < data->n_results && i < call->reply.n_outputs; i++)
 		if (kgb_candidate_call_holder(data->kase, i) == SIZE_MAX)
@@ -364,9 +391,9 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 			   struct kgb_candidate_call *call, struct kgb_failure *failure,
 			   struct kgb_err *err)
 {
-	struct kgb_worker *worker = spec->baseline ? &lane->baseline : &lane->runner;
+	struct kgb_worker *worker = spec->baseline ? &lane->baseline->worker : &lane->runner;
 	struct kgb_shared_arena *memory =
-		spec->baseline ? &lane->baseline_memory : &lane->runner_memory;
+		spec->baseline ? &lane->baseline->memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
 	/* The baseline may run until the verification's deadline: it may have to be compiled first,
 	 * and is trusted to return. */
@@ -374,11 +401,15 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 
 	if (kgb_candidate_call_prepare(lane, data, spec, call, err) < 0)
 		return -1;
-	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, out_bytes(data), false,
-				     deadline, err) < 0)
+	/* Those of benchmarks and of calls without launches are compared in replays only. */
+	call->without_values =
+		spec->baseline || spec->only_records || data->kase->mode == KGB_MODE_BENCHMARK;
+	const size_t taken = call->without_values ? 0 : out_bytes(data);
+	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, taken, false, deadline,
+				     err) < 0)
 		return -1;
 	kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
-	add_noise(lane, &call->rng, memory->out, out_bytes(data));
+	add_noise(lane, &call->rng, memory->out, taken);
 
 	int64_t started_ns = kgb_mono_ns();
 	if (send_call(worker, data, spec, native, call, err) < 0)

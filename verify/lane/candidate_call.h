@@ -55,6 +55,7 @@ struct kgb_candidate_call {
 	size_t n_parts; /* at least 1 */
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */
+	bool without_values; /* the call's results stay in the runner, because none is compared */
 	bool fresh_is_ones; /* memory that torch gave the call had every bit set */
 	uint64_t fresh_seed; /* else it had kgb_exec_poison_word of this seed; 0: unknown bytes */
 	int64_t wall_ns; /* from sending the request to having the reply */

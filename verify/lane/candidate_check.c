@@ -211,7 +211,7 @@ static int check_fresh(struct kgb_lane *lane, const struct kgb_case_data *data,
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_LAYOUT, "elements of the result overlap in memory",
 			"Return a tensor of its own with one place per element, not an expanded one.");
-	if (!call->values[i])
+	if (!call->values[i] && !call->without_values)
 		return kgb_refuse(failure, KGB_CODE_VERIFY_PROTOCOL,
 				  "the result's elements were not delivered",
 				  "Return a plain tensor that torch allocated.");

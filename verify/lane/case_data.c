@@ -263,7 +263,7 @@ void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, s
 	kgb_jsonw_object_end(&w);
 }
 
-int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_reference *reference, bool exact,
+int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_trusted *reference, bool exact,
 		      int64_t deadline_ms, struct kgb_err *err)
 {
 	struct kgb_shared_arena *memory = &reference->memory;
@@ -380,9 +380,8 @@ static int keep_result(struct kgb_case_data *data, size_t i, const struct kgb_wi
 	return 0;
 }
 
-int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_reference *reference,
-		       bool exact, int64_t deadline_ms, struct kgb_wire_reply *reply,
-		       struct kgb_err *err)
+int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_trusted *reference, bool exact,
+		       int64_t deadline_ms, struct kgb_wire_reply *reply, struct kgb_err *err)
 {
 	struct kgb_worker *worker = &reference->worker;
 	struct kgb_shared_arena *memory = &reference->memory;
@@ -417,7 +416,7 @@ int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *
 	return 0;
 }
 
-int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_reference *reference, bool exact,
+int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_trusted *reference, bool exact,
 			int64_t deadline_ms, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));

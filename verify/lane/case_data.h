@@ -17,14 +17,15 @@
 #include "verify/process/shared_arena.h"
 #include "verify/process/worker.h"
 
-/** The trusted process that computes right results. Lanes on a GPU share one, because a context is
- * expensive there; a lane holds `lock` from its request to the reply. */
-struct kgb_reference {
+/** A trusted process: the one that computes right results, or the one that calls the baseline.
+ * Lanes on a GPU share one, because a context is expensive there; a lane holds `lock` from its
+ * request to the reply. */
+struct kgb_trusted {
 	pthread_mutex_t lock;
 	struct kgb_worker worker;
 	struct kgb_shared_arena memory;
 };
-#define KGB_REFERENCE_INIT                                                   \
+#define KGB_TRUSTED_INIT                                                     \
 	{                                                                    \
 		.lock = PTHREAD_MUTEX_INITIALIZER, .worker = KGB_WORKER_INIT \
 	}
@@ -78,14 +79,14 @@ void kgb_case_data_views(const struct kgb_case_data *data, struct kgb_tensor_vie
 /** Request the results from the reference; the inputs are copied to its arena before this returns.
  * `exact` false requests the native results only, as for the timing of a baseline. */
 KGB_MUST_CHECK int kgb_case_data_ask(const struct kgb_case_data *data,
-				     struct kgb_reference *reference, bool exact,
-				     int64_t deadline_ms, struct kgb_err *err);
+				     struct kgb_trusted *reference, bool exact, int64_t deadline_ms,
+				     struct kgb_err *err);
 /** Append the request that kgb_case_data_ask sends. */
 void kgb_case_data_write_request(const struct kgb_case_data *data, bool exact, struct kgb_buf *out);
 /** Wait for the answer; its results are then in reference->memory.out. Every error is an
  * infrastructure error, because the reference is trusted. */
 KGB_MUST_CHECK int kgb_case_data_wait(const struct kgb_case_data *data,
-				      struct kgb_reference *reference, bool exact,
+				      struct kgb_trusted *reference, bool exact,
 				      int64_t deadline_ms, struct kgb_wire_reply *reply,
 				      struct kgb_err *err);
 /** Copy the results out of an answer. */
@@ -93,7 +94,7 @@ KGB_MUST_CHECK int kgb_case_data_take(struct kgb_case_data *data,
 				      const struct kgb_wire_reply *reply, const char *out,
 				      size_t out_bytes, bool exact, struct kgb_err *err);
 /** kgb_case_data_ask, kgb_case_data_wait and kgb_case_data_take in turn. */
-KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_reference *reference,
+KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_trusted *reference,
 				       bool exact, int64_t deadline_ms, struct kgb_err *err);
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset

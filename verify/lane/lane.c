@@ -25,9 +25,10 @@ void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
 		.verdict = verdict,
 		.lease = KGB_LEASE_NONE,
 		.runner = KGB_WORKER_INIT,
-		.own_reference = KGB_REFERENCE_INIT,
+		.own_reference = KGB_TRUSTED_INIT,
 		.reference = &lane->own_reference,
-		.baseline = KGB_WORKER_INIT,
+		.own_baseline = KGB_TRUSTED_INIT,
+		.baseline = &lane->own_baseline,
 		.image = KGB_BUF_INIT(0),
 		.after = KGB_BUF_INIT(0),
 	};
@@ -36,7 +37,7 @@ void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
 void kgb_lane_kill(struct kgb_lane *lane)
 {
 	kgb_worker_kill(&lane->runner);
-	kgb_worker_kill(&lane->baseline);
+	kgb_worker_kill(&lane->own_baseline.worker);
 	kgb_worker_kill(&lane->own_reference.worker);
 	kgb_compiler_leave(lane->seat);
 	lane->seat = NULL;
@@ -48,8 +49,8 @@ void kgb_lane_release(struct kgb_lane *lane)
 	kgb_worker_stop(&lane->runner);
 	kgb_worker_stop(&lane->own_reference.worker);
 	kgb_shared_arena_release(&lane->own_reference.memory);
-	kgb_worker_stop(&lane->baseline);
-	kgb_shared_arena_release(&lane->baseline_memory);
+	kgb_worker_stop(&lane->own_baseline.worker);
+	kgb_shared_arena_release(&lane->own_baseline.memory);
 	kgb_shared_arena_release(&lane->runner_memory);
 	kgb_buf_release(&lane->image);
 	kgb_buf_release(&lane->after);
@@ -248,9 +249,10 @@ static int load_baseline_kernel(struct kgb_lane *lane, const char *path, struct 
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 
 	if (kgb_fs_read(AT_FDCWD, path, KGB_LIMIT_KERNEL, &source, err) < 0 ||
-	    send_kernel(lane, &lane->baseline, &source, -1, err) < 0)
+	    send_kernel(lane, &lane->baseline->worker, &source, -1, err) < 0)
 		return -1;
-	return kgb_worker_await(&lane->baseline, kgb_lane_call_deadline(lane), what, reply, err);
+	return kgb_worker_await(&lane->baseline->worker, kgb_lane_call_deadline(lane), what, reply,
+				err);
 }
 
 int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err)
@@ -260,7 +262,7 @@ int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err)
 	KGB_MEASURE(lane, KGB_PHASE_BASELINE);
 	if (options->baseline == KGB_BASELINE_KERNEL)
 		return load_baseline_kernel(lane, options->request.baseline, err);
-	return start_trusted(lane, &lane->baseline,
+	return start_trusted(lane, &lane->baseline->worker,
 			     options->baseline == KGB_BASELINE_COMPILE ? "compiled" : "baseline",
 			     err);
 }

@@ -34,10 +34,10 @@ struct kgb_lane {
 	bool only_records; /* on a GPU: recorded calls launch nothing, and the judge replays their
 			      launches by Triton's IR; false once a kernel needs to be launched */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
-	struct kgb_reference own_reference;
-	struct kgb_reference *reference; /* own_reference, or on a GPU that of lane 0 */
-	struct kgb_worker baseline; /* on a GPU */
-	struct kgb_shared_arena baseline_memory;
+	struct kgb_trusted own_reference;
+	struct kgb_trusted *reference; /* own_reference, or on a GPU that of lane 0 */
+	struct kgb_trusted own_baseline; /* on a GPU, from the first benchmark on */
+	struct kgb_trusted *baseline; /* own_baseline, or that of lane 0 */
 	struct kgb_shared_arena runner_memory;
 	struct kgb_buf image; /* the arena before the call, as the judge wrote it */
 	struct kgb_buf after; /* the arena after the call */
@@ -95,7 +95,7 @@ KGB_MUST_CHECK int kgb_lane_fetch_truth(struct kgb_lane *lane, struct kgb_case_d
 /** kgb_case_data_fill with the verification's seed. */
 void kgb_lane_fill(struct kgb_lane *lane, struct kgb_case_data *data, const struct kgb_case *c,
 		   uint32_t variant);
-/** Start the process that calls the baseline, on a GPU. */
+/** Start the process that calls the baseline, on a GPU. lane->baseline must be locked. */
 KGB_MUST_CHECK int kgb_lane_start_baseline(struct kgb_lane *lane, struct kgb_err *err);
 /** The deadline of a call that begins now, in monotonic milliseconds: the limit on one call, at
  * most the verification's deadline. */

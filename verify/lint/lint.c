@@ -34,7 +34,7 @@ int kgb_lint_ask(struct kgb_lane *lane, const struct kgb_case *c,
 		 const struct kgb_case_data *storages, uint32_t slack, struct kgb_case_data *out,
 		 struct kgb_err *err)
 {
-	struct kgb_reference *reference = lane->reference;
+	struct kgb_trusted *reference = lane->reference;
 	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
 
 	*out = *storages;

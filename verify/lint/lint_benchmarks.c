@@ -233,7 +233,7 @@ int kgb_lint_benchmarks(struct kgb_lint *lint, struct kgb_err *err)
 
 static int time_case(struct kgb_lint *lint, const struct kgb_case *c, struct kgb_err *err)
 {
-	struct kgb_reference *reference = lint->lane.reference;
+	struct kgb_trusted *reference = lint->lane.reference;
 	const int64_t deadline_ms = kgb_mono_ms() + ANSWER_MS;
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
 	struct kgb_case_data data;

@@ -124,6 +124,7 @@ int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err)
 void kgb_replay_borrow(struct kgb_lane *lane, const struct kgb_lane *lender)
 {
 	lane->reference = lender->reference;
+	lane->baseline = lender->baseline;
 	lane->replay = new_replay(lender->replay->replayer, true);
 	lane->gpu = lender->gpu;
 }
@@ -547,6 +548,7 @@ int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rca
 
 	*call = rcase->call;
 	memset(call->values, 0, sizeof(call->values));
+	call->without_values = false;
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
 	kgb_random(&request.poison, sizeof(request.poison));
 	call->fresh_seed = request.poison;

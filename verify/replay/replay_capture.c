@@ -428,12 +428,14 @@ static int start_baseline_record(struct kgb_lane *lane, struct kgb_err *err)
 
 	if (kgb_replay_make_record_fd(lane, err) < 0)
 		return -1;
-	if (lane->baseline.end != KGB_WORKER_ALIVE && kgb_lane_start_baseline(lane, err) < 0)
+	if (lane->baseline->worker.end != KGB_WORKER_ALIVE &&
+	    kgb_lane_start_baseline(lane, err) < 0)
 		return -1;
-	if (kgb_worker_send(&lane->baseline, kgb_record_request, &lane->replay->record_fd, 1, err) <
-	    0)
+	if (kgb_worker_send(&lane->baseline->worker, kgb_record_request, &lane->replay->record_fd,
+			    1, err) < 0)
 		return -1;
-	return kgb_worker_await(&lane->baseline, kgb_mono_ms() + PLAN_MS, "baseline", reply, err);
+	return kgb_worker_await(&lane->baseline->worker, kgb_mono_ms() + PLAN_MS, "baseline", reply,
+				err);
 }
 
 /* A baseline has no code of the candidate, so nothing is proved about its code. */
@@ -463,7 +465,7 @@ static int plan_baseline(struct kgb_lane *lane, const struct kgb_case_data *data
 		.window = kgb_record_window(&record, 1),
 		.places = places,
 		.n_places = places_of(data, call, places),
-		.arena_bytes = lane->baseline_memory.arena_bytes,
+		.arena_bytes = lane->baseline->memory.arena_bytes,
 		.foreign_ok = true,
 	};
 	int rc = capture.window ? kgb_replay_plan_make(&capture, &owners, out, err)
@@ -472,8 +474,8 @@ static int plan_baseline(struct kgb_lane *lane, const struct kgb_case_data *data
 	return rc < 0 ? kgb_ctx(err, "baseline of case '%s'", data->kase->name) : 0;
 }
 
-int kgb_replay_capture_baseline(struct kgb_lane *lane, const struct kgb_case_data *data,
-				struct kgb_replay_plan *out, struct kgb_err *err)
+static int capture_baseline(struct kgb_lane *lane, const struct kgb_case_data *data,
+			    struct kgb_replay_plan *out, struct kgb_err *err)
 {
 	struct kgb_failure failure;
 	struct kgb_candidate_call call = {0};
@@ -494,5 +496,14 @@ int kgb_replay_capture_baseline(struct kgb_lane *lane, const struct kgb_case_dat
 	}
 	int rc = plan_baseline(lane, data, &call, out, err);
 	kgb_candidate_call_release(&call);
+	return rc;
+}
+
+int kgb_replay_capture_baseline(struct kgb_lane *lane, const struct kgb_case_data *data,
+				struct kgb_replay_plan *out, struct kgb_err *err)
+{
+	pthread_mutex_lock(&lane->baseline->lock);
+	int rc = capture_baseline(lane, data, out, err);
+	pthread_mutex_unlock(&lane->baseline->lock);
 	return rc;
 }

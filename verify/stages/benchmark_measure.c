@@ -111,6 +111,7 @@ static void take_results(struct measurement *m, const struct kgb_exec_layout *la
 
 	*out = b->rcase.call;
 	memset(out->values, 0, sizeof(out->values));
+	out->without_values = false;
 	if (b->in_arena)
 		kgb_replay_take(m->lane, &b->rcase, &b->data, output, layout, out);
 	else

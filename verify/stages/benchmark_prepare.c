@@ -14,8 +14,8 @@
 enum {
 	SLOTS_MIN = 8, /* with fewer the timer cannot detect that results are reused */
 	SLOTS_FEW = 4, /* suffice if the results of so many slots exceed ON_CHIP_BYTES */
-	CHECKED_SLOTS = 2, /* their results are compared with the reference's */
-	TURN_LEAST = 64 << 10, /* bytes of a storage that is turned to make other inputs */
+	IMAGES = 2, /* that others are made of by turning */
+	TURN_LEAST = 64 << 10, /* bytes of a storage that is turned */
 	FIRST_VARIANT = 100,
 	FIRST_REPETITION = 60,
 };
@@ -166,24 +166,19 @@ static int write_slot(struct kgb_lane *lane, struct kgb_benchmark *b,
 	return 0;
 }
 
-/* `checked`: the inputs of the first slots, with their right results. */
+/* Write all images, that of slot 0, whose inputs are `first`, last: lane->image holds it then. */
 static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
-		       const struct kgb_case_data *checked, struct kgb_err *err)
+		       const struct kgb_case_data *first, struct kgb_err *err)
 {
 	b->arena_bytes = b->rcase.call.arena_bytes;
 	b->n_slots = count_slots(lane, b);
-	b->n_images = find_turned(b) ? CHECKED_SLOTS : b->n_slots;
+	b->n_images = find_turned(b) ? IMAGES : b->n_slots;
 	b->input_bytes = b->arena_bytes * b->n_images;
 	if (kgb_memfd_mapped("kgb-timing-input", b->input_bytes, true, &b->input, &b->input_fd,
 			     err) < 0)
 		return -1;
-	for (uint32_t slot = 0; slot < b->n_images; slot++) {
+	for (uint32_t slot = b->n_images - 1; slot > 0; slot--) {
 		struct kgb_case_data data;
-		if (slot < CHECKED_SLOTS) {
-			if (write_slot(lane, b, &checked[slot], slot, err) < 0)
-				return -1;
-			continue;
-		}
 		kgb_benchmark_fill(lane, b, slot, &data);
 		kgb_case_data_shape(&data, &b->data); /* an OUT argument has the result's form */
 		const int rc = write_slot(lane, b, &data, slot, err);
@@ -191,21 +186,16 @@ static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
 		if (rc < 0)
 			return -1;
 	}
-	return 0;
+	return write_slot(lane, b, first, 0, err);
 }
 
 /* ---- checks ---- */
 
-/* The calls on the slots whose results are checked, and the arena after each. */
-struct checked_calls {
-	struct kgb_candidate_call calls[CHECKED_SLOTS];
-	struct kgb_buf after[CHECKED_SLOTS]; /* owned */
-};
-
-/* Run the plan on all slots and keep the results: timed calls must give the same. The replayer is
- * locked from the load of the plan to its last run. 0, 1 refused, -1 *err. */
+/* Run the plan on all slots and keep the results: timed calls must give the same. Slot 0 comes last
+ * and leaves *call and lane->after. The replayer is locked from the load of the plan to its last
+ * run. 0, 1 refused, -1 *err. */
 static int run_slots(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_recorded *recorded,
-		     struct checked_calls *checked, struct kgb_err *err)
+		     struct kgb_candidate_call *call, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->uses;
 	struct kgb_exec_arena_spec inputs = kgb_benchmark_inputs(b);
@@ -215,17 +205,10 @@ static int run_slots(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_
 	int rc = kgb_replay_load(lane, recorded, &b->rcase, &b->failure, err);
 	if (rc == 0)
 		rc = kgb_replay_give_inputs(lane, &b->rcase, &b->data, &inputs, &b->failure, err);
-	for (uint32_t slot = 0; slot < b->n_slots && rc == 0; slot++) {
-		const bool whole = slot < CHECKED_SLOTS;
-		struct kgb_candidate_call call;
-		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, slot, whole, &call, &b->failure,
-					 err);
-		memcpy(b->right[slot], call.values, sizeof(call.values));
-		if (!whole)
-			continue;
-		checked->calls[slot] = call;
-		checked->after[slot] = lane->after;
-		lane->after = (struct kgb_buf)KGB_BUF_INIT(0);
+	for (uint32_t slot = b->n_slots; slot-- > 0 && rc == 0;) {
+		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, slot, slot == 0, call,
+					 &b->failure, err);
+		memcpy(b->right[slot], call->values, sizeof(call->values));
 	}
 	pthread_mutex_unlock(&replayer->lock);
 	return rc;
@@ -255,55 +238,41 @@ static int find_computer(struct kgb_lane *lane, struct kgb_benchmark *b,
 	return 1;
 }
 
-/* Check the results of the first slots. Those of the others need no check: the candidate's work
- * cannot depend on the number of a slot. False: refused. */
-static bool check_slots(struct kgb_lane *lane, struct kgb_benchmark *b,
-			const struct kgb_case_data *slots, struct checked_calls *checked)
-{
-	bool is_right = true;
-
-	KGB_MEASURE(lane, KGB_PHASE_CHECK);
-	for (uint32_t slot = 0; slot < CHECKED_SLOTS && is_right; slot++) {
-		struct kgb_candidate_call *call = &checked->calls[slot];
-		kgb_parallel_copy(lane->image.ptr, b->input + slot * b->arena_bytes,
-				  b->arena_bytes);
-		kgb_buf_release(&lane->after);
-		lane->after = checked->after[slot];
-		checked->after[slot] = (struct kgb_buf)KGB_BUF_INIT(0);
-		is_right = kgb_candidate_call_check(lane, &slots[slot], call, &b->failure) &&
-			   kgb_candidate_call_check_values(lane, &slots[slot], call, &b->failure);
-	}
-	return is_right;
-}
-
+/* Compare the results on slot 0 with the reference's. One slot is enough: the recorded call had
+ * other inputs, and the plan cannot depend on the number of a slot. 0, 1 refused, -1 *err. */
 static int run_and_check(struct kgb_lane *lane, struct kgb_benchmark *b,
-			 struct kgb_recorded *recorded, const struct kgb_case_data *slots,
+			 struct kgb_recorded *recorded, const struct kgb_case_data *first,
 			 struct kgb_err *err)
 {
-	struct checked_calls checked = {0};
-	int rc = run_slots(lane, b, recorded, &checked, err);
+	struct kgb_candidate_call call = {0}; /* its values belong to the benchmark */
+	int rc = run_slots(lane, b, recorded, &call, err);
 
-	if (rc == 0 && !check_slots(lane, b, slots, &checked))
-		rc = 1;
-	for (size_t slot = 0; slot < CHECKED_SLOTS; slot++)
-		kgb_buf_release(&checked.after[slot]);
-	return rc == 0 ? find_computer(lane, b, &slots[0], err) : rc;
+	if (rc != 0)
+		return rc;
+	{
+		KGB_MEASURE(lane, KGB_PHASE_CHECK);
+		if (!kgb_candidate_call_check(lane, first, &call, &b->failure) ||
+		    !kgb_candidate_call_check_values(lane, first, &call, &b->failure))
+			return 1;
+	}
+	return find_computer(lane, b, first, err);
 }
 
 /* ---- one benchmark ---- */
 
-/* Record the call on other inputs than those of the slots. */
-static int record(struct kgb_lane *lane, struct kgb_benchmark *b, const struct kgb_case_data *slots,
+/* Record the call on other inputs than those of the slots. `first`: the inputs of slot 0, with
+ * their right results. */
+static int record(struct kgb_lane *lane, struct kgb_benchmark *b, const struct kgb_case_data *first,
 		  struct kgb_err *err)
 {
 	struct kgb_case_data data;
 	struct kgb_recorded recorded;
+	int rc = 0;
 
 	kgb_lane_fill(lane, &data, b->kase, 0);
-	int rc = 0;
 	/* If launches depend on data, the sizes of results may depend on data, too. */
 	if (lane->judge->spec.launches == KGB_LAUNCHES_FIXED)
-		kgb_case_data_shape(&data, &slots[0]);
+		kgb_case_data_shape(&data, first);
 	else
 		rc = kgb_lane_fetch_truth(lane, &data, err);
 	if (rc == 0) {
@@ -313,9 +282,9 @@ static int record(struct kgb_lane *lane, struct kgb_benchmark *b, const struct k
 		if (rc == 1 && kgb_replay_stays_in_sandbox(lane, &b->rcase))
 			b->state = KGB_BENCHMARK_SKIPPED;
 		if (rc == 0)
-			rc = make_inputs(lane, b, slots, err);
+			rc = make_inputs(lane, b, first, err);
 		if (rc == 0)
-			rc = run_and_check(lane, b, &recorded, slots, err);
+			rc = run_and_check(lane, b, &recorded, first, err);
 		kgb_recorded_release(&recorded);
 	}
 	if (rc == 0)
@@ -326,25 +295,22 @@ static int record(struct kgb_lane *lane, struct kgb_benchmark *b, const struct k
 
 static int prepare(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
 {
-	struct kgb_case_data slots[CHECKED_SLOTS] = {0};
+	struct kgb_case_data first;
 	int rc = kgb_lane_load(lane, b->kase, &b->failure, err);
 
-	for (uint32_t slot = 0; slot < CHECKED_SLOTS && rc == 0; slot++) {
-		kgb_lane_fill(lane, &slots[slot], b->kase, FIRST_VARIANT + slot);
-		rc = kgb_lane_fetch_truth(lane, &slots[slot], err);
-	}
-	b->data = (struct kgb_case_data){.kase = b->kase};
-	kgb_case_data_shape(&b->data, &slots[0]);
-	if (rc == 0)
-		rc = record(lane, b, slots, err);
-	for (uint32_t slot = 0; slot < CHECKED_SLOTS; slot++)
-		kgb_case_data_release(&slots[slot]);
 	if (rc != 0)
 		return rc;
+	kgb_lane_fill(lane, &first, b->kase, FIRST_VARIANT);
+	rc = kgb_lane_fetch_truth(lane, &first, err);
+	b->data = (struct kgb_case_data){.kase = b->kase};
+	kgb_case_data_shape(&b->data, &first);
+	if (rc == 0)
+		rc = record(lane, b, &first, err);
+	kgb_case_data_release(&first);
 	b->n_ranges = kgb_replay_ranges(&b->rcase, &b->data, b->ranges);
 	for (size_t i = 0; i < b->data.n_results; i++)
 		b->in_arena |= kgb_candidate_call_holder(b->kase, i) != SIZE_MAX;
-	return 0;
+	return rc;
 }
 
 void kgb_benchmark_prepare(struct kgb_lane *lane, struct kgb_benchmark *b)

@@ -107,7 +107,7 @@ class Candidate:
         self.before = os.pread(self.arena, ARENA_BYTES, 0)
         reply = self.runner.handle(
             {"op": "call", "entry": entry, "args": described, "poison": 90, "fill": 0xa5, "seed": 1, "keep": 1,
-             "window": 1, "parts": [], "tune": False, "only_records": False, "tuples": False, "parameters": False, "grad": 0, "default_type": 0,
+             "window": 1, "parts": [], "take": True, "tune": False, "only_records": False, "tuples": False, "parameters": False, "grad": 0, "default_type": 0,
              **style}, [])
         windows, self.images = read_record(os.pread(self.record, 16 << 20, 0))
         self.window = windows[1]

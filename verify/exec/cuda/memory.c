@@ -270,7 +270,7 @@ static CUresult upload(struct kgb_device_memory *memory, uint32_t slot, bool to_
 	return result;
 }
 
-int kgb_device_memory_load(struct kgb_device_memory *memory, uint32_t slot, struct kgb_err *err)
+static int load(struct kgb_device_memory *memory, uint32_t slot, struct kgb_err *err)
 {
 	return kgb_gpu_check(memory->gpu, upload(memory, slot, false), KGB_EXEC_UNAVAILABLE, err,
 			     "load image %u", slot);
@@ -308,7 +308,7 @@ int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 	CUresult result = CUDA_SUCCESS;
 
 	if (!have_images(memory, n_slots))
-		return kgb_device_memory_load(memory, slot, err);
+		return load(memory, slot, err);
 	CUdeviceptr from = copy_of(memory, slot);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++) {
 		const struct kgb_span *part = &memory->given.parts.items[i];
@@ -317,6 +317,15 @@ int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 		from += round_up(part->bytes, PACKED_ALIGN);
 	}
 	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
+}
+
+int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
+				struct kgb_err *err)
+{
+	const uint32_t n_slots = memory->given.n_slots;
+
+	return memory->given.n_turned > 0 ? kgb_device_memory_load_fast(memory, slot, n_slots, err)
+					  : load(memory, slot, err);
 }
 
 /* Copy memory of the GPU to the output, after the running work. */

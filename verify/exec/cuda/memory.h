@@ -71,10 +71,12 @@ KGB_MUST_CHECK int kgb_device_memory_poison(struct kgb_device_memory *memory, ui
 					    struct kgb_err *err);
 /** Write zeros to the arena's places of images. */
 KGB_MUST_CHECK int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *err);
-/** Fill the arena from the judge's memory. */
-KGB_MUST_CHECK int kgb_device_memory_load(struct kgb_device_memory *memory, uint32_t slot,
-					  struct kgb_err *err);
-/** The same from copies that are already on the device, if they fit there. */
+/** Fill the arena for one run: from the judge's memory, or where several slots share an image, from
+ * copies on the device. */
+KGB_MUST_CHECK int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
+					       struct kgb_err *err);
+/** Fill the arena from copies on the device, which are made at the first use of a slot, if they fit
+ * there. */
 KGB_MUST_CHECK int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 					       uint32_t n_slots, struct kgb_err *err);
 /** Write this many bytes of memory reserved for that, to push other lines out of the caches. Then

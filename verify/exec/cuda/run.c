@@ -266,7 +266,7 @@ static int run_ops(struct kgb_run *run, const struct kgb_exec_request *request,
 		return -1;
 	if (prologue && (kgb_run_prologue(run, prologue, err) || wait_stream(run, "prologue", err)))
 		return -1;
-	if (kgb_device_memory_load(run->memory, request->slot, err) ||
+	if (kgb_device_memory_load_once(run->memory, request->slot, err) ||
 	    wait_stream(run, "input", err))
 		return -1;
 	for (size_t i = 0; i <= PROGRESS_OPS; i++)

@@ -10,7 +10,7 @@ Requests: {"id", "op"} and
             `python -OO`; "module", "folder": name of the module, and folder of its file below that of the worker
     call    "entry", "args", "tuples", "parameters", "grad", "default_type", "poison", "fill", "seed",
             "keep": number of earlier calls whose results stay in use, "window",
-            "parts": which bytes of the arena count (offset, length, ...)
+            "take": copy the results' elements to the output, "parts": which bytes of the arena count (offset, length, ...)
     repeat  like call, but repeated for "repeat_us" of the processor, without results; on the CPU nothing is launched
     record  descriptor [record], "max_bytes": to which calls with a "window" are recorded
 """
@@ -183,7 +183,7 @@ class Runner:
                 result = entry(*args, **kwargs)
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.kernel))
-        reply = self.results(result)
+        reply = self.results(result, request["take"])
         self.kept = self.kept[len(self.kept) - request["keep"]:] + [result]
         return self.with_log(reply)
 
@@ -241,8 +241,8 @@ class Runner:
             return torch.device(self.platform.device)
         return arg["value"]
 
-    def results(self, result):
-        """Describe the returned values and copy the tensors' elements into the output memory."""
+    def results(self, result, take):
+        """Describe the returned values and, if they are taken, copy the tensors' elements into the output memory."""
         reply = wire.Reply()
         if result is None:
             return reply
@@ -257,7 +257,7 @@ class Runner:
                 value, output = self.number(value)
             else:
                 output = self.output(value)
-            if output.kind in (wire.TENSOR, wire.NUMBER):
+            if take and output.kind in (wire.TENSOR, wire.NUMBER):
                 used = self.copy_out(value, output, used)
             reply.outputs.append(output)
         return reply
