@@ -549,6 +549,60 @@ static void check_new_images(void)
 		"new images");
 }
 
+/* Whether the results are those of the turned image: its last tensor is left alone. */
+static bool is_turned(uint32_t slot, uint32_t n_slots)
+{
+	const char *image = image_of(slot % SLOTS);
+	const size_t turn = kgb_exec_turn(g.n * sizeof(float), slot, n_slots) / sizeof(float);
+	size_t n_wrong = memcmp(g.output + 12 * g.n, image + 12 * g.n, EXTRA) != 0;
+
+	for (size_t i = 0; i < g.n; i++) {
+		const size_t from = (i + turn) % g.n;
+		const float a = float_at(image, from), b = float_at(image, g.n + from);
+		n_wrong += float_at(g.output, i) != a || float_at(g.output, g.n + i) != b ||
+			   float_at(g.output, 2 * g.n + i) != a + b;
+	}
+	return turn > 0 && n_wrong == 0;
+}
+
+/* Slots without an image of their own, in a run, and in a timed one. */
+static void check_turned_images(void)
+{
+	const uint32_t n_slots = 2 * SLOTS + 1;
+	const struct kgb_exec_range turned[] = {{tensor(0), g.n * 4}, {tensor(1), g.n * 4}};
+	const struct kgb_exec_arena_spec arena = {.input_fd = g.input_fd,
+						  .output_fd = g.output_fd,
+						  .arena_bytes = g.arena_bytes,
+						  .output_bytes = g.output_bytes,
+						  .n_slots = n_slots,
+						  .n_turned = n_slots - SLOTS,
+						  .parts = turned,
+						  .n_parts = KGB_ARRAY_LEN(turned)};
+	struct kgb_exec_request spec = run_spec(29);
+	struct kgb_buf record = record_begin();
+	size_t n_right = 0;
+
+	put_add(&record, tensor(2), g.n);
+	bool good = send_plan(&record, 0) == KGB_EXEC_DONE &&
+		    kgb_exec_client_arena(&g.exec, &arena, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	for (uint32_t slot = SLOTS; slot < n_slots && good; slot++) {
+		spec.slot = slot;
+		good = run(&spec) == KGB_EXEC_DONE;
+		n_right += good && is_turned(slot, n_slots);
+	}
+	verdict(good && n_right == n_slots - SLOTS, "%zu of %u turned images", n_right,
+		n_slots - SLOTS);
+	spec.slot = n_slots - 2;
+	spec.n_slots = n_slots;
+	spec.n_samples = 2;
+	verdict(kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+			is_turned(n_slots - 1, n_slots),
+		"a timed call on a turned image");
+	verdict(send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				 g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE,
+		"an image for each slot again");
+}
+
 /* In a fresh process: what the device can do, twice, and what the judge makes of it. */
 static void check_measure(void)
 {
@@ -626,6 +680,7 @@ int main(int argc, char **argv)
 	check_forget();
 	time_add(g.n, false);
 	check_new_images();
+	check_turned_images();
 	time_add(4096, false);
 	check_placements();
 	check_holes();

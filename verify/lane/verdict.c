@@ -250,6 +250,7 @@ void kgb_verdict_add_timing(struct kgb_verdict *verdict, const struct kgb_timer 
 		.candidate_ms = result->median_ns[KGB_SIDE_B][KGB_RULER_EVENT] / 1e6,
 		.baseline_ms = result->median_ns[KGB_SIDE_A][KGB_RULER_EVENT] / 1e6,
 		.speedup = result->speedup,
+		.process_reach = result->process_reach,
 		.json = kgb_arena_strdup(&verdict->arena, text.ptr),
 		.rates = kgb_arena_strdup(&verdict->arena, rates.ptr),
 	};
@@ -452,10 +453,13 @@ static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw 
 static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
 	struct kgb_interval speedups[KGB_VERDICT_TIMINGS_MAX];
+	double common[KGB_VERDICT_TIMINGS_MAX]; /* the cases share their processes */
 
-	for (size_t i = 0; i < verdict->n_timings; i++)
+	for (size_t i = 0; i < verdict->n_timings; i++) {
 		speedups[i] = verdict->timings[i].speedup;
-	kgb_interval_write(w, "speedup", kgb_geometric_mean(speedups, verdict->n_timings));
+		common[i] = verdict->timings[i].process_reach;
+	}
+	kgb_interval_write(w, "speedup", kgb_geometric_mean(speedups, common, verdict->n_timings));
 }
 
 static void write_notes(const struct kgb_notes *notes, struct kgb_jsonw *w)

@@ -85,6 +85,8 @@ struct kgb_timing {
 	const char *case_name;
 	double candidate_ms, baseline_ms; /* medians */
 	struct kgb_interval speedup; /* with json */
+	double process_reach; /* with json: the part of its logarithm's half-width by the choice of
+				 processes */
 	const char *
 		json; /* arena; the whole object from the timer; NULL: only the medians are known */
 	const char *rates; /* with json: the object in `timed_cases` */

@@ -294,9 +294,10 @@ struct kgb_interval kgb_median_ratio_bootstrap(const struct kgb_round_value *a, 
 
 /* ---- of many cases, of counts ---- */
 
-struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t n)
+struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, const double *common,
+				       size_t n)
 {
-	double sum = 0, below = 0, above = 0;
+	double sum = 0, below = 0, above = 0, shared = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!(values[i].value > 0 && values[i].low > 0 && isfinite(values[i].high) &&
@@ -305,14 +306,15 @@ struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t
 		double low = log(values[i].value / values[i].low);
 		double high = log(values[i].high / values[i].value);
 		sum += log(values[i].value);
-		below += low * low;
-		above += high * high;
+		shared += common[i];
+		below += fmax(0, low * low - common[i] * common[i]);
+		above += fmax(0, high * high - common[i] * common[i]);
 	}
 	double mean = sum / (double)n; /* NaN for none */
 	return (struct kgb_interval){
 		.value = exp(mean),
-		.low = exp(mean - sqrt(below) / (double)n),
-		.high = exp(mean + sqrt(above) / (double)n),
+		.low = exp(mean - hypot(sqrt(below), shared) / (double)n),
+		.high = exp(mean + hypot(sqrt(above), shared) / (double)n),
 	};
 }
 

@@ -73,9 +73,12 @@ struct kgb_interval kgb_median_ratio_bootstrap(const struct kgb_round_value *a, 
 					       uint32_t n_rounds, double confidence,
 					       size_t n_replicas, struct kgb_rng *rng);
 
-/** Geometric mean of n positive values that were measured independently. Its interval combines
- * theirs in the logarithm (Zou and Donner's recovery of variances); NaN if any is not positive. */
-struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, size_t n);
+/** Geometric mean of n positive values. Its interval combines theirs in the logarithm (Zou and
+ * Donner's recovery of variances); NaN if any is not positive. `common[i]`, at most the distance of
+ * value i's bounds, is the part of that distance by an error that all values share: such parts add
+ * up, the rest is independent. */
+struct kgb_interval kgb_geometric_mean(const struct kgb_interval *values, const double *common,
+				       size_t n);
 
 /** Standard normal quantile, 0 < p < 1, to 1e-9. */
 double kgb_normal_quantile(double p);

@@ -476,6 +476,7 @@ static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 	out->detectable = expm1(log1p(out->margin) + events.log.high - events.log.value +
 				kgb_normal_quantile(POWER) * events.error);
 	out->speedup = from_log(events.log);
+	out->process_reach = events.choice.reach;
 	out->speedup_device = from_log(device.log);
 	out->median_ratio = ratio_of_medians(timer, events.choice);
 	decide(timer, events.log, out);

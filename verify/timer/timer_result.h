@@ -73,6 +73,8 @@ struct kgb_timer_result {
 	bool accuses; /* UNTRUSTED, and only the candidate can have done it */
 	char text[256]; /* one sentence with the numbers behind `why`; empty for NONE */
 	struct kgb_interval speedup; /* baseline over candidate, by events; what counts */
+	double process_reach; /* the part of the half-width of its logarithm's interval by the
+				 choice of processes */
 	struct kgb_interval speedup_device; /* by activity; NaN if not measured */
 	struct kgb_interval median_ratio; /* of plain medians, to compare with do_bench */
 	double margin; /* speedups within 1/(1+margin) .. 1+margin are the SAME */

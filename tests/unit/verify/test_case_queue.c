@@ -93,6 +93,31 @@ static void test_enough_failures_end_it_and_so_does_one_that_ends_all(KGB_UNUSED
 	kgb_case_queue_release(&queue);
 }
 
+static void test_benchmarks_are_handed_out_until_a_case_fails_or_they_end(KGB_UNUSED void **state)
+{
+	static const struct {
+		bool fails, ends;
+		size_t second;
+	} rows[] = {{false, false, 1}, {true, false, 3}, {false, true, 3}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_case_queue queue;
+		kgb_case_queue_init(&queue, N, FAILURES);
+		queue.n_benchmarks = 3;
+		assert_int_equal(kgb_case_queue_take_benchmark(&queue), 0);
+		kgb_case_queue_note(&queue, rows[i].fails, false);
+		assert_true(kgb_case_queue_has_failed(&queue) == rows[i].fails);
+		if (rows[i].ends)
+			kgb_case_queue_end_benchmarks(&queue);
+		for (size_t k = rows[i].second; k < 3; k++)
+			assert_int_equal(kgb_case_queue_take_benchmark(&queue), k);
+		assert_int_equal(kgb_case_queue_take_benchmark(&queue), 3);
+		/* Benchmarks that end do not end the cases. */
+		assert_false(kgb_case_queue_is_over(&queue));
+		kgb_case_queue_release(&queue);
+	}
+}
+
 static void test_what_follows_goes_to_the_same_lane(KGB_UNUSED void **state)
 {
 	static const bool follows[N] = {[1] = true, [3] = true, [4] = true};
@@ -238,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_every_turn_is_taken_once_and_neighbours_by_one_lane),
 		cmocka_unit_test(test_the_first_share_is_the_first_case_alone),
 		cmocka_unit_test(test_enough_failures_end_it_and_so_does_one_that_ends_all),
+		cmocka_unit_test(test_benchmarks_are_handed_out_until_a_case_fails_or_they_end),
 		cmocka_unit_test(test_what_follows_goes_to_the_same_lane),
 		cmocka_unit_test(test_lanes_from_both_ends_meet),
 		cmocka_unit_test(

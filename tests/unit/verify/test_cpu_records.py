@@ -107,8 +107,8 @@ class Candidate:
         self.before = os.pread(self.arena, ARENA_BYTES, 0)
         reply = self.runner.handle(
             {"op": "call", "entry": entry, "args": described, "poison": 90, "fill": 0xa5, "seed": 1, "keep": 1,
-             "window": 1, "parts": [], "take": True, "tune": False, "only_records": False, "tuples": False, "parameters": False, "grad": 0, "default_type": 0,
-             **style}, [])
+             "window": 1, "parts": [], "take": True, "tune": False, "only_records": False, "tuples": False,
+             "parameters": False, "grad": 0, "default_type": 0, **style}, [])
         windows, self.images = read_record(os.pread(self.record, 16 << 20, 0))
         self.window = windows[1]
         return reply
@@ -657,6 +657,12 @@ class Launches(unittest.TestCase):
         for _ in range(3):
             self.candidate.call(X)
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_results_that_are_not_taken_are_only_described(self):
+        candidate = Candidate(KERNELS)
+        taken, left = candidate.call(X).outputs[0], candidate.call(X, take=False).outputs[0]
+        self.assertEqual((left.sizes, left.dtype, left.n_bytes), (taken.sizes, taken.dtype, 0))
+        self.assertGreater(taken.n_bytes, 0)
 
     def test_a_baseline_is_called_as_a_runner_is(self):
         worker = Baseline("def plus(x, y):\n    return x + y\n")

@@ -46,6 +46,30 @@ static void test_good_requests_of_every_kind_pass(void **state)
 	}
 }
 
+static void test_turns_keep_elements_whole_and_differ_from_slot_to_slot(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		uint32_t slot, n_slots;
+		uint64_t turn;
+	} rows[] = {
+		{0, 3, 8, 0},
+		{2047, 7, 8, 1536},
+		{2040, 1, 8, 0},
+		{4096, 0, 8, 0},
+		{4096, 1, 8, 512},
+		{4096, 7, 8, 3584},
+		{UINT64_C(1) << 40, 255, 256, (UINT64_C(255) << 32)},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		const uint64_t turn = kgb_exec_turn(rows[i].bytes, rows[i].slot, rows[i].n_slots);
+		assert_int_equal(turn, rows[i].turn);
+		assert_true(turn % 256 == 0 && (turn == 0 || turn < rows[i].bytes));
+	}
+}
+
 static void test_requests_of_wrong_length_or_with_other_descriptors_are_refused(void **state)
 {
 	(void)state;
@@ -90,6 +114,8 @@ static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_ARENA, FIELD(arena_bytes), UINT64_MAX},
 	{KGB_EXEC_ARENA, FIELD(n_slots), 0},
 	{KGB_EXEC_ARENA, FIELD(n_slots), KGB_EXEC_SLOTS_MAX + 1},
+	{KGB_EXEC_ARENA, FIELD(n_turned), 2},
+	{KGB_EXEC_ARENA, FIELD(unused), 1},
 	{KGB_EXEC_ARENA, FIELD(output_bytes), 99},
 	{KGB_EXEC_ARENA, FIELD(output_bytes), UINT64_MAX},
 	{KGB_EXEC_ARENA, FIELD(device), 1},
@@ -111,6 +137,7 @@ static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_RUN, FIELD(ranges[3].address), 1},
 	{KGB_EXEC_RUN, FIELD(n_samples), 1},
 	{KGB_EXEC_RUN, FIELD(flags), KGB_EXEC_WITH_ACTIVITY},
+	{KGB_EXEC_RUN, FIELD(n_turned), 1},
 	{KGB_EXEC_RUN, FIELD(flush_bytes), 1},
 	{KGB_EXEC_RUN, FIELD(placement), 1},
 	{KGB_EXEC_TIME, FIELD(skip), 0},
@@ -626,6 +653,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good_requests_of_every_kind_pass),
+		cmocka_unit_test(test_turns_keep_elements_whole_and_differ_from_slot_to_slot),
 		cmocka_unit_test(
 			test_requests_of_wrong_length_or_with_other_descriptors_are_refused),
 		cmocka_unit_test(test_every_bad_field_is_refused),

@@ -204,16 +204,28 @@ static void test_a_geometric_mean_combines_intervals(KGB_UNUSED void **state)
 	static const struct kgb_interval values[] = {{2, 1, 4}, {8, 4, 16}};
 	static const struct kgb_interval skewed[] = {{1, 1, 2}};
 	static const struct kgb_interval unknown[] = {{2, 1, 4}, {2, 0, 4}};
-	struct kgb_interval x = kgb_geometric_mean(values, 2);
+	static const double none[2] = {0, 0}, all[] = {M_LN2, M_LN2}, part[] = {0.6 * M_LN2, 0};
+	struct kgb_interval x = kgb_geometric_mean(values, none, 2);
 
 	assert_near(x.value, 4, 1e-12);
 	assert_near(x.low, 4 / pow(2, M_SQRT1_2), 1e-12);
 	assert_near(x.high, 4 * pow(2, M_SQRT1_2), 1e-12);
-	x = kgb_geometric_mean(skewed, 1);
+	x = kgb_geometric_mean(skewed, none, 1);
 	assert_near(x.low, 1, 1e-12);
 	assert_near(x.high, 2, 1e-12);
-	assert_true(isnan(kgb_geometric_mean(unknown, 2).value));
-	assert_true(isnan(kgb_geometric_mean(values, 0).value));
+	/* An error that all share does not shrink by averaging. */
+	x = kgb_geometric_mean(values, all, 2);
+	assert_near(x.low, 2, 1e-12);
+	assert_near(x.high, 8, 1e-12);
+	/* The root of (0.6 + 0)^2 + 0.8^2 + 1. */
+	x = kgb_geometric_mean(values, part, 2);
+	assert_near(x.high, 4 * pow(2, M_SQRT2 / 2), 1e-12);
+	/* A part that exceeds a lopsided distance leaves no rest below 0. */
+	x = kgb_geometric_mean(skewed, all, 1);
+	assert_near(x.low, 0.5, 1e-12);
+	assert_near(x.high, 2, 1e-12);
+	assert_true(isnan(kgb_geometric_mean(unknown, none, 2).value));
+	assert_true(isnan(kgb_geometric_mean(values, none, 0).value));
 }
 
 /* ---- groups ---- */
