@@ -477,12 +477,17 @@ static void check_without_arena(const struct kgb_exec_request *timed, size_t slo
 	spec.n_samples = 2;
 	spec.flags &= ~KGB_EXEC_WITH_ACTIVITY;
 	spec.flags |= KGB_EXEC_WITHOUT_ARENA;
+	spec.ranges[1] = (struct kgb_exec_range){tensor(2) + 12, 4 * (n / 2)}; /* of the arena */
+	spec.n_ranges = 2;
 	verdict((1 + 1) % SLOTS != slot &&
 			kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_DONE &&
 			count_wrong(slot, g.output + 2 * g.n * 4, n) == 0 &&
-			is_poison(last, POOL, range(0), 4096),
-		"without the arena only ranges come back");
+			is_poison(last, POOL, range(0), 4096) &&
+			float_at(range(1), 0) ==
+				float_at(image_of((1 + 1) % SLOTS), 3) +
+					float_at(image_of((1 + 1) % SLOTS), g.n + 3),
+		"without the arena only ranges come back, some of them from it");
 }
 
 static void time_add(size_t n, bool with_activity)

@@ -423,19 +423,6 @@ bool kgb_fill_follows_mode(const struct kgb_case *c)
 	return false;
 }
 
-bool kgb_fill_may_turn(const struct kgb_case *c, size_t i)
-{
-	const struct kgb_arg *arg = &c->args[i];
-
-	for (size_t k = 0; k < c->n_args; k++)
-		if (c->args[k].is_repeated && (k == i || c->args[k].same_as == i))
-			return false;
-	return c->mode == KGB_MODE_BENCHMARK && arg->param->kind == KGB_PARAM_TENSOR &&
-	       !arg->param->into && !kgb_fill_is_structured(arg->fill) &&
-	       arg->fill != KGB_FILL_TRIANGLE && arg->read.shape == KGB_READ_ALL &&
-	       !arg->values.has_neighbours;
-}
-
 /* The elements of `arg` are real numbers, `n_parts` of them for each of the tensor. */
 static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mode,
 		       struct kgb_rng *rng, void *storage)

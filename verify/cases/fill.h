@@ -27,9 +27,6 @@ bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
 /** Fills that make a structure instead of independent elements. Called by kgb_fill; the elements
  * outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
-/** Whether the elements of a tensor of a benchmark are drawn independently of their places and of
- * other tensors, so that the storage may be turned: what was its end becomes its beginning. */
-bool kgb_fill_may_turn(const struct kgb_case *c, size_t i);
 /** FILL_OWNERS: element i is the number of the stretch that i lies in, where `offsets` has the
  * stretches' bounds. */
 void kgb_fill_owners(const struct kgb_arg *arg, void *storage, const struct kgb_arg *offsets,

@@ -51,6 +51,9 @@ struct kgb_benchmarks *kgb_benchmarks_new(const struct kgb_judge *judge);
 /** Accepts NULL. */
 void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks);
 
+/** Whether the elements of a tensor of a benchmark are drawn independently of their places and of
+ * other tensors, so that the storage may be turned: what was its end becomes its beginning. */
+bool kgb_benchmark_may_turn(const struct kgb_case *c, size_t i);
 /** The inputs as kgb-exec takes them, without an output. */
 struct kgb_exec_arena_spec kgb_benchmark_inputs(const struct kgb_benchmark *benchmark);
 /** Make the tensors of a slot, as its timed calls find them. */

@@ -8,6 +8,7 @@
 #include "verify/cost/cost.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/stages/benchmark.h"
+#include "verify/stages/timed_results.h"
 
 enum {
 	EXEC_MS = 60 * 1000,
@@ -39,13 +40,15 @@ static int fail_exec(struct measurement *m, struct kgb_timing_process *process,
 	return -1;
 }
 
+/* Room for the arena, for all results, windows of them included, and for samples. Pages that nobody
+ * writes take no memory. */
 static size_t output_bytes(const struct kgb_benchmark *b)
 {
-	size_t bytes =
-		b->arena_bytes + 4096 + KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
+	size_t bytes = (b->in_arena ? 2 : 1) * b->arena_bytes + KGB_EXEC_RANGES * 64 +
+		       KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
 
 	for (size_t i = 0; i < b->n_ranges; i++)
-		bytes += b->ranges[i].bytes + 64;
+		bytes += b->ranges[i].bytes;
 	return bytes;
 }
 
@@ -136,10 +139,47 @@ static int check_with_reference(struct measurement *m, uint32_t slot,
 	return m->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
 
-/* Whether the results equal those of the same untimed call, bit by bit. They are compared where the
+/* A request for a block. `windows` and their number *n are what is compared; 0: everything, also
+ * where the reference has to decide. */
+static struct kgb_exec_request request_for(const struct measurement *m,
+					   const struct kgb_timer_block *block,
+					   struct kgb_result_window *windows, uint32_t *n)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	const bool is_candidate = block->side == KGB_SIDE_B;
+	struct kgb_exec_request request = {
+		.prologue = is_candidate && b->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.skip = -1,
+		.slot = block->slot,
+		.n_slots = block->n_slots,
+		.n_samples = block->n,
+		.placement = block->placement,
+		.flags = (block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
+			 KGB_EXEC_WITHOUT_ARENA,
+	};
+
+	kgb_random(&request.poison, sizeof(request.poison));
+	*n = 0;
+	if (!is_candidate)
+		return request;
+	/* Sums by atomics differ from run to run: then the reference decides. */
+	if (m->lane->verdict->deterministic) {
+		uint64_t random;
+		kgb_random(&random, sizeof(random));
+		request.n_ranges = *n = kgb_result_windows(b, random, request.ranges, windows);
+	}
+	if (*n == 0) {
+		request.n_ranges = b->n_ranges;
+		memcpy(request.ranges, b->ranges, b->n_ranges * sizeof(b->ranges[0]));
+		request.flags &= b->in_arena ? ~KGB_EXEC_WITHOUT_ARENA : ~UINT32_C(0);
+	}
+	return request;
+}
+
+/* Whether all results equal those of the same untimed call, bit by bit. They are compared where the
  * process left them: benchmarks are large. */
-static bool is_right(const struct measurement *m, uint32_t slot,
-		     const struct kgb_exec_layout *layout)
+static bool are_all_right(const struct measurement *m, uint32_t slot,
+			  const struct kgb_exec_layout *layout)
 {
 	const struct kgb_benchmark *b = m->benchmark;
 	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
@@ -155,15 +195,17 @@ static bool is_right(const struct measurement *m, uint32_t slot,
 }
 
 static int check_last(struct measurement *m, const struct kgb_timer_block *block,
+		      const struct kgb_result_window *windows, uint32_t n,
 		      const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
 	struct kgb_lane *lane = m->lane;
+	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
 	const uint32_t slot = kgb_timer_last_slot(block);
 	KGB_MEASURE(lane, KGB_PHASE_TIMER_CHECKS);
 
-	if (is_right(m, slot, layout))
+	if (n > 0 ? kgb_result_windows_are_right(m->benchmark, slot, windows, n, output, layout)
+		  : are_all_right(m, slot, layout))
 		return 0;
-	/* Sums by atomics differ from run to run: then the reference decides. */
 	if (!lane->verdict->deterministic)
 		return check_with_reference(m, slot, layout, err);
 	m->refused = kgb_lane_refuse(
@@ -174,33 +216,13 @@ static int check_last(struct measurement *m, const struct kgb_timer_block *block
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
 }
 
-static struct kgb_exec_request request_for(const struct measurement *m,
-					   const struct kgb_timer_block *block)
-{
-	const struct kgb_benchmark *b = m->benchmark;
-	const bool is_candidate = block->side == KGB_SIDE_B;
-	struct kgb_exec_request request = {
-		.prologue = is_candidate && b->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
-		.skip = -1,
-		.slot = block->slot,
-		.n_slots = block->n_slots,
-		.n_samples = block->n,
-		.placement = block->placement,
-		.flags = (block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
-			 (is_candidate && b->in_arena ? 0 : KGB_EXEC_WITHOUT_ARENA),
-		.n_ranges = is_candidate ? b->n_ranges : 0,
-	};
-
-	memcpy(request.ranges, b->ranges, request.n_ranges * sizeof(request.ranges[0]));
-	kgb_random(&request.poison, sizeof(request.poison));
-	return request;
-}
-
 static int take_block(void *payload, const struct kgb_timer_block *block,
 		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
 {
 	struct measurement *m = payload;
-	struct kgb_exec_request request = request_for(m, block);
+	struct kgb_result_window windows[KGB_EXEC_RANGES];
+	uint32_t n;
+	struct kgb_exec_request request = request_for(m, block, windows, &n);
 	struct kgb_exec_layout layout;
 	struct kgb_timing_process *process = find_process(m, block->process, block->side, err);
 
@@ -217,7 +239,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		return fail_exec(m, process, block->side, outcome, err);
 	memcpy(samples, m->processes->outputs[block->side].bytes + layout.samples,
 	       block->n * sizeof(*samples));
-	return block->side == KGB_SIDE_B ? check_last(m, block, &layout, err) : 0;
+	return block->side == KGB_SIDE_B ? check_last(m, block, windows, n, &layout, err) : 0;
 }
 
 /* ---- one benchmark ---- */

@@ -105,6 +105,19 @@ struct kgb_exec_arena_spec kgb_benchmark_inputs(const struct kgb_benchmark *b)
 					    .n_parts = n_turned_slots > 0 ? b->n_turned : 0};
 }
 
+bool kgb_benchmark_may_turn(const struct kgb_case *c, size_t i)
+{
+	const struct kgb_arg *arg = &c->args[i];
+
+	for (size_t k = 0; k < c->n_args; k++)
+		if (c->args[k].is_repeated && (k == i || c->args[k].same_as == i))
+			return false;
+	return c->mode == KGB_MODE_BENCHMARK && arg->param->kind == KGB_PARAM_TENSOR &&
+	       !arg->param->into && !kgb_fill_is_structured(arg->fill) &&
+	       arg->fill != KGB_FILL_TRIANGLE && arg->read.shape == KGB_READ_ALL &&
+	       !arg->values.has_neighbours;
+}
+
 /* Find the tensors that can be turned, by address. All large ones must be, and one at least: slots
  * must differ. */
 static bool find_turned(struct kgb_benchmark *b)
@@ -118,7 +131,7 @@ static bool find_turned(struct kgb_benchmark *b)
 			.bytes = kgb_tensor_view_storage_bytes(&b->kase->args[i].view)};
 		if (b->kase->args[i].param->kind != KGB_PARAM_TENSOR || range.bytes < TURN_LEAST)
 			continue;
-		if (!kgb_fill_may_turn(b->kase, i))
+		if (!kgb_benchmark_may_turn(b->kase, i))
 			return false;
 		size_t k = b->n_turned++;
 		for (; k > 0 && b->turned[k - 1].address > range.address; k--)

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/system/memfd.h"
-#include "verify/replay/replay.h"
 
 enum { START_MS = 60 * 1000 };
 /* A context with its code takes about half a GB. Pairs are made early only where all of them take

@@ -8,7 +8,7 @@
 #define KGB_VERIFY_STAGES_TIMING_PROCESSES_H
 
 #include "verify/lane/lane.h"
-#include "verify/process/exec_client.h"
+#include "verify/replay/replay.h"
 #include "verify/timer/timer.h"
 
 #define KGB_TIMING_PAIRS_MAX 8 /* of kgb_timer_level.max_processes */

@@ -1,5 +1,5 @@
 # operator: aten::cos
-# style: strides in the kernel through a loop over dimensions, two-dimensional grid, heuristics
+# style: strides in the kernel through a loop over dimensions, grid of blocks and rows, heuristics
 import torch
 import triton
 import triton.language as tl
@@ -10,9 +10,10 @@ BLOCK = 512
 @triton.heuristics({"NDIM": lambda args: len(args["sizes"])})
 @triton.jit
 def _cosine(x_ptr, y_ptr, sizes, x_strides, y_strides, inner, NDIM: tl.constexpr, BLOCK: tl.constexpr):
-    """Program (r, c): a block of the last dimension of row r."""
-    row = tl.program_id(0).to(tl.int64)
-    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    """A program: a block of the last dimension of a row. All lie in the grid's first dimension, which alone may be long."""
+    blocks = tl.cdiv(inner, BLOCK)
+    row = (tl.program_id(0) // blocks).to(tl.int64)
+    column = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
     for d in tl.static_range(NDIM - 1):
         i = row % sizes[NDIM - 2 - d]
         row = row // sizes[NDIM - 2 - d]
@@ -30,7 +31,7 @@ def _run(x, y):
     else:
         x2, y2 = x, y
     inner = x2.shape[-1]
-    grid = (x2.numel() // inner, triton.cdiv(inner, BLOCK))
+    grid = (x2.numel() // inner * triton.cdiv(inner, BLOCK),)
     _cosine[grid](x2, y2, tuple(x2.shape), tuple(x2.stride()), tuple(y2.stride()), inner, BLOCK=BLOCK)
     return y
 

@@ -283,36 +283,6 @@ static void test_each_fill_keeps_its_promise(KGB_UNUSED void **state)
 	}
 }
 
-static void test_only_independent_elements_may_turn(KGB_UNUSED void **state)
-{
-	static const struct kgb_param tensor = {.kind = KGB_PARAM_TENSOR};
-	static const struct kgb_param addresses = {.kind = KGB_PARAM_TENSOR, .into = "rows"};
-	static const struct {
-		enum kgb_mode mode;
-		struct kgb_arg arg;
-		bool may;
-	} rows[] = {
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_NORMAL}, true},
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_INT, .hi = 9}, true},
-		{KGB_MODE_STANDARD, {.param = &tensor, .fill = KGB_FILL_NORMAL}, false},
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_TRIANGLE}, false},
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_SORTED}, false},
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_OWNERS}, false},
-		{KGB_MODE_BENCHMARK, {.param = &addresses, .fill = KGB_FILL_INT}, false},
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .read.shape = KGB_READ_ENTRIES}, false},
-		{KGB_MODE_BENCHMARK, {.param = &tensor, .values.has_neighbours = true}, false},
-	};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
-		struct kgb_case c = {
-			.mode = rows[i].mode, .n_args = 2, .args = {rows[i].arg, rows[i].arg}};
-		assert_true(kgb_fill_may_turn(&c, 0) == rows[i].may);
-		c.args[1].is_repeated = true; /* same_as argument 0 */
-		assert_false(kgb_fill_may_turn(&c, 0));
-		assert_false(kgb_fill_may_turn(&c, 1));
-	}
-}
-
 static void test_both_zeros_are_as_frequent_as_other_signs(KGB_UNUSED void **state)
 {
 	static const struct kgb_arg signs = {.fill = KGB_FILL_SIGNS, .bounded = true};
@@ -787,7 +757,6 @@ int main(void)
 		cmocka_unit_test(test_wide_integers_have_any_number_of_bits),
 		cmocka_unit_test(test_bounded_fills_keep_their_range_in_every_mode),
 		cmocka_unit_test(test_empty_and_tiny_tensors_are_fine_in_every_mode),
-		cmocka_unit_test(test_only_independent_elements_may_turn),
 		cmocka_unit_test(test_special_zeros_have_both_signs),
 		cmocka_unit_test(test_benchmarks_are_random_too),
 	};

@@ -339,7 +339,8 @@ static void test_a_speedup_is_that_of_all_cases_or_of_none(void **state)
 	assert_true(kgb_json_bool(json, "timing.comparable", false));
 	assert_string_equal(kgb_json_str(json, "timing.precision", ""), "quick");
 	assert_true(fabs(kgb_json_num(json, "timing.speedup.value", 0) - 4) < 1e-12);
-	/* The processes of both cases are the same: that part of the width is no smaller for two. */
+	/* The processes of both cases are the same: that part of the width is no smaller for two.
+	 */
 	assert_true(kgb_json_num(json, "timing.speedup.high", 0) >= 4 * exp(0.01) - 1e-9);
 	const cJSON *first = cJSON_GetArrayItem(kgb_json_get(json, "timing.cases"), 0);
 	assert_string_equal(kgb_json_str(first, "case", ""), "f/float32/x/standard");

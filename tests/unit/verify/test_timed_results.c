@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What is compared of a timed call's results, and which inputs are turned to make others. */
+#include "tests/unit/base/support.h"
+#include "verify/stages/timed_results.h"
+
+enum { N = 4 << 20, SMALL = 100 }; /* elements of float32: 16 MiB, and few */
+
+static const struct kgb_interface interface;
+static const struct kgb_case kase = {.interface = &interface};
+
+struct fixture {
+	struct kgb_benchmark b;
+	char *output;
+	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
+	struct kgb_result_window windows[KGB_EXEC_RANGES];
+	struct kgb_exec_layout layout;
+	uint32_t n;
+};
+
+/* A benchmark whose results have these sizes, one behind the other at the start of the pool. */
+static struct fixture *new_fixture(const int64_t *sizes, size_t n_results, int64_t stride)
+{
+	struct fixture *f = kgb_xcalloc(1, sizeof(*f));
+	uint64_t address = KGB_POOL_ADDRESS;
+
+	f->b.kase = &kase;
+	f->b.data.n_results = n_results;
+	for (size_t i = 0; i < n_results; i++) {
+		struct kgb_wire_output *output = &f->b.rcase.call.reply.outputs[i];
+		struct kgb_tensor_view *view = &f->b.data.results[i].view;
+		*view = (struct kgb_tensor_view){.dtype = KGB_DTYPE_FLOAT32,
+						 .ndim = 1,
+						 .sizes = {sizes[i]},
+						 .strides = {1},
+						 .storage_elements = sizes[i]};
+		output->dtype = KGB_DTYPE_FLOAT32;
+		output->ndim = 1;
+		output->sizes[0] = sizes[i];
+		output->strides[0] = stride;
+		f->b.rcase.ranges[i] = (struct kgb_exec_range){
+			address, (uint64_t)((sizes[i] - 1) * stride + 1) * sizeof(float)};
+		address += f->b.rcase.ranges[i].bytes;
+		float *right = kgb_xmalloc((size_t)sizes[i] * sizeof(float));
+		for (int64_t k = 0; k < sizes[i]; k++)
+			right[k] = (float)(k + (int64_t)i);
+		f->b.right[3][i] = right;
+	}
+	f->output = kgb_xcalloc(1, (size_t)(address - KGB_POOL_ADDRESS));
+	return f;
+}
+
+static void free_fixture(struct fixture *f)
+{
+	for (size_t i = 0; i < f->b.data.n_results; i++)
+		kgb_free(f->b.right[3][i]);
+	kgb_free(f->output);
+	kgb_free(f);
+}
+
+/* Bring the memory back as kgb-exec does; element `wrong` of result 0 is another one. */
+static bool run(struct fixture *f, uint64_t random, int64_t stride, int64_t wrong)
+{
+	uint64_t used = 0;
+
+	f->n = kgb_result_windows(&f->b, random, f->ranges, f->windows);
+	assert_true(f->n > 0);
+	for (uint32_t k = 0; k < f->n; k++) {
+		const size_t i = f->windows[k].result;
+		const struct kgb_exec_range *all = &f->b.rcase.ranges[i];
+		assert_true(f->ranges[k].address >= all->address);
+		assert_true(f->ranges[k].address + f->ranges[k].bytes <= all->address + all->bytes);
+		f->layout.ranges[k] = used;
+		for (uint64_t at = 0; at < f->ranges[k].bytes; at++) {
+			const uint64_t byte = f->ranges[k].address - all->address + at;
+			const uint64_t element = byte / sizeof(float) / (uint64_t)stride;
+			const char *right = f->b.right[3][i];
+			char value = right[element * sizeof(float) + byte % sizeof(float)];
+			value = (char)(value + (i == 0 && (int64_t)element == wrong));
+			f->output[used + at] = value;
+		}
+		used += f->ranges[k].bytes;
+	}
+	return kgb_result_windows_are_right(&f->b, 3, f->windows, f->n, f->output, &f->layout);
+}
+
+static void test_a_large_result_is_compared_in_windows(KGB_UNUSED void **state)
+{
+	static const int64_t sizes[] = {N, SMALL};
+	struct fixture *f = new_fixture(sizes, 2, 1);
+	int found = 0;
+
+	assert_true(run(f, 1, 1, -1));
+	assert_int_equal(f->n, KGB_WINDOWS + 1);
+	/* An element in the middle of the first window. */
+	const uint64_t inside = (f->windows[0].at + KGB_WINDOW_BYTES / 2) / sizeof(float);
+	assert_false(run(f, 1, 1, (int64_t)inside));
+	/* The windows lie elsewhere each time: a quarter of 16 MiB. */
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		found += !run(f, seed, 1, N / 3);
+	assert_in_range(found, 1, 12);
+	free_fixture(f);
+}
+
+static void test_small_results_and_those_with_gaps_are_compared_whole(KGB_UNUSED void **state)
+{
+	static const int64_t few[] = {SMALL}, many[] = {N};
+	struct fixture *f = new_fixture(few, 1, 1);
+
+	assert_true(run(f, 1, 1, -1));
+	assert_int_equal(f->n, 1);
+	assert_int_equal(f->windows[0].bytes, 0);
+	assert_false(run(f, 1, 1, SMALL - 1));
+	free_fixture(f);
+	f = new_fixture(many, 1, 2);
+	assert_true(run(f, 1, 2, -1));
+	assert_int_equal(f->n, 1);
+	assert_false(run(f, 1, 2, N - 1));
+	free_fixture(f);
+}
+
+static void test_a_result_without_a_right_one_is_wrong(KGB_UNUSED void **state)
+{
+	static const int64_t few[] = {SMALL};
+	struct fixture *f = new_fixture(few, 1, 1);
+
+	assert_true(run(f, 1, 1, -1));
+	assert_false(
+		kgb_result_windows_are_right(&f->b, 2, f->windows, f->n, f->output, &f->layout));
+	free_fixture(f);
+}
+
+static void test_more_results_than_ranges_have_no_windows(KGB_UNUSED void **state)
+{
+	static const int64_t many[] = {N, N, N, N, N};
+	struct fixture *f = new_fixture(many, KGB_EXEC_RANGES / KGB_WINDOWS + 1, 1);
+
+	assert_int_equal(kgb_result_windows(&f->b, 1, f->ranges, f->windows), 0);
+	free_fixture(f);
+}
+
+static void test_only_independent_elements_may_turn(KGB_UNUSED void **state)
+{
+	static const struct kgb_param tensor = {.kind = KGB_PARAM_TENSOR};
+	static const struct kgb_param addresses = {.kind = KGB_PARAM_TENSOR, .into = "rows"};
+	static const struct {
+		enum kgb_mode mode;
+		struct kgb_arg arg;
+		bool may;
+	} rows[] = {
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_NORMAL}, true},
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_INT, .hi = 9}, true},
+		{KGB_MODE_STANDARD, {.param = &tensor, .fill = KGB_FILL_NORMAL}, false},
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_TRIANGLE}, false},
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_SORTED}, false},
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .fill = KGB_FILL_OWNERS}, false},
+		{KGB_MODE_BENCHMARK, {.param = &addresses, .fill = KGB_FILL_INT}, false},
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .read.shape = KGB_READ_ENTRIES}, false},
+		{KGB_MODE_BENCHMARK, {.param = &tensor, .values.has_neighbours = true}, false},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_case c = {
+			.mode = rows[i].mode, .n_args = 2, .args = {rows[i].arg, rows[i].arg}};
+		assert_true(kgb_benchmark_may_turn(&c, 0) == rows[i].may);
+		c.args[1].is_repeated = true; /* same_as argument 0 */
+		assert_false(kgb_benchmark_may_turn(&c, 0));
+		assert_false(kgb_benchmark_may_turn(&c, 1));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_large_result_is_compared_in_windows),
+		cmocka_unit_test(test_small_results_and_those_with_gaps_are_compared_whole),
+		cmocka_unit_test(test_a_result_without_a_right_one_is_wrong),
+		cmocka_unit_test(test_only_independent_elements_may_turn),
+		cmocka_unit_test(test_more_results_than_ranges_have_no_windows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
