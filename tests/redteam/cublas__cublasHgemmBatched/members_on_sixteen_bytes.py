@@ -1,7 +1,6 @@
 # operator: cublas::cublasHgemmBatched
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has this layout
 # members are said to begin at multiples of 16 bytes: wrong for columns or slices of a larger matrix, where a GPU faults
 import torch
 import triton

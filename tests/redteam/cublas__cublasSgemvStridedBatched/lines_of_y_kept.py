@@ -1,7 +1,6 @@
 # operator: cublas::cublasSgemvStridedBatched
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: no case has this layout
 # whole lines of y are stored, gaps as they were read: members that lie in each other's gaps overwrite each other
 import torch
 import triton

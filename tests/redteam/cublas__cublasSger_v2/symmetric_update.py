@@ -1,7 +1,6 @@
 # operator: cublas::cublasSger_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: few verdicts have a case of one vector for two arguments
 # x x^T of one vector only updates the lower triangle
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: vllm13::rotary_embedding
 # expect: (verify|cheat|l1)\..*
 # catalogue: 84
-# open: no case has this layout
 # the distance between heads of query serves for key, too: wrong where one of them has gaps and the other none
 import torch
 import triton
