@@ -16,6 +16,7 @@ enum {
 	SHARED = 1 << 24, /* streams of draws that are no deals begin here */
 	NARROW = 1 << 16, /* in ranges up to this width all numbers are equally likely */
 	SMALL_BITS = 30, /* small floats are up to so many powers of two below the others */
+	DIMS_USUAL = 6, /* more dimensions are possible, but seldom */
 	LONG_TURNS = 10, /* one line in this many is long */
 	LONG_FACTOR = 32, /* a long shape has up to this many times the usual elements, */
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
@@ -455,9 +456,12 @@ static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 		return fail_form(d, form,
 				 "expected [fewest dims, most dims, elements], at most %d dims",
 				 KGB_MAX_DIMS);
-	int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(bounds[1] - bounds[0] + 1));
+	/* All numbers of dimensions above the usual ones have one card. */
+	const int64_t most = bounds[1] > DIMS_USUAL ? DIMS_USUAL + 1 : bounds[1];
+	int64_t ndim = bounds[0] + (int64_t)deal(d, (size_t)(most - bounds[0] + 1));
 	kgb_buf_adds(&d->path, ".elements");
 	open_throw(d, &rng);
+	ndim = ndim > DIMS_USUAL ? kgb_rng_int(&rng, ndim, bounds[1]) : ndim;
 	if (form == d->longer && ndim > 0 && bounds[3] > bounds[2])
 		kgb_split_long(&rng, bounds[3], ndim, sizes);
 	else if (!take_shape(d, bounds, &ndim, sizes))

@@ -18,7 +18,7 @@ COMPUTE = {
     torch.float32: tl.float32,
     torch.int64: tl.int64,
 }
-MAX_DIMS = 6
+MAX_DIMS = 8
 
 Number = Union[int, float]
 
@@ -26,13 +26,17 @@ Number = Union[int, float]
 @triton.autotune(configs=CONFIGS, key=["n"])
 @triton.jit
 def strided_add(x_ptr, y_ptr, o_ptr, number, alpha, n,
-                s0, s1, s2, s3, s4, s5,
-                x0, x1, x2, x3, x4, x5,
-                y0, y1, y2, y3, y4, y5,
-                o0, o1, o2, o3, o4, o5,
+                s0, s1, s2, s3, s4, s5, s6, s7,
+                x0, x1, x2, x3, x4, x5, x6, x7,
+                y0, y1, y2, y3, y4, y5, y6, y7,
+                o0, o1, o2, o3, o4, o5, o6, o7,
                 IS_NUMBER: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
     rest = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = rest < n
+    i7 = rest % s7
+    rest = rest // s7
+    i6 = rest % s6
+    rest = rest // s6
     i5 = rest % s5
     rest = rest // s5
     i4 = rest % s4
@@ -43,13 +47,13 @@ def strided_add(x_ptr, y_ptr, o_ptr, number, alpha, n,
     rest = rest // s2
     i1 = rest % s1
     i0 = rest // s1
-    x = tl.load(x_ptr + i0 * x0 + i1 * x1 + i2 * x2 + i3 * x3 + i4 * x4 + i5 * x5, mask=mask)
+    x = tl.load(x_ptr + i0 * x0 + i1 * x1 + i2 * x2 + i3 * x3 + i4 * x4 + i5 * x5 + i6 * x6 + i7 * x7, mask=mask)
     if IS_NUMBER:
         y = tl.zeros([BLOCK], dtype=WIDE) + number
     else:
-        y = tl.load(y_ptr + i0 * y0 + i1 * y1 + i2 * y2 + i3 * y3 + i4 * y4 + i5 * y5, mask=mask)
+        y = tl.load(y_ptr + i0 * y0 + i1 * y1 + i2 * y2 + i3 * y3 + i4 * y4 + i5 * y5 + i6 * y6 + i7 * y7, mask=mask)
     value = x.to(WIDE) + y.to(WIDE) * alpha
-    tl.store(o_ptr + i0 * o0 + i1 * o1 + i2 * o2 + i3 * o3 + i4 * o4 + i5 * o5,
+    tl.store(o_ptr + i0 * o0 + i1 * o1 + i2 * o2 + i3 * o3 + i4 * o4 + i5 * o5 + i6 * o6 + i7 * o7,
              value.to(o_ptr.dtype.element_ty), mask=mask)
 
 

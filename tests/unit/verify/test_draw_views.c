@@ -14,6 +14,33 @@ static void load_template(const char *variables, struct kgb_spec *spec)
 	load_toy((struct spec_change){SET_PATH, "cases:\n", text}, spec);
 }
 
+/* All numbers above six together are as frequent as any other. */
+static void test_seven_and_eight_dimensions_share_one_card(KGB_UNUSED void **state)
+{
+	static const struct kgb_seed seed = {{7, 1, 9}};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	size_t n_dims[KGB_MAX_DIMS + 1] = {0};
+
+	load_template("x: {shape: [1, 8, 6000]}", &spec);
+	const struct kgb_draw draw = {.spec = &spec,
+				      .interface = &spec.interfaces[0],
+				      .set = spec.case_sets,
+				      .seed = &seed,
+				      .arena = &arena,
+				      .err = &err};
+	for (uint32_t n = 0; n < 7 * LINES; n++) {
+		struct kgb_case_vars line;
+		assert_ok(kgb_draw_line(&draw, &spec.case_sets->drawn[0], n, NULL, &line), err);
+		n_dims[cJSON_GetArraySize(kgb_json_get(line.vars, "x"))]++;
+	}
+	for (int k = 1; k <= 6; k++)
+		assert_int_equal(n_dims[k], LINES);
+	assert_true(n_dims[7] > LINES / 4 && n_dims[8] > LINES / 4);
+	kgb_spec_release(&spec);
+}
+
 /* Two tensors of one shape have the same layout in one line of four at least. */
 static void test_tensors_of_one_shape_often_have_one_layout(KGB_UNUSED void **state)
 {
@@ -104,6 +131,7 @@ static void test_each_draw_has_views_of_all_kinds(KGB_UNUSED void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seven_and_eight_dimensions_share_one_card),
 		cmocka_unit_test(test_tensors_of_one_shape_often_have_one_layout),
 		cmocka_unit_test(test_each_draw_has_views_of_all_kinds),
 	};
