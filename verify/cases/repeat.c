@@ -85,8 +85,9 @@ static bool can_be(const struct kgb_case *c, size_t i, size_t k)
 	       !kgb_tensor_view_may_overlap(&first->view);
 }
 
-/* Make argument i the tensor of an earlier argument, or the transpose of one. */
-static bool repeat_earlier(struct kgb_case *c, size_t i)
+/* Make argument i the tensor of an earlier argument, or the transpose of one: of square matrices
+ * half are transposed. */
+static bool repeat_earlier(struct kgb_case *c, size_t i, struct kgb_rng *rng)
 {
 	struct kgb_arg *arg = &c->args[i];
 
@@ -97,10 +98,12 @@ static bool repeat_earlier(struct kgb_case *c, size_t i)
 			is_matrix ? kgb_tensor_view_transposed(view) : *view;
 		if (!can_be(c, i, k))
 			continue;
-		if (!can_have_view(arg, view) &&
-		    !(is_read_only(arg->param) && is_matrix && can_have_view(arg, &other)))
+		const bool is_same = can_have_view(arg, view);
+		const bool is_turned =
+			is_matrix && is_read_only(arg->param) && can_have_view(arg, &other);
+		if (!is_same && !is_turned)
 			continue;
-		arg->is_transposed = !can_have_view(arg, view);
+		arg->is_transposed = is_turned && (!is_same || kgb_rng_int(rng, 0, 1));
 		arg->view = arg->is_transposed ? other : *view;
 		arg->layout = c->args[k].layout;
 		arg->is_repeated = true;
@@ -121,7 +124,7 @@ bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bo
 	for (size_t i = 1; i < c->n_args; i++) {
 		/* Of a list's tensors not all need be the same. */
 		if (n == 0 || kgb_rng_int(&rng, 0, 1) == 1)
-			n += repeat_earlier(c, i);
+			n += repeat_earlier(c, i, &rng);
 	}
 	return n > 0;
 }

@@ -466,6 +466,10 @@ static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 		kgb_split_long(&rng, bounds[3], ndim, sizes);
 	else if (!take_shape(d, bounds, &ndim, sizes))
 		kgb_split_elements(&rng, size_between(d, 1, bounds[2]), ndim, sizes);
+	/* One matrix and its transpose can be two arguments where they are square. */
+	if (d->draw->repeats && ndim >= 2 && kgb_rng_int(&rng, 0, 1))
+		sizes[ndim - 2] = sizes[ndim - 1] =
+			(int64_t)sqrt((double)(sizes[ndim - 2] * sizes[ndim - 1]));
 	*out = new_list(sizes, ndim);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "base/formats/json.h"
 #include "tests/unit/verify/spec_files.h"
 #include "verify/cases/cases.h"
+#include "verify/cases/repeat.h"
 #include "verify/draw/draw.h"
 
 enum { LINES = 64 };
@@ -128,12 +129,37 @@ static void test_each_draw_has_views_of_all_kinds(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
+/* One of two arguments of square matrices is the other one, or its transpose. */
+static void test_half_of_the_pairs_of_square_matrices_are_transposed(KGB_UNUSED void **state)
+{
+	static const struct kgb_seed seed = {{7, 1, 9}};
+	static const struct kgb_param param = {
+		.kind = KGB_PARAM_TENSOR, .result = -1, .layout = "$a_layout"};
+	const struct kgb_arg square = {.param = &param,
+				       .view = {.dtype = KGB_DTYPE_FLOAT32,
+						.ndim = 2,
+						.sizes = {3, 3},
+						.strides = {3, 1},
+						.storage_elements = 9}};
+	size_t n_transposed = 0;
+
+	for (int n = 0; n < LINES; n++) {
+		KGB_AUTO(free) char *name = kgb_xasprintf("case %d", n);
+		struct kgb_case c = {.name = name, .n_args = 2, .args = {square, square}};
+		assert_true(kgb_case_repeat_tensors(&c, &seed, false));
+		n_transposed += c.args[1].is_transposed;
+		assert_int_equal(c.args[1].view.strides[0], c.args[1].is_transposed ? 1 : 3);
+	}
+	assert_in_range(n_transposed, LINES / 4, 3 * LINES / 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seven_and_eight_dimensions_share_one_card),
 		cmocka_unit_test(test_tensors_of_one_shape_often_have_one_layout),
 		cmocka_unit_test(test_each_draw_has_views_of_all_kinds),
+		cmocka_unit_test(test_half_of_the_pairs_of_square_matrices_are_transposed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
