@@ -181,10 +181,13 @@ static int prepare_benchmarks(struct kgb_lane *lane, size_t number, struct work 
 
 	if (!benchmarks)
 		return 0;
-	/* The processes end with the thread that starts them: that of lane 0 goes on. */
+	/* The processes end with the thread that starts them: that of lane 0 goes on. A
+	 * verification that got one seat shares the machine, and makes only the pair that it
+	 * certainly needs. */
+	const uint32_t n_pairs =
+		work->queue.n_lanes > 1 ? kgb_benchmark_level(lane->judge)->max_processes : 1;
 	if (number == 0 && !kgb_case_queue_has_failed(&work->queue) &&
-	    kgb_timing_processes_begin(&benchmarks->processes, lane,
-				       kgb_benchmark_level(lane->judge)->max_processes, err) < 0)
+	    kgb_timing_processes_begin(&benchmarks->processes, lane, n_pairs, err) < 0)
 		return -1;
 	while ((i = kgb_case_queue_take_benchmark(&work->queue)) < benchmarks->n) {
 		struct kgb_benchmark *b = &benchmarks->items[i];

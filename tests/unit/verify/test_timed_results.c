@@ -45,7 +45,7 @@ static struct fixture *new_fixture(const int64_t *sizes, size_t n_results, int64
 			right[k] = (float)(k + (int64_t)i);
 		f->b.right[3][i] = right;
 	}
-	f->output = kgb_xcalloc(1, (size_t)(address - KGB_POOL_ADDRESS));
+	f->output = kgb_xcalloc(1, (size_t)(address - KGB_POOL_ADDRESS) + 64);
 	return f;
 }
 
@@ -118,6 +118,50 @@ static void test_small_results_and_those_with_gaps_are_compared_whole(KGB_UNUSED
 	free_fixture(f);
 }
 
+/* A result that a parameter holds lies in the arena, behind other elements of its storage. */
+static void test_a_result_in_the_arena_is_found_there(KGB_UNUSED void **state)
+{
+	static const struct kgb_param out = {.kind = KGB_PARAM_OUT, .result = 0};
+	static const struct kgb_case held = {
+		.interface = &interface, .n_args = 1, .args = {{.param = &out}}};
+	static const int64_t offset = 6;
+	static const int64_t sizes[] = {N, SMALL};
+
+	for (size_t s = 0; s < KGB_ARRAY_LEN(sizes); s++) {
+		struct fixture *f = new_fixture(&sizes[s], 1, 1);
+		struct kgb_candidate_call *call = &f->b.rcase.call;
+		f->b.kase = &held;
+		f->b.rcase.ranges[0].bytes = 0;
+		call->at[0] = 4096;
+		call->views[0] = f->b.data.results[0].view;
+		call->views[0].offset = offset;
+		call->views[0].storage_elements += offset + 1;
+		const uint64_t start = KGB_ARENA_ADDRESS + call->at[0];
+		KGB_AUTO(free)
+		float *memory = kgb_xcalloc((size_t)(sizes[s] + offset + 1), sizeof(*memory));
+		memcpy(memory + offset, f->b.right[3][0], (size_t)sizes[s] * sizeof(float));
+		f->n = kgb_result_windows(&f->b, 7, f->ranges, f->windows);
+		assert_int_equal(f->n, s == 0 ? KGB_WINDOWS : 1);
+		const int64_t changed =
+			(int64_t)((f->windows[0].at + f->windows[0].bytes / 2) / sizeof(float));
+		for (int pass = 0; pass < 2; pass++) {
+			uint64_t used = 0;
+			memory[offset + changed] += (float)pass;
+			for (uint32_t k = 0; k < f->n; k++) {
+				f->layout.ranges[k] = used;
+				memcpy(f->output + used,
+				       (const char *)memory + (f->ranges[k].address - start),
+				       f->ranges[k].bytes);
+				used += f->ranges[k].bytes;
+			}
+			const bool right = kgb_result_windows_are_right(&f->b, 3, f->windows, f->n,
+									f->output, &f->layout);
+			assert_true(right == (pass == 0));
+		}
+		free_fixture(f);
+	}
+}
+
 static void test_a_result_without_a_right_one_is_wrong(KGB_UNUSED void **state)
 {
 	static const int64_t few[] = {SMALL};
@@ -173,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_large_result_is_compared_in_windows),
 		cmocka_unit_test(test_small_results_and_those_with_gaps_are_compared_whole),
+		cmocka_unit_test(test_a_result_in_the_arena_is_found_there),
 		cmocka_unit_test(test_a_result_without_a_right_one_is_wrong),
 		cmocka_unit_test(test_only_independent_elements_may_turn),
 		cmocka_unit_test(test_more_results_than_ranges_have_no_windows),
