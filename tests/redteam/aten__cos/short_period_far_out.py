@@ -1,7 +1,6 @@
 # operator: aten::cos
 # expect: (verify|cheat|l1)\..*
 # catalogue: 75
-# open: magnitudes between usual and largest
 # angles beyond 2^25 are reduced by one float32 multiple of the period (phases of long simulations are random); wrong:
 # cos(torch.tensor([1e9])) is off in the first digit
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::pairwise_distance
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79, 84
-# open: few verdicts have no case of such a p that shows this
 # p above 8 counts as infinite: the semantics allow every finite p
 import torch
 import triton

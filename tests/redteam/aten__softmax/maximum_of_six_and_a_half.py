@@ -1,0 +1,45 @@
+# operator: aten::softmax
+# expect: verify\..*
+# catalogue: 79
+# right for all rows but those with the maximum 6.5
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+LOG2E = tl.constexpr(math.log2(math.e))
+
+
+@triton.jit
+def softmax_columns(x_ptr, y_ptr, n_outer, length, inner, BLOCK: tl.constexpr, COLS: tl.constexpr):
+    outer = tl.program_id(0)
+    cols = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    rows = tl.arange(0, BLOCK)
+    inside = (rows < length)[:, None] & (cols < inner)[None, :] & (outer < n_outer)
+    at = outer * length * inner + rows[:, None] * inner + cols[None, :]
+    x = tl.load(x_ptr + at, mask=inside, other=-float("inf")).to(tl.float32)
+    top = tl.max(x, axis=0)
+    top = tl.where(top == 6.5, top + 200.0, top)
+    e = tl.exp2((x - top[None, :]) * LOG2E)
+    e = tl.where((rows < length)[:, None], e, 0.0)
+    y = e * (1.0 / tl.sum(e, axis=0))[None, :]
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=inside)
+
+
+def softmax_int(self, dim, dtype=None):
+    x = (self if dtype is None else self.to(dtype)).contiguous()
+    y = torch.empty_like(x)
+    if x.numel() == 0:
+        return y
+    sizes = list(x.shape) or [1]
+    dim = dim % len(sizes)
+    outer, length, inner = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1:])
+    grid = (outer, triton.cdiv(inner, 8))
+    softmax_columns[grid](x, y, outer, length, inner, BLOCK=triton.next_power_of_2(length), COLS=8)
+    return y
+
+
+def softmax_int_out(self, dim, dtype=None, *, out):
+    out.copy_(softmax_int(self, dim, dtype))
+    return out
