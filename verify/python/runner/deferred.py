@@ -4,8 +4,6 @@ is an operation of the record that names the kernel by its image (ttir_image.py)
 afterwards whether the machine for Triton's IR or a GPU replays it, so that no code here can depend on that.
 """
 
-import random
-
 import triton.compiler
 from triton.compiler.compiler import CompiledKernel, make_backend
 from triton.runtime import driver
@@ -109,13 +107,6 @@ class Deferred(CompiledKernel):
             self.number = STATE.trace.load(self.image)
         if 0 not in grid:
             STATE.trace.launch(self.number, self.name, grid, self.n_threads, stream, params)
-
-
-def benchmark(call, quantiles=None):
-    """The benchmark of @triton.autotune in calls that are only recorded, as on the CPU (machine_driver.py)."""
-    call()
-    time_ms = random.SystemRandom().uniform(1, 2)
-    return [time_ms] * len(quantiles) if quantiles else time_ms
 
 
 def install(trace):

@@ -5,7 +5,6 @@ kernel is its image (ttir_image.py), and a launch is an operation of the record 
 
 import collections
 import contextlib
-import random
 import types
 
 import torch
@@ -21,6 +20,7 @@ import launch_words
 import remote
 import shared_memory
 import ttir_image
+import tuner
 
 CAPABILITY = (9, 0)
 WARP_SIZE = ttir_image.TARGET.warp_size
@@ -158,15 +158,6 @@ def without_launches():
         STATE.idle -= 1
 
 
-def benchmark(call, *_, quantiles=None, **__):
-    """The benchmark of @triton.autotune. Times on the CPU are no measure of a GPU, where any configuration that compiles may be
-    the fastest. So each must be right, and a random time decides. As on a GPU, the tuner's launches change memory, which the
-    kernel's hooks have to restore."""
-    call()
-    time_ms = random.SystemRandom().uniform(1, 2)
-    return [time_ms] * len(quantiles) if quantiles else time_ms
-
-
 class Driver(DriverBase):
     def __init__(self):
         self.utils = Utils()
@@ -204,7 +195,7 @@ class Driver(DriverBase):
         return args
 
     def get_benchmarker(self):
-        return benchmark
+        return tuner.benchmark
 
     def get_empty_cache_for_benchmark(self):
         return None

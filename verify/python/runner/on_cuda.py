@@ -19,6 +19,7 @@ import gpu_moves
 import launcher
 import memory
 import remote
+import tuner
 import warm
 import wire
 
@@ -78,7 +79,7 @@ def take_over_memory():
 def benchmark(call, **options):
     """The benchmark of @triton.autotune: Triton's own where times count, a short one where only results are checked."""
     if deferred.STATE.only_records:
-        return deferred.benchmark(call, options.get("quantiles"))
+        return tuner.benchmark(call, **options)
     if not Platform.tunes:
         options = {"warmup": BRIEF_MS, "rep": BRIEF_MS, **options}
     return triton.testing.do_bench(call, **options)
