@@ -16,6 +16,7 @@ enum {
 	EXEC_START_MS = 30 * 1000,
 	ARENA_MS = 20 * 1000,
 	PLAN_MS = 20 * 1000,
+	GPU_RUN_MS = 20 * 1000, /* a run on a GPU: a kernel that does not end must not hold it */
 	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
 	WATCH_REPETITION = 20,
 	PART_PLAN = 2, /* number of the plan at kgb-exec; plans 0 and 1 belong to the case */
@@ -435,6 +436,8 @@ static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		return kgb_refuse(failure, KGB_CODE_VERIFY_TIMEOUT,
 				  "the time of the verification was over before all was replayed",
 				  "Look for calls that take long: all cases share the time.");
+	if (lane->gpu && replayer != lane->replay->machine && left_ms > GPU_RUN_MS)
+		left_ms = GPU_RUN_MS;
 	request->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
 	kgb_random(&request->poison, sizeof(request->poison));
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
@@ -553,7 +556,7 @@ int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rca
 	kgb_random(&request.poison, sizeof(request.poison));
 	call->fresh_seed = request.poison;
 	enum kgb_exec_outcome outcome =
-		kgb_exec_client_run(&replayer->exec, &request, &layout, ARENA_MS, err);
+		kgb_exec_client_run(&replayer->exec, &request, &layout, GPU_RUN_MS, err);
 	if (outcome != KGB_EXEC_DONE)
 		return kgb_replay_explain(lane, outcome, failure, err);
 	if (only_fresh)
