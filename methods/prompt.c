@@ -92,6 +92,7 @@ static const char *lookup_fact(const char *name, const struct prompt_values *v)
 		{"tf32", op->adds_up && op->dtypes_seen[KGB_DTYPE_FLOAT32]},
 		{"float_values", op->has_float_values},
 		{"signed_zeros", op->has_signed_zeros},
+		{"nan_bits", op->has_nan_bits},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(table); i++)

@@ -43,7 +43,7 @@ struct kgb_prompt_operator {
 	bool has_narrow_floats, has_wide_floats; /* up to float32; float64 */
 	bool is_timed; /* there are benchmarks */
 	/* Facts of the tolerance: */
-	bool allows_errors, has_signed_zeros;
+	bool allows_errors, has_signed_zeros, has_nan_bits;
 	bool adds_up; /* terms, in float32 */
 	bool rounds_terms; /* each term may be rounded to the result's type */
 	double factor, ulps;

@@ -145,6 +145,7 @@ struct kgb_arg {
 	bool is_left_out; /* candidates are called without it: it is the default */
 	size_t sibling; /* OWNERS: number of the argument with the offsets, an earlier one */
 	kgb_specials specials; /* TENSOR: value classes of the mode `special` */
+	bool has_nan_bits; /* TENSOR: NaN have random signs and payloads */
 	bool has_subnormals; /* TENSOR: the class `smallest` has those of every type */
 	bool bounded; /* no mode leaves the spec's range (indices, probabilities, masks) */
 	struct kgb_values values; /* TENSOR of a drawn case */

@@ -453,6 +453,7 @@ static int expand_tensor(const struct kgb_case_expander *x, struct kgb_arg *arg)
 		return fail_case(x, "a tensor that holds a result cannot be null");
 	arg->view = (struct kgb_tensor_view){.dtype = x->dtype, .ndim = 1};
 	arg->specials = x->line->specials;
+	arg->has_nan_bits = x->interface->tolerance.has_nan_bits;
 	arg->has_subnormals =
 		x->interface->tolerance.is_exact && !x->interface->tolerance.is_flushed;
 	if (arg->is_absent)

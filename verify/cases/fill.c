@@ -340,6 +340,7 @@ struct specials {
 	enum kgb_dtype dtype;
 	double values[N_SPECIAL_FLOATS]; /* of a floating type */
 	int64_t n_values;
+	uint64_t nan_bits; /* 0: the usual NaN */
 };
 
 static void store_special(const struct specials *specials, int64_t which, void *p)
@@ -347,7 +348,9 @@ static void store_special(const struct specials *specials, int64_t which, void *
 	if (!kgb_dtype_is_float(specials->dtype))
 		store_special_int(specials->dtype, which, p);
 	else if (specials->n_values > 0)
-		kgb_dtype_store(specials->dtype, p, specials->values[which % specials->n_values]);
+		kgb_dtype_store_special(specials->dtype, p,
+					specials->values[which % specials->n_values],
+					specials->nan_bits * (uint64_t)(2 * which + 1));
 }
 
 /* One special value on a stretch along one dimension, in half of the cases on all of it: a
@@ -380,7 +383,8 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	int64_t quarter = kgb_tensor_view_numel(view) / 4;
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
-	struct specials specials = {.dtype = view->dtype};
+	const uint64_t nan_bits = arg->has_nan_bits ? kgb_rng_u32(rng) | 1 : 0;
+	struct specials specials = {.dtype = view->dtype, .nan_bits = nan_bits};
 
 	specials.n_values = special_floats(arg, specials.values);
 	for (int64_t i = kgb_rng_int(rng, 0, STRETCHES); view->ndim > 0 && i > 0; i--)

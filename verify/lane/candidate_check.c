@@ -366,6 +366,16 @@ static double eps_before_rounding(const struct kgb_case *c)
 						       : 4 * (double)FLT_EPSILON;
 }
 
+/* Whether an argument's elements are converted to become the result: a conversion changes NaN. */
+static bool is_conversion(const struct kgb_case *c, enum kgb_dtype to)
+{
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent &&
+		    kgb_dtype_is_float(c->args[i].view.dtype) && c->args[i].view.dtype != to)
+			return true;
+	return false;
+}
+
 bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 				const struct kgb_candidate_call *call, size_t i,
 				struct kgb_compare *out)
@@ -387,6 +397,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 	struct kgb_tensor_view views[KGB_MAX_RESULTS];
 	kgb_case_data_views(data, views);
 	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
+	tolerance.has_nan_bits &= !is_conversion(data->kase, truth->view.dtype);
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
 				    truth->magnitude, eps_before_rounding(data->kase), &tolerance,
@@ -454,6 +465,8 @@ static const char *mismatch_hint(const struct kgb_case *c, const struct kgb_comp
 	if (compare->n_wrong > 0 && compare->got == 0 && compare->expected == 0)
 		return "Keep the sign of zeros here: -0 must stay -0 where the operator's semantics say so (comparisons and sums "
 		       "like x + 0.0 lose it).";
+	if (isnan(compare->got) && isnan(compare->expected))
+		return "Move the bits: a NaN keeps its sign and payload, which comparisons, sums and conversions do not keep.";
 	if (c->interface->tolerance.is_exact)
 		return "Copy and convert exactly: load, convert once to the result's type (to nearest, ties to even) and store, without "
 		       "another type in between.";

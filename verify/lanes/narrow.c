@@ -50,6 +50,7 @@ void kgb_narrow_widen(enum kgb_ttir_element element, const void *from, size_t n,
 
 #define F8E4M3_MAX 448.f
 #define F8E5M2_MAX 57344.f
+#define F8_NAN 0x7f /* of both; hardware gives no other, whatever the sign */
 
 static float saturated(float x, float most)
 {
@@ -63,7 +64,7 @@ static uint8_t round_f8e5m2(float x)
 	uint32_t sign = bits >> 24 & 0x80;
 
 	if (magnitude > 0x7f800000)
-		return (uint8_t)(sign | 0x7f);
+		return F8_NAN;
 	if (magnitude < (127u - 14) << 23) /* subnormal: multiples of 2^-16 */
 		return (uint8_t)(sign | (uint32_t)rintf(float_of(magnitude) * 0x1p16f));
 	magnitude += 0xfffff + (magnitude >> 21 & 1);
@@ -88,6 +89,9 @@ void kgb_narrow_round(enum kgb_ttir_element element, const float *from, size_t n
 		for (size_t k = 0; k < some; k++)
 			cut[k] = saturated(from[i + k], F8E4M3_MAX);
 		kgb_dtype_store_floats(KGB_DTYPE_FLOAT8_E4M3FN, cut, some, (uint8_t *)to + i);
+		for (size_t k = 0; k < some; k++)
+			if (isnan(cut[k]))
+				((uint8_t *)to)[i + k] = F8_NAN;
 	}
 }
 

@@ -96,6 +96,7 @@ struct kgb_tolerance {
 					      */
 	double n_terms; /* of an element, about; of a case, not of the spec; 0: not known */
 	bool has_signed_zeros; /* the sign of a result that is zero counts */
+	bool has_nan_bits; /* elements are moved bit by bit: so are NaN, where no type changes */
 	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
 			  right */
 	bool is_flushed; /* although it is exact, hardware flushes subnormal arguments */

@@ -28,12 +28,13 @@ struct raw_interface {
 
 struct raw_tolerance {
 	struct kgb_tolerance tolerance;
-	int zeros;
+	int zeros, nan;
 };
 
 static const char *const as_names[] = {"auto", "float", "complex", "dtype", "device", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
 static const char *const zeros_names[] = {"any", "signed", NULL};
+static const char *const nan_names[] = {"any", "bits", NULL};
 
 static const struct kgb_field function_table[] = {
 	KGB_FIELD_ROW(STR, raw_function, aten, "overload below torch.ops.aten: add.Tensor"),
@@ -117,6 +118,8 @@ static const struct kgb_field tolerance_table[] = {
 	    "precision of what 'rounded' results are rounded from", .names = accumulate_names),
 	KGB_FIELD_ROW(ENUM, raw_tolerance, zeros, "whether the sign of a zero counts",
 		      .names = zeros_names),
+	KGB_FIELD_ROW(ENUM, raw_tolerance, nan, "whether the bits of a NaN count",
+		      .names = nan_names),
 	ROW(BOOL, "exact", is_exact, "every element must be the exact one, rounded once"),
 	ROW(BOOL, "flushed", is_flushed, "subnormal arguments count as 0 on some hardware"),
 	KGB_FIELD_END,
@@ -128,7 +131,7 @@ static const struct kgb_field tolerance_table[] = {
 /* Overrides the keys that are given in `node`, so that an interface can change one of them. */
 static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct kgb_tolerance *out)
 {
-	struct raw_tolerance raw = {*out, out->has_signed_zeros};
+	struct raw_tolerance raw = {*out, out->has_signed_zeros, out->has_nan_bits};
 
 	if (!node)
 		return 0;
@@ -139,6 +142,9 @@ static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct k
 		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
 	*out = raw.tolerance;
 	out->has_signed_zeros = raw.zeros != 0;
+	out->has_nan_bits = raw.nan != 0;
+	if (out->has_nan_bits && !out->is_exact)
+		return fail_at(l, node, "tolerance: 'nan: bits' needs 'exact'");
 	return 0;
 }
 

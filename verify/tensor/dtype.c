@@ -264,6 +264,29 @@ void kgb_dtype_store(enum kgb_dtype dtype, void *p, double value)
 	}
 }
 
+static void store_nan(enum kgb_dtype dtype, void *p, uint64_t random)
+{
+	dtype = kgb_dtype_part(dtype);
+	const int bits = 8 * (int)infos[dtype].size;
+	const struct float_format format = infos[dtype].format;
+	const uint64_t ones = UINT64_MAX >> (65 - bits); /* without the sign */
+	const uint64_t quiet = UINT64_C(1) << (format.mantissa_bits - 1);
+	uint64_t nan = ones;
+
+	KGB_ASSERT(kgb_dtype_is_float(dtype));
+	if (!format.is_finite) /* else all bits set is the only NaN */
+		nan = (ones & ~(quiet - 1)) | (random >> 1 & (quiet - 1));
+	nan |= (random & 1) << (bits - 1);
+	memcpy(p, &nan, infos[dtype].size); /* little-endian */
+}
+
+void kgb_dtype_store_special(enum kgb_dtype dtype, void *p, double value, uint64_t nan_bits)
+{
+	kgb_dtype_store(dtype, p, value);
+	if (isnan(value) && nan_bits)
+		store_nan(dtype, p, nan_bits);
+}
+
 double kgb_dtype_round(enum kgb_dtype dtype, double value)
 {
 	char bytes[16];

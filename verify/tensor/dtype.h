@@ -58,6 +58,9 @@ int64_t kgb_dtype_load_i64(enum kgb_dtype dtype, const void *p);
 void kgb_dtype_store(enum kgb_dtype dtype, void *p, double value);
 /** Integers and bool only; saturates. */
 void kgb_dtype_store_i64(enum kgb_dtype dtype, void *p, int64_t value);
+/** Store a floating number. A NaN is a quiet one whose sign and payload come from nan_bits, unless
+ * these are 0. */
+void kgb_dtype_store_special(enum kgb_dtype dtype, void *p, double value, uint64_t nan_bits);
 /** kgb_dtype_load and kgb_dtype_store of `n` elements that lie one behind the other: the same bits,
  * faster. */
 void kgb_dtype_load_array(enum kgb_dtype dtype, const void *p, size_t n, double *out);

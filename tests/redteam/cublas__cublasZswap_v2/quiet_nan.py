@@ -1,8 +1,7 @@
 # operator: cublas::cublasZswap_v2
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: all NaN count as equal
-# NaN lose their payload although every bit is to be kept; all NaN count as equal in the comparison
+# NaN lose their payload although every bit is to be kept
 import torch
 import triton
 import triton.language as tl

@@ -1,8 +1,7 @@
 # operator: vllm13::copy_blocks
 # expect: (verify|cheat|l1)\..*
 # catalogue: 79
-# open: all NaN count as equal
-# NaN lose their payload and sign in a cache that is to be copied bit by bit (docs: all NaN count as equal)
+# NaN lose their payload and sign in a cache that is to be copied bit by bit
 import torch
 import triton
 import triton.language as tl

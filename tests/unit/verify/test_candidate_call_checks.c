@@ -519,6 +519,27 @@ test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such(KGB_UNUSED vo
 	}
 }
 
+static void test_bits_of_nan_count_unless_an_argument_is_converted(KGB_UNUSED void **state)
+{
+	for (int is_converted = 0; is_converted < 2; is_converted++) {
+		struct fixture *f = answered(FRESH, 1);
+		struct kgb_failure failure = {0};
+		const uint32_t bits = 0xffc00003;
+		f->interface.tolerance.is_exact = f->interface.tolerance.has_nan_bits = true;
+		if (is_converted)
+			f->kase.args[0].view.dtype = KGB_DTYPE_FLOAT16;
+		memcpy((float *)f->call.values[0] + 7, &bits, sizeof(bits));
+		((float *)f->data.results[0].native)[7] = NAN;
+		f->data.results[0].exact[7] = (double)NAN;
+		assert_int_equal(
+			kgb_candidate_call_check_values(&f->lane, &f->data, &f->call, &failure),
+			is_converted);
+		if (!is_converted)
+			assert_contains(failure.hint, "a NaN keeps its sign");
+		free_fixture(f);
+	}
+}
+
 /* A result that no kernel wrote holds what fresh memory held; any other NaN was computed. */
 static void test_a_computed_nan_is_not_taken_for_fresh_memory(KGB_UNUSED void **state)
 {
@@ -911,6 +932,7 @@ int main(void)
 		cmocka_unit_test(test_one_wrong_element_of_any_result_is_told),
 		cmocka_unit_test(
 			test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such),
+		cmocka_unit_test(test_bits_of_nan_count_unless_an_argument_is_converted),
 		cmocka_unit_test(test_a_computed_nan_is_not_taken_for_fresh_memory),
 		cmocka_unit_test(test_a_buffer_that_nobody_wrote_is_told_as_such),
 		cmocka_unit_test(test_results_that_were_not_delivered_are_wrong),

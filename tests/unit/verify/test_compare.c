@@ -511,6 +511,26 @@ static void test_the_sign_of_zero_counts_only_where_a_spec_says_so(KGB_UNUSED vo
 	}
 }
 
+static void test_the_bits_of_nan_count_only_where_a_spec_says_so(KGB_UNUSED void **state)
+{
+	static const struct kgb_tolerance bits = {
+		.factor = 4, .ulps = 2, .is_exact = true, .has_nan_bits = true};
+	uint32_t candidate[2] = {0x3f800000, 0x7fc00007}, trusted[2] = {0x3f800000, 0x7fc00007};
+	const double r[2] = {1, (double)NAN};
+	struct kgb_tensor_view view = flat(KGB_DTYPE_FLOAT32, 2);
+	struct kgb_compare out;
+
+	kgb_compare(&view, candidate, trusted, r, NULL, &bits, &out);
+	assert_true(out.ok);
+	candidate[1] = 0xffc00007;
+	kgb_compare(&view, candidate, trusted, r, NULL, &exact, &out);
+	assert_true(out.ok);
+	kgb_compare(&view, candidate, trusted, r, NULL, &bits, &out);
+	assert_int_equal(out.n_wrong, 1);
+	assert_int_equal(out.first_wrong, 1);
+	assert_int_equal(out.reported, 1);
+}
+
 static void test_a_wrong_zero_among_many_elements_is_found_and_reported(KGB_UNUSED void **state)
 {
 	static const struct kgb_tolerance *const tolerances[] = {&signed_zeros, &exact_signed};
@@ -588,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_zero_results_allow_no_visible_error),
 		cmocka_unit_test(test_rounded_results_may_fall_to_either_side_of_a_tie),
 		cmocka_unit_test(test_the_sign_of_zero_counts_only_where_a_spec_says_so),
+		cmocka_unit_test(test_the_bits_of_nan_count_only_where_a_spec_says_so),
 		cmocka_unit_test(test_a_wrong_zero_among_many_elements_is_found_and_reported),
 		cmocka_unit_test(test_of_copies_and_conversions_only_the_exact_number_is_right),
 	};

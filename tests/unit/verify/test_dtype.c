@@ -296,6 +296,32 @@ static void test_a_store_touches_its_own_bytes_only(KGB_UNUSED void **state)
 	}
 }
 
+static void test_stored_nan_are_quiet_and_have_random_bits(KGB_UNUSED void **state)
+{
+	static const struct {
+		enum kgb_dtype dtype;
+		uint64_t random, bits;
+	} rows[] = {
+		{KGB_DTYPE_FLOAT64, UINT64_MAX, UINT64_MAX},
+		{KGB_DTYPE_FLOAT64, 14, 0x7ff8000000000007},
+		{KGB_DTYPE_FLOAT32, 15, 0xffc00007},
+		{KGB_DTYPE_COMPLEX64, 14, 0x7fc00007},
+		{KGB_DTYPE_FLOAT16, 0, 0x7e00},
+		{KGB_DTYPE_FLOAT16, 2, 0x7e01},
+		{KGB_DTYPE_BFLOAT16, 3, 0xffc1},
+		{KGB_DTYPE_FLOAT8_E4M3FN, 2, 0x7f},
+		{KGB_DTYPE_FLOAT8_E4M3FN, 3, 0xff},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		uint64_t bits = 0;
+		kgb_dtype_store_special(rows[i].dtype, &bits, (double)NAN, rows[i].random);
+		if (bits != rows[i].bits)
+			fail_msg("row %zu: %llx", i, (unsigned long long)bits);
+		assert_true(isnan(kgb_dtype_load(rows[i].dtype, &bits)));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_integers_beyond_doubles_are_exact),
 		cmocka_unit_test(test_an_invalid_bool_is_visible),
 		cmocka_unit_test(test_float8_e4m3fn_is_finite),
+		cmocka_unit_test(test_stored_nan_are_quiet_and_have_random_bits),
 		cmocka_unit_test(test_complex_numbers_are_two_parts),
 		cmocka_unit_test(test_a_store_touches_its_own_bytes_only),
 	};

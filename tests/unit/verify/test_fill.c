@@ -415,6 +415,27 @@ static void test_exact_results_have_subnormals_of_every_type(KGB_UNUSED void **s
 	}
 }
 
+static void test_nan_have_bits_of_their_own_where_they_count(KGB_UNUSED void **state)
+{
+	for (int counts = 0; counts < 2; counts++) {
+		struct kgb_arg arg = normal;
+		arg.has_nan_bits = counts > 0;
+		struct tensor t = fill(arg, KGB_DTYPE_FLOAT32, 100, 100, "contiguous",
+				       KGB_MODE_SPECIAL, "special");
+		int n = 0, usual = 0;
+		for (int64_t i = 0; i < 10000; i++) {
+			uint32_t bits;
+			memcpy(&bits, (const char *)t.storage + i * 4, sizeof(bits));
+			n += (bits & 0x7fffffff) > 0x7f800000;
+			usual += bits == 0x7fc00000;
+			assert_false((bits & 0x7fffffff) > 0x7f800000 && !(bits & 0x400000));
+		}
+		assert_true(n >= 1);
+		assert_int_equal(usual, counts ? 0 : n);
+		kgb_free(t.storage);
+	}
+}
+
 static void test_integers_have_specials_too(KGB_UNUSED void **state)
 {
 	static const struct kgb_arg arg = {.fill = KGB_FILL_INT, .lo = -100, .hi = 100};
@@ -751,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_outliers_are_rare_large_and_at_least_one),
 		cmocka_unit_test(test_specials_of_each_kind_come_and_stay_few),
 		cmocka_unit_test(test_exact_results_have_subnormals_of_every_type),
+		cmocka_unit_test(test_nan_have_bits_of_their_own_where_they_count),
 		cmocka_unit_test(test_integers_have_specials_too),
 		cmocka_unit_test(test_special_values_cover_stretches_of_each_dimension),
 		cmocka_unit_test(test_a_class_alone_brings_no_other),

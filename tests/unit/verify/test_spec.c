@@ -75,9 +75,11 @@ static void test_tolerances_are_inherited_key_by_key(KGB_UNUSED void **state)
 	assert_int_equal(spec.interfaces[1].tolerance.accumulate, KGB_ACCUMULATE_FLOAT32);
 	kgb_spec_release(&spec);
 	load_toy((struct spec_change){SPEC_PATH, "{accumulate: result}",
-				      "{exact: true, zeros: signed}"},
+				      "{exact: true, nan: bits, zeros: signed}"},
 		 &spec);
 	assert_true(spec.interfaces[0].tolerance.is_exact);
+	assert_true(spec.interfaces[0].tolerance.has_nan_bits);
+	assert_false(spec.interfaces[1].tolerance.has_nan_bits);
 	assert_true(spec.interfaces[0].tolerance.has_signed_zeros);
 	assert_false(spec.interfaces[1].tolerance.is_exact);
 	assert_false(spec.interfaces[1].tolerance.has_signed_zeros);
