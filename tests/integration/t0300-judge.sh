@@ -238,7 +238,7 @@ mortal_workers() {
 	sed -i -e "s/^JUDGE = .*/&\nSTARTED = mmap.mmap(-1, 1)  # shared by all forks of this process/" \
 		-e "s/^    def do_ready(self, request, fds):/&\n        STARTED[0] = min(STARTED[0] + 1, 9)\n        if STARTED[0] != 2:\n            os.kill(os.getpid(), 9)/" \
 		mortal/verify/python/runner/runner.py &&
-	mkfifo hold_mortal && { KGB_DATA_DIR=$TRASH/mortal kgb-judge zygotes --dir mortals <hold_mortal >ready_mortal & } &&
+	mkfifo hold_mortal && { KGB_DATA_DIR=$TRASH/mortal kgb-judge zygotes --dir mortals <hold_mortal >ready_mortal 9>&- & } &&
 	exec 8>hold_mortal && test_wait_for 600 grep -q ready ready_mortal
 }
 
@@ -349,7 +349,8 @@ test_expect_success 'the host may read values where the operator needs it, and n
 # ---- workers that are made ahead ----
 
 mkfifo hold_spares
-kgb-judge zygotes --dir spared --spares 2 <hold_spares >ready_spares 2>spared.log &
+# Without descriptor 9, which would keep the other warm processes alive as long as these.
+kgb-judge zygotes --dir spared --spares 2 <hold_spares >ready_spares 2>spared.log 9>&- &
 spared_pid=$!
 exec 7>hold_spares
 test_wait_for 120 grep -q ready ready_spares || cat spared.log
@@ -422,7 +423,7 @@ test_expect_success 'a judge that outlives its zygotes reports trouble of ours, 
 
 # ---- the end ----
 
-exec 9>&-
+exec 7>&- 9>&- # with --case the first ones may still be alive
 zygotes_status=0
 wait "$zygotes_pid" || zygotes_status=$?
 export zygotes_status
