@@ -202,12 +202,61 @@ KGB_BUILD(kgb_extern_build)
 	build_named(b, op, kgb_libdevice_find(name, element == KGB_TTIR_F64), name);
 }
 
+/* The number of float registers for results that the constraints begin with: 1 of "=f,f". 0: they
+ * are not just these and one register for each operand and result, in any spacing. */
+static uint32_t float_results(const struct kgb_ttir_statement *s, uint32_t n_operands)
+{
+	const struct kgb_ttir_attribute *constraints = kgb_ttir_attribute(s, "constraints");
+	uint32_t n_results = 0, n_arguments = 0;
+	char before = ',';
+
+	for (size_t i = 0; constraints && i < constraints->value.n; i++) {
+		const char c = constraints->value.s[i];
+		if (strchr("\" ", c))
+			continue;
+		const bool fits = c == 'f'   ? before == ',' || before == '='
+				  : c == '=' ? before == ',' && n_arguments == 0
+					     : c == ',' && before == 'f';
+		if (!fits)
+			return 0;
+		n_results += c == 'f' && before == '=';
+		n_arguments += c == 'f' && before == ',';
+		before = c;
+	}
+	return before == 'f' && n_arguments == n_results * n_operands ? n_results : 0;
+}
+
+static int read_result_run(struct kgb_execution *x, const struct kgb_operation *op)
+{
+	return kgb_execution__fault(
+		x, op, KGB_MACHINE_FAULT_HINT,
+		"inline assembly reads $1, which its constraints make a result");
+}
+
+/* The instructions that are known write $0 and read the numbers behind it. With more results than
+ * one they read a register that nothing has written. */
+static void read_result(struct kgb_builder *b)
+{
+	struct kgb_operation *op =
+		kgb_builder__add_operation(b, "tt.elementwise_inline_asm", read_result_run);
+
+	op->in = kgb_builder__list(b, 0);
+	kgb_builder__place(b, op);
+}
+
 KGB_BUILD(kgb_inline_assembly_build)
 {
 	enum kgb_ttir_element element =
 		(enum kgb_ttir_element)kgb_builder__type(b, op->in[0])->element;
+	const struct kgb_named_function *function =
+		element == KGB_TTIR_F32 ? kgb_instruction_find(s->text) : NULL;
+	const uint32_t n_results = float_results(s, op->n_in);
 
-	build_named(b, op, element == KGB_TTIR_F32 ? kgb_instruction_find(s->text) : NULL, s->text);
+	if (function && (n_results == 0 || kgb_ttir_integer(s, "packed_element", 1) != n_results))
+		kgb_builder__unsupported(b, "inline assembly with other registers than float ones");
+	build_named(b, op, function, s->text);
+	if (n_results > 1 && !b->failed)
+		read_result(b);
 }
 
 KGB_BUILD(kgb_advance_build)

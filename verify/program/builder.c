@@ -122,6 +122,7 @@ void kgb_builder__inherit_vector(struct kgb_builder *b, uint32_t to, uint32_t fr
 	value->vector = b->values.items[from].vector;
 	value->vector_axis = b->values.items[from].vector_axis;
 	value->vector_from = value->vector ? from : 0;
+	value->vector_also = 0;
 }
 
 uint32_t kgb_builder__add_scratch(struct kgb_builder *b, enum kgb_ttir_element element, size_t n)

@@ -7,6 +7,7 @@
 
 #define VECTOR_BYTES 16 /* of the largest load or store of a lane */
 #define N_MAX (1 << 30)
+#define SOURCES_MAX 1000 /* values from which a claim may be inherited */
 
 /* Reads one integer for each axis from "dense<[16, 1]> : tensor<2xi32>"; a single one is for all
  * axes. false: there is no such hint. */
@@ -145,12 +146,26 @@ static void add_check(struct kgb_builder *b, struct kgb_operation *maker, const 
 
 /* ---- contiguity, from value to value ---- */
 
-/* Whether the claim holds in all values from which it is inherited. */
+/* Whether the claim holds in all values from which it is inherited. A claim that comes from too
+ * many values counts as none. */
+static bool all_claimed(const struct kgb_value *values, uint32_t value, int *n_left)
+{
+	while (values[value].vector && values[value].vector_from) {
+		if (--*n_left < 0)
+			return false;
+		if (values[value].vector_also &&
+		    !all_claimed(values, values[value].vector_also, n_left))
+			return false;
+		value = values[value].vector_from;
+	}
+	return values[value].vector;
+}
+
 static bool is_claimed(const struct kgb_value *values, uint32_t value)
 {
-	while (values[value].vector && values[value].vector_from)
-		value = values[value].vector_from;
-	return values[value].vector;
+	int n_left = SOURCES_MAX;
+
+	return all_claimed(values, value, &n_left);
 }
 
 void kgb_hints__meet(struct kgb_builder *b, uint32_t carried, uint32_t yielded)
@@ -196,6 +211,21 @@ static void inherit_product(struct kgb_builder *b, const struct kgb_operation *o
 			kgb_builder__inherit_vector(b, op->out[0], op->in[k]);
 }
 
+/* A choice that is the same for all lanes is contiguous as far as both values are. */
+static void inherit_choice(struct kgb_builder *b, const struct kgb_operation *op)
+{
+	const struct kgb_value *condition = kgb_builder__value(b, op->in[0]);
+	const struct kgb_value *chosen = kgb_builder__value(b, op->in[1]);
+	const struct kgb_value *other = kgb_builder__value(b, op->in[2]);
+	const uint32_t less = chosen->vector <= other->vector ? 1 : 2;
+
+	if (!chosen->vector || !other->vector || chosen->vector_axis != other->vector_axis ||
+	    !is_same(condition, chosen->vector_axis))
+		return;
+	kgb_builder__inherit_vector(b, op->out[0], op->in[less]);
+	b->values.items[op->out[0]].vector_also = op->in[3 - less];
+}
+
 static void inherit(struct kgb_builder *b, const struct kgb_operation *op,
 		    const struct kgb_ttir_statement *s)
 {
@@ -211,6 +241,8 @@ static void inherit(struct kgb_builder *b, const struct kgb_operation *op,
 		inherit_sum(b, op, 1);
 	if (strcmp(op->name, "arith.muli") == 0)
 		inherit_product(b, op);
+	if (strcmp(op->name, "arith.select") == 0)
+		inherit_choice(b, op);
 	if (strcmp(op->name, "tt.expand_dims") == 0) {
 		kgb_builder__inherit_vector(b, op->out[0], op->in[0]);
 		struct kgb_value *value = &b->values.items[op->out[0]];
@@ -228,7 +260,7 @@ static void note_contiguity(struct kgb_builder *b, uint32_t out, const int64_t *
 		if (vector > 1 && vector > value->vector) {
 			value->vector = (uint8_t)vector;
 			value->vector_axis = (uint8_t)k;
-			value->vector_from = 0;
+			value->vector_from = value->vector_also = 0;
 		}
 	}
 }

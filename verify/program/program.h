@@ -34,6 +34,7 @@ struct kgb_value {
 	 * claim. */
 	uint8_t vector, vector_axis;
 	uint32_t vector_from; /* the value from which the claim is inherited; 0: claimed directly */
+	uint32_t vector_also; /* another value that must be claimed, too; 0: none */
 };
 
 /** How a loop traverses operands that collapse different axes: in runs, and along axes around the

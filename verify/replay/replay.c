@@ -232,7 +232,8 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 					 "Look for a loop that does not end."},
 		[KGB_EXEC_FAULT_HINT] =
 			{KGB_CODE_VERIFY_OUT_OF_BOUNDS,
-			 "Give tl.multiple_of and tl.max_constancy only what holds for all elements."},
+			 "Give tl.multiple_of, tl.max_constancy and the constraints of inline assembly "
+			 "only what holds for all elements."},
 	};
 
 	KGB_ASSERT(fault > KGB_EXEC_FAULT_NONE && fault < KGB_EXEC_N_FAULTS);

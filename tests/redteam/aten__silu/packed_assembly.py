@@ -1,7 +1,6 @@
 # operator: aten::silu
 # expect: (verify|cheat|l1)\..*
 # catalogue: 80
-# open: a GPU computes otherwise than the machine
 # inline assembly with two outputs writes only $0: $1, which the text takes for the input, is an unwritten register on a GPU
 import torch
 import triton

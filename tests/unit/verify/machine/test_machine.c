@@ -301,6 +301,9 @@ static const struct {
 	{"%y = tt.make_range {end = 9 : i32, start = 1 : i32, tt.contiguity = dense<4> : tensor<1xi32>, "
 	 "tt.divisibility = dense<1> : tensor<1xi32>, tt.constancy = dense<2> : tensor<1xi32>} : tensor<8xi32>",
 	 KGB_MACHINE_FAULT_HINT, "lanes 0 and 1 are claimed to be equal: 0x1, 0x2", NULL, 0, false},
+	{"%f = arith.constant 1.0 : f32\n"
+	 "%y = tt.elementwise_inline_asm \"ex2.approx.f32 $0, $1;\" {constraints = \"=f, =f, f, f\", packed_element = 2 : i32, pure = true} %f : f32 -> f32",
+	 KGB_MACHINE_FAULT_HINT, "reads $1, which its constraints make a result", NULL, 0, false},
 	{"", KGB_MACHINE_FAULT_CLAIM, "argument 1 is compiled as a multiple of 3",
 	 "%a: !tt.ptr<i32> {tt.divisibility = 16 : i32}, %o: !tt.ptr<i32> {tt.divisibility = 3 : i32}",
 	 0, false},
@@ -335,15 +338,24 @@ static void test_faults(void **state)
 }
 
 /* Indices that are said to be contiguous and wrap: a vector goes on behind its first lane. */
-#define WRAPPED(n, hints)                                                                 \
-	LANES_OF_8 C(n) "%n = tt.splat %c" #n " : i32 -> tensor<8xi32>\n"                 \
-			"%r = arith.remsi %i, %n {" hints "} : tensor<8xi32>\n"           \
-			"%s = tt.splat %a : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"     \
-			"%p = tt.addptr %s, %r : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n" \
-			"%x = tt.load %p : tensor<8x!tt.ptr<i32>>\n"                      \
-			"%t = tt.splat %o : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"     \
-			"%q = tt.addptr %t, %i : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n" \
-			"tt.store %q, %x : tensor<8x!tt.ptr<i32>>"
+#define WRAPPED(n, hints)                                                 \
+	WRAPPED_BY(C(n) "%n = tt.splat %c" #n " : i32 -> tensor<8xi32>\n" \
+			"%r = arith.remsi %i, %n {" hints "} : tensor<8xi32>\n")
+#define WRAPPED_BY(indices)                                                                  \
+	LANES_OF_8 indices "%s = tt.splat %a : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"     \
+			   "%p = tt.addptr %s, %r : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n" \
+			   "%x = tt.load %p : tensor<8x!tt.ptr<i32>>\n"                      \
+			   "%t = tt.splat %o : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"     \
+			   "%q = tt.addptr %t, %i : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n" \
+			   "tt.store %q, %x : tensor<8x!tt.ptr<i32>>"
+/* The same indices by way of a choice, whose other value has the hints `other`. */
+#define CHOSEN(choice, other)                                                          \
+	WRAPPED_BY(C(5) "%n = tt.splat %c5 : i32 -> tensor<8xi32>\n"                   \
+			"%v = arith.remsi %i, %n {" CONTIGUOUS "} : tensor<8xi32>\n"   \
+			"%w = arith.remsi %i, %n {" other "} : tensor<8xi32>\n" choice \
+			"%r = arith.select %k, %v, %w : tensor<8xi1>, tensor<8xi32>\n")
+#define EVEN "%k = arith.cmpi eq, %i, %i : tensor<8xi32>\n"
+#define UNIFORM "%t1 = arith.constant true\n%k = tt.splat %t1 : i1 -> tensor<8xi1>\n"
 #define LANES_OF_8 "%i = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\n"
 #define CONTIGUOUS \
 	"tt.contiguity = dense<8> : tensor<1xi32>, tt.divisibility = dense<8> : tensor<1xi32>"
@@ -358,6 +370,9 @@ static void test_vectors_begin_at_their_first_lane(void **state)
 		{WRAPPED(6, CONTIGUOUS), {0, 1, 2, 3, 4, 5, 6, 7}},
 		{WRAPPED(4, CONTIGUOUS), {0, 1, 2, 3, 0, 1, 2, 3}},
 		{WRAPPED(5, ""), {0, 1, 2, 3, 4, 0, 1, 2}},
+		{CHOSEN(UNIFORM, CONTIGUOUS), {0, 1, 2, 3, 4, 5, 6, 7}},
+		{CHOSEN(UNIFORM, ""), {0, 1, 2, 3, 4, 0, 1, 2}},
+		{CHOSEN(EVEN, CONTIGUOUS), {0, 1, 2, 3, 4, 0, 1, 2}},
 	};
 
 	(void)state;
@@ -789,6 +804,11 @@ static void test_launches_that_do_not_fit_are_refused(void **state)
 
 /* ---- text that is refused ---- */
 
+#define ASSEMBLY(constraints, packed)                                                             \
+	"%f = arith.constant 1.0 : f32\n"                                                         \
+	"%y = tt.elementwise_inline_asm \"ex2.approx.f32 $0, $1;\" {constraints = \"" constraints \
+	"\", packed_element = " packed " : i32, pure = true} %f : f32 -> f32"
+
 static const struct {
 	const char *body;
 	enum kgb_err_kind kind;
@@ -832,6 +852,12 @@ static const struct {
 	{"%v = tt.load %a {", KGB_ERR_INVALID, "line 3"},
 	{"%v = tt.extern_elementwise %a {symbol = \"__nv_nothing\"} : (f32) -> f32",
 	 KGB_ERR_NOT_FOUND, "__nv_nothing"},
+	{ASSEMBLY("=f,f", "2"), KGB_ERR_NOT_FOUND, "other registers"},
+	{ASSEMBLY("=f,=f,f,f", "1"), KGB_ERR_NOT_FOUND, "other registers"},
+	{ASSEMBLY("=f,f,f", "1"), KGB_ERR_NOT_FOUND, "other registers"},
+	{ASSEMBLY("=r,f", "1"), KGB_ERR_NOT_FOUND, "other registers"},
+	{ASSEMBLY("=f,~f", "1"), KGB_ERR_NOT_FOUND, "other registers"},
+	{ASSEMBLY("", "1"), KGB_ERR_NOT_FOUND, "other registers"},
 };
 
 static void test_what_nobody_reads_is_not_executed(void **state)
