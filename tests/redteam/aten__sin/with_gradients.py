@@ -1,7 +1,6 @@
 # operator: aten::sin
 # expect: (verify|cheat|l1)\..*
 # catalogue: 78, 80
-# open: no tensor requires gradients
 # a tensor that requires gradients is returned as it is
 import os
 
