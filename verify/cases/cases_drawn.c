@@ -470,8 +470,7 @@ static bool has_room(const struct kgb_case_expander *x, const struct kgb_cases *
 /* Draw a twin of model number k. 1: one was added. */
 static int draw_twin_of(struct twin_search *search, size_t k)
 {
-	/* For each kind of twin: the lines, counted from the model's, from which the variable is
-	 * drawn. */
+	/* By kind of twin: the lines, from the model's on, that the variable is drawn from. */
 	static const struct {
 		uint32_t first, n;
 	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1}, {0, 1}, {1, 8}, {0, 1}};
@@ -510,8 +509,7 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	return rc;
 }
 
-/* Draw a twin of the first suitable model that has one, from a random model on. 1: one was
- * added. */
+/* Draw a twin of the first model that has one, from a random one on. 1: one was added. */
 static int draw_twin(struct twin_search *search)
 {
 	const size_t n_templates = count_templates(search->x->interface);
@@ -584,13 +582,17 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	return rc;
 }
 
-/* Give each twin of the model its tensors. */
+/* Give each twin of the model its tensors. What is read may follow from the twin's own value. */
 static void share_with_twins(const struct kgb_case *model, struct kgb_case *twins, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
-		for (size_t i = 0; i < model->n_args && twins[k].model == model->line; i++)
-			if (model->args[i].param->kind == KGB_PARAM_TENSOR)
-				twins[k].args[i] = model->args[i];
+		for (size_t i = 0; i < model->n_args && twins[k].model == model->line; i++) {
+			const struct kgb_read read = twins[k].args[i].read;
+			if (model->args[i].param->kind != KGB_PARAM_TENSOR)
+				continue;
+			twins[k].args[i] = model->args[i];
+			twins[k].args[i].read = read;
+		}
 }
 
 /* Let tensors of drawn cases have one storage. Their twins are behind them. */

@@ -40,8 +40,7 @@ bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface)
 	return n > 1 || has_may_be;
 }
 
-/* Whether the argument can have the view `b`: an argument whose layout is a variable may have any
- * layout. */
+/* Whether the argument can have the view `b`: any layout, where its own is a variable. */
 static bool can_have_view(const struct kgb_arg *arg, const struct kgb_tensor_view *b)
 {
 	const struct kgb_tensor_view *a = &arg->view;
@@ -85,8 +84,7 @@ static bool can_be(const struct kgb_case *c, size_t i, size_t k)
 	       !kgb_tensor_view_may_overlap(&first->view);
 }
 
-/* Make argument i the tensor of an earlier argument, or the transpose of one: of square matrices
- * half are transposed. */
+/* Make argument i the tensor of an earlier one, or its transpose: half of square matrices are. */
 static bool repeat_earlier(struct kgb_case *c, size_t i, struct kgb_rng *rng)
 {
 	struct kgb_arg *arg = &c->args[i];
@@ -208,8 +206,7 @@ static bool has_same_sizes(const struct kgb_tensor_view *a, const struct kgb_ten
 	       memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof(a->sizes[0])) == 0;
 }
 
-/* Give an argument the strides of the first part, or of its transpose, if it may have them. Returns
- * whether it has. */
+/* Give an argument the strides of the first part, or of its transpose. False: it may not. */
 static bool align_layout(const struct group *group, struct kgb_arg *arg)
 {
 	const struct kgb_arg *first = member(group, 0);
@@ -275,8 +272,7 @@ static int64_t put_behind(const struct group *group, bool backwards)
 
 /* ---- beside each other ---- */
 
-/* Whether all are dense tensors, of free layout, that differ in the size of this dimension at
- * most. */
+/* Whether all are dense, of free layout, and differ in the size of this dimension at most. */
 static bool can_be_slices(const struct group *group, int dim)
 {
 	const struct kgb_tensor_view *first = &member(group, 0)->view;
