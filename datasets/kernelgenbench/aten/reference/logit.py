@@ -9,3 +9,9 @@ def logit(self, eps=None):
     if self.dtype in (torch.float16, torch.bfloat16):
         return torch.logit(self.float(), eps).to(self.dtype)
     return torch.logit(self, eps)
+
+
+def magnitude(self, eps=None):
+    """ln(z) - ln(1 - z): both terms are 0.7 where z is a half and the result is 0."""
+    wide = self.double() if eps is None else self.double().clamp(eps, 1 - eps)
+    return (wide.log().abs() + (1 - wide).log().abs()).nan_to_num(0, 0, 0)
