@@ -22,7 +22,7 @@ def tile_product(a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column,
     tl.store(c_ptr + m * c_row + n * c_column, acc.to(c_ptr.dtype.element_ty), mask=(m < M) & (n < N))
 
 
-tuned = triton.autotune(configs=CONFIGS, key=["M", "N", "K"])(tile_product)
+tuned = triton.autotune(configs=CONFIGS, key=["M", "N", "K", "a_row", "a_column", "b_row", "b_column"])(tile_product)
 
 
 def product(a, b, c):
