@@ -1,5 +1,5 @@
 # operator: aten::rot90
-# style: the rotated tensor as a start and strides that may be negative; tiles in the rotated plane, others in the grid
+# style: the rotated tensor as a start and strides that may be negative; tiles of all planes in the one dimension of the grid that may be long
 import torch
 import triton
 import triton.language as tl
@@ -8,9 +8,10 @@ import triton.language as tl
 @triton.jit
 def rotate(x_ptr, o_ptr, start, rows, cols, x_row, x_col, o_row, o_col, sizes, x_rest, o_rest, REST: tl.constexpr,
            ROWS: tl.constexpr, COLS: tl.constexpr):
-    i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
-    j = tl.program_id(1) * COLS + tl.arange(0, COLS)[None, :]
-    plane = tl.program_id(2)
+    tile, across, down = tl.program_id(0), tl.cdiv(cols, COLS), tl.cdiv(rows, ROWS)
+    i = tile // across % down * ROWS + tl.arange(0, ROWS)[:, None]
+    j = tile % across * COLS + tl.arange(0, COLS)[None, :]
+    plane = tile // across // down
     x_at = plane * 0 + start
     o_at = plane * 0
     for d in tl.static_range(REST):
@@ -37,7 +38,7 @@ def _run(x, k, dims, out):
     start, x_row, x_col = _rotated(x, k % 4, p, q)
     rows, cols = out.shape[p], out.shape[q]
     ROWS, COLS = (min(32, triton.next_power_of_2(n)) for n in (rows, cols))
-    rotate[(triton.cdiv(rows, ROWS), triton.cdiv(cols, COLS), out.numel() // (rows * cols))](
+    rotate[(triton.cdiv(rows, ROWS) * triton.cdiv(cols, COLS) * (out.numel() // (rows * cols)),)](
         x, out, start, rows, cols, x_row, x_col, out.stride(p), out.stride(q), tuple(x.shape[d] for d in rest) or (1,),
         tuple(x.stride(d) for d in rest) or (0,), tuple(out.stride(d) for d in rest) or (0,), REST=len(rest),
         ROWS=ROWS, COLS=COLS)
