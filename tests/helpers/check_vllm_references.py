@@ -764,6 +764,13 @@ def gguf_product(row, x, kind):
     return total
 
 
+def check_ggml_rounding():
+    x = torch.tensor([0.0, 0.5 - 2 ** -25, 0.5, 1.5, 2.5, 126.5, 0.25, 127.0])
+    want = torch.tensor([0.0, 0.0, 1.0, 2.0, 3.0, 127.0, 0.0, 127.0])
+    same(gguf.rounded_away(x), want)
+    same(gguf.rounded_away(-x), -want)
+
+
 def check_ggml_products():
     for kind in (gguf.Q4_0, gguf.Q8_0):
         w, x = gguf_rows(5, 2, kind), torch.round(torch.randn(3, 64) * 64) / 64  # sums are exact in any order

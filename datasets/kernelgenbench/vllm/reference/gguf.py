@@ -34,7 +34,9 @@ def ggml_dequantize(W, quant_type, m, n, dtype):
 
 
 def rounded_away(x):
-    return torch.trunc(x + torch.copysign(torch.full_like(x, 0.5), x))
+    """Halves away from zero. x + 0.5 would round the largest number below a half to 1."""
+    whole = torch.trunc(x)
+    return whole + torch.where((x - whole).abs() >= 0.5, torch.copysign(torch.ones_like(x), x), torch.zeros_like(x))
 
 
 def activations(X):
