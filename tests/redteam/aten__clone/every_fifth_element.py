@@ -1,0 +1,39 @@
+# operator: aten::clone
+# expect: (verify|cheat|l1)\..*
+# catalogue: 85
+# open: steps of a vector
+# vectors whose step in memory is a multiple of 5 are read with a step of one less; wrong: clone(torch.arange(100.0)[::5])
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def place(i, sizes, strides, NDIM: tl.constexpr):
+    """Where element i, counted row by row, lies in memory."""
+    at = i * 0
+    for k in tl.static_range(NDIM):
+        at += i % sizes[NDIM - 1 - k] * strides[NDIM - 1 - k]
+        i = i // sizes[NDIM - 1 - k]
+    return at
+
+
+@triton.jit
+def copy(x_ptr, y_ptr, n, sizes, x_strides, y_strides, NDIM: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + place(i, sizes, x_strides, NDIM), mask=i < n)
+    tl.store(y_ptr + place(i, sizes, y_strides, NDIM), x, mask=i < n)
+
+
+def clone_out(self, *, memory_format=None, out):
+    n = out.numel()
+    if n > 0:
+        sizes, x_strides, y_strides = (tuple(t) or (1,) for t in (self.shape, self.stride(), out.stride()))
+        if len(sizes) == 1 and x_strides[0] % 5 == 0 and x_strides[0] > 0:
+            x_strides = (x_strides[0] - 1,)
+        copy[(triton.cdiv(n, 4096),)](self, out, n, sizes, x_strides, y_strides, NDIM=len(sizes), BLOCK=4096)
+    return out
+
+
+def clone(self, *, memory_format=None):
+    return clone_out(self, out=torch.empty(self.shape, dtype=self.dtype, device=self.device))

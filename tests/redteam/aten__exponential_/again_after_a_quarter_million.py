@@ -1,0 +1,26 @@
+# operator: aten::exponential_
+# expect: (verify|cheat|l1)\..*
+# catalogue: 50
+# open: sizes beyond a long case
+# the number of an element counts with 18 bits: draws repeat after 262144 elements; wrong: exponential_ of a million elements:
+# x[:262144] equals x[262144:524288]
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def draw(x_ptr, seed_ptr, mean, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    u = tl.rand(tl.load(seed_ptr), at & 262143)
+    u = tl.minimum(tl.maximum(u, 2.0 ** -31), 1 - 2.0 ** -24)
+    tl.store(x_ptr + at, -tl.log(u) * mean, mask=at < n)
+
+
+def exponential_(self, lambd=1.0, *, seed):
+    n = self.numel()
+    if n == 0:
+        return self
+    out = self if self.is_contiguous() else torch.empty(self.shape, dtype=self.dtype, device=self.device)
+    draw[(triton.cdiv(n, 8192),)](out, seed, 1 / lambd, n, BLOCK=8192)
+    return self if out is self else self.copy_(out)
