@@ -582,16 +582,17 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	return rc;
 }
 
-/* Give each twin of the model its tensors. What is read may follow from the twin's own value. */
+/* Put the tensors of each twin where those of the model lie. All else is the twin's own. */
 static void share_with_twins(const struct kgb_case *model, struct kgb_case *twins, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < model->n_args && twins[k].model == model->line; i++) {
-			const struct kgb_read read = twins[k].args[i].read;
-			if (model->args[i].param->kind != KGB_PARAM_TENSOR)
-				continue;
-			twins[k].args[i] = model->args[i];
-			twins[k].args[i].read = read;
+			const struct kgb_arg *from = &model->args[i];
+			struct kgb_arg *arg = &twins[k].args[i];
+			arg->view = from->view;
+			arg->layout = from->layout;
+			arg->is_repeated = arg->is_part = from->is_part;
+			arg->same_as = from->same_as;
 		}
 }
 
