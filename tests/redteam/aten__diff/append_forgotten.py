@@ -1,5 +1,5 @@
 # operator: aten::diff
-# expect: verify\.shape
+# expect: verify\.(mismatch|shape|exception)
 # catalogue: 72, 84
 # only what is set in front is used
 import torch
