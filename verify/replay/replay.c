@@ -76,12 +76,17 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
 	kgb_free(facts);
 }
 
+struct kgb_exec_spec kgb_replay_gpu_spec(const struct kgb_lane *lane)
+{
+	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
+				      .cupti = lane->judge->options->request.cupti};
+}
+
 static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane, bool in_machine)
 {
 	if (in_machine || lane->judge->options->device == KGB_DEVICE_CPU)
 		return (struct kgb_exec_spec){.on_cpu = true, .n_threads = 1};
-	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
-				      .cupti = lane->judge->options->request.cupti};
+	return kgb_replay_gpu_spec(lane);
 }
 
 static struct kgb_replay *new_replay(struct kgb_replayer *replayer, bool is_lent)
@@ -527,7 +532,7 @@ int kgb_replay_give_inputs(struct kgb_lane *lane, const struct kgb_replay_case *
 	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
 }
 
-static bool returns_all_fresh(const struct kgb_case_data *data)
+bool kgb_replay_returns_all_fresh(const struct kgb_case_data *data)
 {
 	for (size_t i = 0; i < data->n_results; i++)
 		if (kgb_candidate_call_holder(data->kase, i) != SIZE_MAX)
@@ -541,7 +546,7 @@ int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rca
 			struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->uses;
-	const bool only_fresh = !whole && returns_all_fresh(data);
+	const bool only_fresh = !whole && kgb_replay_returns_all_fresh(data);
 	struct kgb_exec_request request = {
 		.prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN,
 		.skip = KGB_REPLAY_SKIP_NOTHING,

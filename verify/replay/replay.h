@@ -124,10 +124,6 @@ KGB_MUST_CHECK int kgb_replay_load(struct kgb_lane *lane, struct kgb_recorded *r
 /** Let the GPU replay a case that the machine cannot execute. 0, 1 *failure. */
 KGB_MUST_CHECK int kgb_replay_leave_machine(struct kgb_lane *lane, struct kgb_recorded *recorded,
 					    struct kgb_failure *failure);
-/** kgb_replay_record, kgb_replay_prove and kgb_replay_load. */
-KGB_MUST_CHECK int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
-				      struct kgb_replay_case *out, struct kgb_failure *failure,
-				      struct kgb_err *err);
 void kgb_replay_case_release(struct kgb_replay_case *rcase);
 
 enum { KGB_REPLAY_SKIP_NOTHING = -1, KGB_REPLAY_SKIP_KERNELS = -2 };
@@ -149,6 +145,8 @@ KGB_MUST_CHECK int kgb_replay_give_inputs(struct kgb_lane *lane,
 					  const struct kgb_case_data *data,
 					  struct kgb_exec_arena_spec *inputs,
 					  struct kgb_failure *failure, struct kgb_err *err);
+/** Whether no parameter holds a result. */
+bool kgb_replay_returns_all_fresh(const struct kgb_case_data *data);
 /** Run the loaded plan on a slot of those inputs, under random poison. `data` has the forms of the
  * results. 0: *call has the results; lane->after is as after kgb_candidate_call_run if `whole` is
  * true, else it is undefined. 1: *failure. -1: *err. *call must be released in every case. */
@@ -208,6 +206,8 @@ KGB_MUST_CHECK int kgb_replay_capture_baseline(struct kgb_lane *lane,
 					       const struct kgb_case_data *data,
 					       struct kgb_replay_plan *out, struct kgb_err *err);
 
+/** How a kgb-exec on the verification's GPU is started. */
+struct kgb_exec_spec kgb_replay_gpu_spec(const struct kgb_lane *lane);
 /** Start kgb-exec, unless it runs. */
 KGB_MUST_CHECK int kgb_replay_start_exec(struct kgb_lane *lane, struct kgb_err *err);
 /** Explain why kgb-exec did not carry out a request. 1 with *failure: the candidate caused it. -1:

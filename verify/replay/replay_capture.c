@@ -404,22 +404,6 @@ int kgb_replay_load(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	return rc;
 }
 
-int kgb_replay_capture(struct kgb_lane *lane, const struct kgb_case_data *data,
-		       struct kgb_replay_case *out, struct kgb_failure *failure,
-		       struct kgb_err *err)
-{
-	struct kgb_recorded recorded;
-
-	*out = (struct kgb_replay_case){0};
-	int rc = kgb_replay_record(lane, data, &recorded, failure, err);
-	if (rc == 0)
-		rc = kgb_replay_prove(lane, &recorded, out, failure, err);
-	if (rc == 0)
-		rc = kgb_replay_load(lane, &recorded, out, failure, err);
-	kgb_recorded_release(&recorded);
-	return rc;
-}
-
 /* ---- the baseline ---- */
 
 static int start_baseline_record(struct kgb_lane *lane, struct kgb_err *err)

@@ -29,7 +29,6 @@ struct kgb_benchmark {
 	struct kgb_replay_plan baseline;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	uint32_t n_ranges;
-	bool in_arena; /* a parameter holds a result */
 	char *input; /* n_images images of arena_bytes: inputs of the timed calls */
 	int input_fd;
 	size_t input_bytes, arena_bytes;

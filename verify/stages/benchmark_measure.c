@@ -44,8 +44,8 @@ static int fail_exec(struct measurement *m, struct kgb_timing_process *process,
  * writes take no memory. */
 static size_t output_bytes(const struct kgb_benchmark *b)
 {
-	size_t bytes = (b->in_arena ? 2 : 1) * b->arena_bytes + KGB_EXEC_RANGES * 64 +
-		       KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
+	size_t bytes = (kgb_replay_returns_all_fresh(&b->data) ? 1 : 2) * b->arena_bytes +
+		       KGB_EXEC_RANGES * 64 + KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
 
 	for (size_t i = 0; i < b->n_ranges; i++)
 		bytes += b->ranges[i].bytes;
@@ -115,10 +115,10 @@ static void take_results(struct measurement *m, const struct kgb_exec_layout *la
 	*out = b->rcase.call;
 	memset(out->values, 0, sizeof(out->values));
 	out->without_values = false;
-	if (b->in_arena)
-		kgb_replay_take(m->lane, &b->rcase, &b->data, output, layout, out);
-	else
+	if (kgb_replay_returns_all_fresh(&b->data))
 		kgb_replay_take_fresh(&b->rcase, &b->data, output, layout, out);
+	else
+		kgb_replay_take(m->lane, &b->rcase, &b->data, output, layout, out);
 }
 
 static int check_with_reference(struct measurement *m, uint32_t slot,
@@ -171,7 +171,8 @@ static struct kgb_exec_request request_for(const struct measurement *m,
 	if (*n == 0) {
 		request.n_ranges = b->n_ranges;
 		memcpy(request.ranges, b->ranges, b->n_ranges * sizeof(b->ranges[0]));
-		request.flags &= b->in_arena ? ~KGB_EXEC_WITHOUT_ARENA : ~UINT32_C(0);
+		if (!kgb_replay_returns_all_fresh(&b->data))
+			request.flags &= ~KGB_EXEC_WITHOUT_ARENA;
 	}
 	return request;
 }

@@ -321,8 +321,6 @@ static int prepare(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_er
 		rc = record(lane, b, &first, err);
 	kgb_case_data_release(&first);
 	b->n_ranges = kgb_replay_ranges(&b->rcase, &b->data, b->ranges);
-	for (size_t i = 0; i < b->data.n_results; i++)
-		b->in_arena |= kgb_candidate_call_holder(b->kase, i) != SIZE_MAX;
 	return rc;
 }
 

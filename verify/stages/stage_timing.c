@@ -42,8 +42,7 @@ static int refuse(struct kgb_lane *lane, struct kgb_err *err)
 int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_verdict *verdict = lane->verdict;
-	const struct kgb_exec_spec spec = {.device = (uint32_t)lane->judge->options->device,
-					   .cupti = lane->judge->options->request.cupti};
+	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
 	const char *const baselines[] = {
 		[KGB_BASELINE_TORCH] = kgb_spec_baseline(&lane->judge->spec),
 		[KGB_BASELINE_COMPILE] = "torch.compile",

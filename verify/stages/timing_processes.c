@@ -13,12 +13,6 @@ enum { START_MS = 60 * 1000 };
 #define PAIR_BYTES (UINT64_C(1) << 30)
 #define EARLY_PART 4
 
-static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane)
-{
-	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
-				      .cupti = lane->judge->options->request.cupti};
-}
-
 void kgb_timing_processes_init(struct kgb_timing_processes *processes)
 {
 	*processes = (struct kgb_timing_processes){0};
@@ -62,7 +56,7 @@ void kgb_timing_processes_release(struct kgb_timing_processes *processes)
 static int begin(struct kgb_timing_process *process, const struct kgb_lane *lane,
 		 struct kgb_err *err)
 {
-	const struct kgb_exec_spec spec = exec_spec(lane);
+	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
 
 	process->exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	process->holds = NULL;
@@ -87,7 +81,7 @@ int kgb_timing_processes_begin(struct kgb_timing_processes *processes, const str
 int kgb_timing_process_open(struct kgb_timing_process *process, const struct kgb_lane *lane,
 			    struct kgb_err *err)
 {
-	const struct kgb_exec_spec spec = exec_spec(lane);
+	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
 
 	if (process->runs)
 		return 0;
