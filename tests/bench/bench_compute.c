@@ -14,8 +14,8 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/cases/fill.h"
 #include "verify/comparator/compare.h"
+#include "verify/fills/fill.h"
 
 enum { ROUNDS = 5 };
 

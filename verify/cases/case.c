@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "verify/fills/fill.h"
 
 /* ---- for readers ---- */
 
@@ -345,5 +346,16 @@ bool kgb_case_has_read_mask(const struct kgb_case *c)
 	for (size_t i = 0; i < c->n_args; i++)
 		if (c->args[i].read.shape != KGB_READ_ALL)
 			return true;
+	return false;
+}
+
+bool kgb_case_follows_mode(const struct kgb_case *c)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *arg = &c->args[i];
+		if (arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
+		    !arg->param->unused && kgb_fill_follows_mode(arg))
+			return true;
+	}
 	return false;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "verify/cases/fill.h"
 #include "verify/cases/read_mask.h"
+#include "verify/fills/fill.h"
 
 /* Fails at the case's line in its set, naming set, case, interface and parameter. */
 KGB_PRINTF(2, 3)

@@ -6,11 +6,11 @@
 
 #include "base/str.h"
 #include "verify/cases/call_style.h"
-#include "verify/cases/fill.h"
 #include "verify/cases/repeat.h"
 #include "verify/cases/tier.h"
-#include "verify/cases/values.h"
+#include "verify/cases/value_deck.h"
 #include "verify/draw/draw.h"
+#include "verify/fills/fill.h"
 
 enum {
 	DRAWN_SHARE = 40, /* % of the cases of an interface */
@@ -28,7 +28,7 @@ static void drop_idle_mode(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	struct kgb_case *c = &cases->items[cases->n - 1];
 
-	if (kgb_fill_follows_mode(c))
+	if (kgb_case_follows_mode(c))
 		return;
 	c->mode = KGB_MODE_STANDARD;
 	c->tier = kgb_case_tier(x->spec, c);

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "verify/cases/fill.h"
+#include "verify/fills/fill.h"
 
 enum {
 	/* random streams of a case beyond those of its data and calls */

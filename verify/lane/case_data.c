@@ -6,9 +6,14 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "verify/cases/read_mask.h"
-#include "verify/cases/values.h"
+#include "verify/fills/fill.h"
+#include "verify/fills/values.h"
 
-enum { STORAGE_ALIGN = 64, VARIANT_STREAMS = 100000 };
+enum {
+	STORAGE_ALIGN = 64,
+	COUPLES_STREAM = 4500, /* random streams beyond those of the arguments and of calls */
+	VARIANT_STREAMS = 100000,
+};
 
 static size_t aligned(size_t bytes)
 {
@@ -76,7 +81,9 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 					data->storages[arg->sibling]);
 		else
 			kgb_fill(arg, c->mode, &rng, data->storages[i]);
-		kgb_fill_couples(c, i, seed, variant * VARIANT_STREAMS, data->storages);
+		kgb_rng_init(&rng, seed, c->name,
+			     variant * VARIANT_STREAMS + COUPLES_STREAM + (uint32_t)i);
+		kgb_fill_couples(c->args, i, &rng, data->storages);
 	}
 	join_parts(data);
 	kgb_read_mask_fill(c, data->storages, UINT8_MAX);

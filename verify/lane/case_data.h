@@ -13,7 +13,6 @@
 #include "base/formats/jsonw.h"
 #include "base/hash.h"
 #include "verify/cases/cases.h"
-#include "verify/cases/fill.h"
 #include "verify/process/shared_arena.h"
 #include "verify/process/worker.h"
 

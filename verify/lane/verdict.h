@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "sandbox/isolation/probe.h"
 #include "verify/cases/cases.h"
-#include "verify/cases/fill.h"
 #include "verify/lane/phase.h"
 #include "verify/lane/reached.h"
 #include "verify/static/scan.h"

@@ -5,7 +5,7 @@
  * here. */
 #include "base/str.h"
 #include "base/time.h"
-#include "verify/cases/fill.h"
+#include "verify/cases/case.h"
 #include "verify/cost/cost.h"
 #include "verify/lint/lint_parts.h"
 
@@ -184,7 +184,7 @@ static void count_benchmarks(struct kgb_lint *lint, int64_t most_bytes)
 static void check_mode(struct kgb_lint *lint, const struct kgb_case *c)
 {
 	if ((c->mode != KGB_MODE_SPECIAL && c->mode != KGB_MODE_OUTLIER) ||
-	    kgb_fill_follows_mode(c))
+	    kgb_case_follows_mode(c))
 		return;
 	kgb_lint_note(lint->report, "cases",
 		      "%s is no %s case: every tensor's fill gives a range, which no mode leaves; "

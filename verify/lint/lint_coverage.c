@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "verify/cases/fill.h"
+#include "verify/cases/case.h"
 #include "verify/lint/lint_parts.h"
 
 enum { VERDICTS = 64 }; /* number of verdicts whose cases are drawn; the cases are not run */
@@ -125,7 +125,7 @@ static void note_case(struct coverage *coverage, const struct kgb_case *c)
 {
 	/* Integers have special values. */
 	const bool is_special = c->mode == KGB_MODE_SPECIAL && kgb_dtype_is_float(c->dtype) &&
-				kgb_fill_follows_mode(c);
+				kgb_case_follows_mode(c);
 
 	note(coverage, "type %s", kgb_dtype_name(c->dtype));
 	note(coverage, "mode %s", kgb_mode_name(c->mode));

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/system/memfd.h"
+#include "verify/fills/fill.h"
 #include "verify/lane/candidate_check.h"
 #include "verify/stages/benchmark.h"
 

@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "verify/cases/fill.h"
 #include "verify/protocol/exec_protocol.h"
+#include "verify/tensor/rng.h"
 #include "verify/timer/timer_level.h"
 #include "verify/timer/timer_result.h"
 

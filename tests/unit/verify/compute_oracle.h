@@ -6,8 +6,8 @@
 #ifndef KGB_TESTS_UNIT_VERIFY_COMPUTE_ORACLE_H
 #define KGB_TESTS_UNIT_VERIFY_COMPUTE_ORACLE_H
 
-#include "verify/cases/fill.h"
 #include "verify/comparator/compare.h"
+#include "verify/fills/fill.h"
 
 /** The same bytes as kgb_fill. */
 void oracle_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);

@@ -6,8 +6,8 @@
 
 #include "tests/unit/verify/spec_files.h"
 #include "verify/cases/cases.h"
-#include "verify/cases/fill.h"
 #include "verify/draw/draw.h"
+#include "verify/fills/fill.h"
 
 enum { SEEDS = 64, LINES = 30 };
 

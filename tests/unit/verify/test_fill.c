@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/fill.h"
+#include "verify/fills/fill.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors that are parts of one storage: where they lie, and what they hold. */
 #include "tests/unit/base/support.h"
-#include "verify/cases/fill.h"
 #include "verify/cases/repeat.h"
+#include "verify/fills/fill.h"
 #include "verify/lane/case_data.h"
 
 enum { LINES = 200 };

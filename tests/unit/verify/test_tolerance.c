@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "tests/unit/base/support.h"
-#include "verify/cases/fill.h"
 #include "verify/comparator/compare.h"
+#include "verify/fills/fill.h"
 
 #define N_DRAWS 6
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/values.h"
+#include "verify/fills/values.h"
 
 #include <math.h>
 
 #include "tests/unit/verify/spec_files.h"
 #include "verify/cases/cases.h"
-#include "verify/cases/fill.h"
+#include "verify/fills/fill.h"
 #include "verify/lane/case_data.h"
 
 enum { SEEDS = 64, ROWS = 40, COLUMNS = 60, N = ROWS * COLUMNS };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Random inputs of a case.
+ * Random elements of an argument.
  */
-#ifndef KGB_VERIFY_CASES_FILL_H
-#define KGB_VERIFY_CASES_FILL_H
+#ifndef KGB_VERIFY_FILLS_FILL_H
+#define KGB_VERIFY_FILLS_FILL_H
 
-#include "verify/cases/case.h"
+#include "verify/fills/arg.h"
 #include "verify/tensor/rng.h"
 
 /** Fill the elements of arg->view inside `storage` (storage_elements * size bytes) by its fill rule
@@ -16,9 +16,9 @@
  * which is faster. Bytes of the storage outside the view are filled with random bytes. Real and
  * imaginary parts are filled alike. The result does not depend on the number of threads. */
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage);
-/** Whether the modes `outlier` and `special` change elements that the result depends on. False if
- * the fill defines the range. */
-bool kgb_fill_follows_mode(const struct kgb_case *c);
+/** Whether the modes `outlier` and `special` change elements. False if the fill defines the range.
+ */
+bool kgb_fill_follows_mode(const struct kgb_arg *arg);
 
 /** Whether kgb_fill_structured makes the whole tensor at once. */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);

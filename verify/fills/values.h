@@ -2,29 +2,14 @@
 /** \file
  * How the elements of a drawn case's tensors differ from independent draws of one size: the tensor
  * is scaled, its data is regular, some elements lie next to others, or at numbers of the
- * candidate's text. values.c deals this to cases; fill_regular.c, fill_neighbours.c and
- * fill_numbers.c make the elements. docs/operator-spec.md has the rules.
+ * candidate's text. verify/cases/value_deck.h deals this to cases; fill_regular.c,
+ * fill_neighbours.c and fill_numbers.c make the elements. docs/operator-spec.md has the rules.
  */
-#ifndef KGB_VERIFY_CASES_VALUES_H
-#define KGB_VERIFY_CASES_VALUES_H
+#ifndef KGB_VERIFY_FILLS_VALUES_H
+#define KGB_VERIFY_FILLS_VALUES_H
 
-#include "verify/cases/case.h"
-#include "verify/draw/dictionary.h"
+#include "verify/fills/arg.h"
 #include "verify/tensor/rng.h"
-
-/** The styles are dealt like cards, so that the cases of each function have all of them. */
-struct kgb_value_deck {
-	const struct kgb_seed *seed;
-	const struct kgb_dictionary *numbers; /* of the candidate's text; NULL: none */
-	uint32_t n_cases, n_scaled, n_patterns, n_wide, n_numbers; /* dealt so far */
-};
-
-/** Draw the styles of a case's tensors. `from` is the template of the case: what it excludes from
- * special cases, no style adds. */
-void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_vars *from,
-			  struct kgb_case *c);
-/** Give the tensors of a twin the styles of its model. */
-void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from);
 
 /** Whether a value is possible in the argument, by its fill and the case's template. */
 bool kgb_values_fit(const struct kgb_arg *arg, double value);
@@ -45,8 +30,8 @@ void kgb_fill_numbers(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_
  */
 bool kgb_values_store_step(const struct kgb_arg *arg, const char *from, int by, char *to);
 /** Make elements of argument i neighbours of those at the same place of an earlier argument of the
- * same type. Their storages are filled. The data's streams begin at `streams`. */
-void kgb_fill_couples(const struct kgb_case *c, size_t i, const struct kgb_seed *seed,
-		      uint32_t streams, void *const *storages);
+ * same type. Their storages are filled. */
+void kgb_fill_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
+		      void *const *storages);
 
 #endif

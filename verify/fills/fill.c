@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/fill.h"
+#include "verify/fills/fill.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
 #include "base/parallel.h"
-#include "verify/cases/values.h"
+#include "verify/fills/values.h"
 
 #define OUTLIER_PROBABILITY 0.001
 #define OUTLIER_FACTOR 50
@@ -410,21 +410,10 @@ static void widen(const struct kgb_tensor_view *view, struct kgb_rng *rng, void 
 	}
 }
 
-static bool follows_mode(const struct kgb_arg *arg)
+bool kgb_fill_follows_mode(const struct kgb_arg *arg)
 {
 	return kgb_tensor_view_numel(&arg->view) > 0 && !arg->bounded &&
 	       arg->view.dtype != KGB_DTYPE_BOOL;
-}
-
-bool kgb_fill_follows_mode(const struct kgb_case *c)
-{
-	for (size_t i = 0; i < c->n_args; i++) {
-		const struct kgb_arg *arg = &c->args[i];
-		if (arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
-		    !arg->param->unused && follows_mode(arg))
-			return true;
-	}
-	return false;
 }
 
 /* The elements of `arg` are real numbers, `n_parts` of them for each of the tensor. */
@@ -448,7 +437,7 @@ static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mod
 	else
 		fill_all(&job);
 	kgb_fill_regular(arg, n_parts, &job.rng, storage);
-	if (follows_mode(arg)) {
+	if (kgb_fill_follows_mode(arg)) {
 		if (mode == KGB_MODE_OUTLIER)
 			add_outliers(&job);
 		else if (mode == KGB_MODE_SPECIAL && arg->specials & 1U << KGB_SPECIAL_WIDE &&

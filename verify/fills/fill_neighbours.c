@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "verify/cases/values.h"
+#include "verify/fills/values.h"
 
 /* ---- places ---- */
 
@@ -82,37 +82,6 @@ void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storag
 }
 
 /* ---- neighbours ---- */
-
-bool kgb_values_store_step(const struct kgb_arg *arg, const char *from, int by, char *to)
-{
-	const enum kgb_dtype dtype = arg->view.dtype;
-	const size_t size = kgb_dtype_size(dtype);
-	char stepped[sizeof(int64_t)];
-
-	if (!kgb_dtype_is_float(dtype)) {
-		const int64_t value = kgb_dtype_load_i64(dtype, from);
-		int64_t other = 0;
-		if (__builtin_add_overflow(value, by, &other) || other < kgb_dtype_min_i64(dtype) ||
-		    other > kgb_dtype_max_i64(dtype))
-			return false;
-		kgb_dtype_store_i64(dtype, stepped, other);
-	} else {
-		uint64_t bits = 0;
-		memcpy(&bits, from, size);
-		bits += (uint64_t)(int64_t)by;
-		memcpy(stepped, &bits, size);
-		const double value = kgb_dtype_load(dtype, from);
-		const double other = kgb_dtype_load(dtype, stepped);
-		if (!isfinite(value) || !isfinite(other) ||
-		    !(fabs(value) > 2 * kgb_dtype_tiny(dtype)))
-			return false;
-	}
-	const double value = kgb_dtype_load(dtype, stepped);
-	if (!arg->values.is_wide && arg->fill != KGB_FILL_NORMAL && !kgb_values_fit(arg, value))
-		return false;
-	memcpy(to, stepped, size);
-	return true;
-}
 
 /* The same number or one beside it. */
 static void store_neighbour(const struct kgb_arg *arg, struct kgb_rng *rng, const char *from,
@@ -203,12 +172,8 @@ void kgb_fill_neighbours(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 
 /* ---- couples ---- */
 
-enum { COUPLES_STREAM = 4500 }; /* random streams beyond those of the arguments and of calls */
-
-static bool is_coupled(const struct kgb_case *c, size_t i)
+static bool is_coupled(const struct kgb_arg *arg)
 {
-	const struct kgb_arg *arg = &c->args[i];
-
 	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent &&
 	       (!arg->is_repeated || arg->is_part) && arg->values.has_neighbours &&
 	       arg->view.storage_elements > 0;
@@ -262,22 +227,21 @@ static void couple(const struct kgb_arg *arg, const struct kgb_tensor_view *from
 	}
 }
 
-void kgb_fill_couples(const struct kgb_case *c, size_t i, const struct kgb_seed *seed,
-		      uint32_t streams, void *const *storages)
+void kgb_fill_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
+		      void *const *storages)
 {
-	struct kgb_arg arg = c->args[i];
-	struct kgb_rng rng;
-	bool is_done = !is_coupled(c, i);
+	struct kgb_arg arg = args[i];
+	bool is_done = !is_coupled(&arg);
 
 	for (size_t k = 0; k < i && !is_done; k++) {
-		struct kgb_tensor_view from = c->args[k].view;
-		arg.view = c->args[i].view;
-		if (!is_coupled(c, k) || from.dtype != arg.view.dtype || !align(&from, &arg.view))
+		struct kgb_tensor_view from = args[k].view;
+		arg.view = args[i].view;
+		if (!is_coupled(&args[k]) || from.dtype != arg.view.dtype ||
+		    !align(&from, &arg.view))
 			continue;
 		from = kgb_tensor_view_parts(&from);
 		arg.view = kgb_tensor_view_parts(&arg.view);
-		kgb_rng_init(&rng, seed, c->name, streams + COUPLES_STREAM + (uint32_t)i);
-		couple(&arg, &from, storages[k], &rng, storages[i]);
+		couple(&arg, &from, storages[k], rng, storages[i]);
 		is_done = true;
 	}
 }

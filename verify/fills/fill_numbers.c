@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "verify/cases/values.h"
+#include "verify/fills/values.h"
 
 enum {
 	CARDS_MAX = 2 * KGB_BORDER_CARDS * KGB_DICTIONARY_MAX, /* with both signs */

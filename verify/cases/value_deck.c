@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/cases/values.h"
+#include "verify/cases/value_deck.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/formats/json.h"
 #include "base/str.h"
+#include "verify/fills/values.h"
 
 enum {
 	VALUES_STREAM = 4001, /* random streams of a case beside those of its data and calls */
@@ -155,17 +156,6 @@ static bool may_be_special(const struct kgb_case_vars *from)
 	KGB_AUTO(free) char *text = mode ? cJSON_PrintUnformatted(mode) : NULL;
 
 	return !text || strstr(text, kgb_mode_name(KGB_MODE_SPECIAL));
-}
-
-bool kgb_values_fit(const struct kgb_arg *arg, double value)
-{
-	if (arg->fill == KGB_FILL_UNIFORM)
-		return value >= arg->lo && value < arg->hi;
-	if (arg->fill == KGB_FILL_INT)
-		return value >= arg->lo && value <= arg->hi && value == floor(value);
-	if (arg->fill == KGB_FILL_BOOL)
-		return value == 0 || value == 1;
-	return arg->fill == KGB_FILL_POSITIVE ? value > 0 : value != 0 || arg->values.may_be_zero;
 }
 
 /* Whole numbers without a range, which may come from the whole one of their type. */

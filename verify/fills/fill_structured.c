@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "verify/cases/fill.h"
+#include "verify/fills/fill.h"
 
 enum {
 	SKIPPED_OF = 8, /* one slot in this many is -1 */

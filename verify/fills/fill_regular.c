@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "verify/cases/values.h"
+#include "verify/fills/values.h"
 
 enum { SIMPLE_BITS = 4 }; /* of the elements of regular data */
 
