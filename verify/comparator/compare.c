@@ -651,10 +651,12 @@ static void compare_all(const struct context *x, struct kgb_compare *out)
 /* A chain of float32 additions: rounding errors of a sequential sum of n positive terms come to
  * about eps / 6 * sqrt(n) of the sum. 4 eps (times ulps, 2) are four times as much for 144 terms;
  * for more of them see chain_of. Or, if that is more and the spec allows it, one rounding of each
- * term to the result's dtype. */
+ * term to the result's dtype. In float64 the truth has rounding errors of its own, and the native
+ * result has the same ones, so that its error is no measure: 16 times as much. */
 static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 {
-	double chain = 4 * fmin(eps, (double)FLT_EPSILON);
+	const bool is_wide = eps < (double)FLT_EPSILON;
+	double chain = is_wide ? 64 * eps : 4 * (double)FLT_EPSILON;
 
 	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
 }

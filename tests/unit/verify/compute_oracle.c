@@ -336,7 +336,8 @@ static void compare_integers(const struct context *x, const struct kgb_tensor_vi
  */
 static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 {
-	double chain = 4 * fmin(eps, (double)FLT_EPSILON);
+	const bool is_wide = eps < (double)FLT_EPSILON;
+	double chain = is_wide ? 64 * eps : 4 * (double)FLT_EPSILON;
 
 	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
 }
