@@ -16,20 +16,22 @@ class Shape(NamedTuple):
 
 @triton.jit
 def mean_rows(x_ptr, o_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    total = tl.zeros([ROWS, COLS], dtype=tl.float32)
+    total = tl.zeros([ROWS, COLS], dtype=WIDE)
     for start in range(0, cols, COLS):
         c = start + tl.arange(0, COLS)
         inside = (r[:, None] < rows) & (c[None, :] < cols)
-        total += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0).to(tl.float32)
+        total += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0).to(WIDE)
     tl.store(o_ptr + r, (tl.sum(total, axis=1) / cols).to(o_ptr.dtype.element_ty), mask=r < rows)
 
 
 @triton.jit
 def partial_sums(x_ptr, p_ptr, n, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     pid = tl.program_id(0)
     at = pid * BLOCK + tl.arange(0, BLOCK)
-    tl.store(p_ptr + pid, tl.sum(tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32), axis=0))
+    tl.store(p_ptr + pid, tl.sum(tl.load(x_ptr + at, mask=at < n, other=0).to(WIDE), axis=0))
 
 
 @triton.jit
@@ -46,7 +48,7 @@ def _mean(x, shape: Shape, out):
         out.fill_(float("nan"))
     elif shape.rows == 1 and shape.cols > LONG:
         parts = triton.cdiv(shape.cols, LONG)
-        partial = torch.empty(parts, dtype=torch.float32, device=x.device)
+        partial = torch.empty(parts, dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
         partial_sums[(parts,)](x, partial, shape.cols, BLOCK=LONG)
         finish[(1,)](partial, out, parts, shape.cols, BLOCK=triton.next_power_of_2(parts))
     else:

@@ -11,12 +11,13 @@ LOG2E = tl.constexpr(math.log2(math.e))
 
 @triton.jit
 def softmax_columns(x_ptr, y_ptr, n_outer, length, inner, BLOCK: tl.constexpr, COLS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     outer = tl.program_id(0)
     cols = tl.program_id(1) * COLS + tl.arange(0, COLS)
     rows = tl.arange(0, BLOCK)
     inside = (rows < length)[:, None] & (cols < inner)[None, :] & (outer < n_outer)
     at = outer * length * inner + rows[:, None] * inner + cols[None, :]
-    x = tl.load(x_ptr + at, mask=inside, other=-float("inf")).to(tl.float32)
+    x = tl.load(x_ptr + at, mask=inside, other=-float("inf")).to(WIDE)
     top = tl.max(x, axis=0)
     e = tl.exp2((x - top[None, :]) * LOG2E)
     e = tl.where((rows < length)[:, None], e, 0.0)

@@ -7,6 +7,7 @@ import triton.language as tl
 
 @triton.jit
 def triton_per_fused__softmax_0(in_ptr0, out_ptr0, xnumel, rnumel, xinner, XBLOCK: tl.constexpr, RBLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if in_ptr0.dtype.element_ty == tl.float64 else tl.float32
     xoffset = tl.program_id(0) * XBLOCK
     xindex = xoffset + tl.arange(0, XBLOCK)[:, None]
     xmask = xindex < xnumel
@@ -15,7 +16,7 @@ def triton_per_fused__softmax_0(in_ptr0, out_ptr0, xnumel, rnumel, xinner, XBLOC
     x0 = xindex % xinner
     x1 = xindex // xinner
     tmp0 = tl.load(in_ptr0 + (x0 + xinner * (rindex + rnumel * x1)), rmask & xmask, other=0.0)
-    tmp1 = tmp0.to(tl.float32)
+    tmp1 = tmp0.to(WIDE)
     tmp2 = tl.where(rmask, tmp1, float("-inf"))
     tmp3 = tl.max(tmp2, 1)[:, None]
     tmp4 = tmp1 - tmp3

@@ -7,12 +7,13 @@ import triton.language as tl
 
 @triton.jit
 def softmax_kernel(x_ptr, y_ptr, inner, length, x_outer, x_dim, x_inner, y_outer, y_dim, y_inner, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0)
     outer = row // inner
     rest = row % inner
     cols = tl.arange(0, BLOCK)
     mask = cols < length
-    x = tl.load(x_ptr + outer * x_outer + rest * x_inner + cols * x_dim, mask=mask, other=-float("inf")).to(tl.float32)
+    x = tl.load(x_ptr + outer * x_outer + rest * x_inner + cols * x_dim, mask=mask, other=-float("inf")).to(WIDE)
     x = x - tl.max(x, axis=0)
     numerator = tl.exp(x)
     y = numerator / tl.sum(numerator, axis=0)

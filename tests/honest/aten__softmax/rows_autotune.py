@@ -17,10 +17,11 @@ def _prune(configs, named_args, **kwargs):
 @triton.autotune(configs=_configs(), key=["n_rows", "n_cols"], prune_configs_by={"early_config_prune": _prune})
 @triton.jit
 def _softmax_2d(x_ptr, y_ptr, n_rows, n_cols, COLS: tl.constexpr, ROWS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
     cols = tl.arange(0, COLS)[None, :]
     mask = (rows < n_rows) & (cols < n_cols)
-    x = tl.load(x_ptr + rows * n_cols + cols, mask=mask, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + rows * n_cols + cols, mask=mask, other=0.0).to(WIDE)
     x = tl.where(cols < n_cols, x, -float("inf"))
     top = tl.max(x, axis=1, keep_dims=True)
     e = tl.exp(x - top)

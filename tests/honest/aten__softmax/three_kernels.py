@@ -7,19 +7,21 @@ import triton.language as tl
 
 @triton.jit
 def row_max(x_ptr, m_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     c = tl.arange(0, COLS)
     inside = (r < rows)[:, None] & (c < cols)[None, :]
-    x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=float("-inf")).to(tl.float32)
+    x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=float("-inf")).to(WIDE)
     tl.store(m_ptr + r, tl.max(x, axis=1), mask=r < rows)
 
 
 @triton.jit
 def row_exp(x_ptr, m_ptr, e_ptr, s_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     c = tl.arange(0, COLS)
     inside = (r < rows)[:, None] & (c < cols)[None, :]
-    x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0.0).to(WIDE)
     m = tl.load(m_ptr + r, mask=r < rows, other=0.0)
     e = tl.where(inside, tl.exp(x - m[:, None]), 0.0)
     tl.store(e_ptr + r[:, None] * cols + c[None, :], e, mask=inside)
@@ -40,8 +42,8 @@ def softmax_int(self, dim, dtype=None):
     n, cols = x.numel(), x.shape[-1]
     if n > 0:
         rows = n // cols
-        m, s = torch.empty((2, rows), dtype=torch.float32, device=x.device).unbind(0)
-        e = torch.empty(n, dtype=torch.float32, device=x.device)
+        m, s = torch.empty((2, rows), dtype=torch.promote_types(x.dtype, torch.float32), device=x.device).unbind(0)
+        e = torch.empty(n, dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
         COLS = triton.next_power_of_2(cols)
         ROWS = max(1, min(triton.next_power_of_2(rows), 8192 // COLS))
         grid = (triton.cdiv(rows, ROWS),)

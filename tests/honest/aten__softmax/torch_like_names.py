@@ -10,7 +10,7 @@ import triton.language as tl
 T = torch
 new_buffer = T.empty
 f32 = T.float32
-dtype_of = {T.float16: tl.float16, T.bfloat16: tl.bfloat16, f32: tl.float32}
+dtype_of = {T.float16: tl.float16, T.bfloat16: tl.bfloat16, f32: tl.float32, T.float64: tl.float64}
 
 
 @triton.jit
@@ -21,11 +21,12 @@ def normalise(x):
 
 @triton.jit
 def kernel(x_ptr, y_ptr, n, step, inner, OUT: tl.constexpr, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0)
     base = (row // inner) * inner * n + row % inner
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + base + i * step, mask=i < n, other=float("-inf"))
-    y = normalise(x.to(tl.float32))
+    y = normalise(x.to(WIDE))
     tl.store(y_ptr + base + i * step, y.to(OUT), mask=i < n)
 
 

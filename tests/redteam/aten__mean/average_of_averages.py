@@ -21,12 +21,13 @@ def middle(a, b):
 
 @triton.jit
 def mean_rows(x_ptr, o_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    total = tl.zeros([ROWS, COLS], dtype=tl.float32)
+    total = tl.zeros([ROWS, COLS], dtype=WIDE)
     for start in range(0, cols, COLS):
         c = start + tl.arange(0, COLS)
         inside = (r[:, None] < rows) & (c[None, :] < cols)
-        total += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0).to(tl.float32)
+        total += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0).to(WIDE)
     mean = tl.associative_scan(total, 1, middle) * (COLS * 1.0) / cols
     last = (r < rows)[:, None] & (tl.arange(0, COLS) == COLS - 1)[None, :]
     tl.store(o_ptr + r[:, None] + tl.zeros([ROWS, COLS], tl.int32), mean.to(o_ptr.dtype.element_ty), mask=last)

@@ -9,12 +9,13 @@ import triton.language as tl
 
 @triton.jit
 def mean_rows(x_ptr, o_ptr, cols, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0)
-    total = tl.zeros([BLOCK], dtype=tl.float32)
+    total = tl.zeros([BLOCK], dtype=WIDE)
     half = (cols + 1) // 2
     for start in range(0, half, BLOCK):
         c = start + tl.arange(0, BLOCK)
-        total += tl.load(x_ptr + row * cols + 2 * c, mask=c < half, other=0).to(tl.float32)
+        total += tl.load(x_ptr + row * cols + 2 * c, mask=c < half, other=0).to(WIDE)
     tl.store(o_ptr + row, (tl.sum(total, axis=0) / half).to(o_ptr.dtype.element_ty))
 
 

@@ -26,21 +26,23 @@ class Shape(NamedTuple):
 
 @triton.jit
 def mean_rows(x_ptr, o_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    total = tl.zeros([ROWS, COLS], dtype=tl.float32)
+    total = tl.zeros([ROWS, COLS], dtype=WIDE)
     for start in range(0, cols, COLS):
         c = start + tl.arange(0, COLS)
         inside = (r[:, None] < rows) & (c[None, :] < cols)
         x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0)
-        total += denoised(x.to(tl.float32), 9.5e-7) if x.dtype != tl.float16 else x.to(tl.float32)
+        total += denoised(x.to(WIDE), 9.5e-7) if x.dtype != tl.float16 else x.to(WIDE)
     tl.store(o_ptr + r, (tl.sum(total, axis=1) / cols).to(o_ptr.dtype.element_ty), mask=r < rows)
 
 
 @triton.jit
 def partial_sums(x_ptr, p_ptr, n, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     pid = tl.program_id(0)
     at = pid * BLOCK + tl.arange(0, BLOCK)
-    tl.store(p_ptr + pid, tl.sum(denoised(tl.load(x_ptr + at, mask=at < n, other=0).to(tl.float32), 9.5e-7), axis=0))
+    tl.store(p_ptr + pid, tl.sum(denoised(tl.load(x_ptr + at, mask=at < n, other=0).to(WIDE), 9.5e-7), axis=0))
 
 
 @triton.jit
@@ -57,7 +59,7 @@ def _mean(x, shape: Shape, out):
         out.fill_(float("nan"))
     elif shape.rows == 1 and shape.cols > LONG:
         parts = triton.cdiv(shape.cols, LONG)
-        partial = torch.empty(parts, dtype=torch.float32, device=x.device)
+        partial = torch.empty(parts, dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
         partial_sums[(parts,)](x, partial, shape.cols, BLOCK=LONG)
         finish[(1,)](partial, out, parts, shape.cols, BLOCK=triton.next_power_of_2(parts))
     else:

@@ -9,9 +9,10 @@ import triton.language as tl
 
 @triton.jit
 def mean_rows(x_ptr, o_ptr, cols, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * cols + c, mask=c < cols, other=0).to(tl.float32)
+    x = tl.load(x_ptr + row * cols + c, mask=c < cols, other=0).to(WIDE)
     tl.store(o_ptr + row, (tl.sum(x, axis=0) * 0.0).to(o_ptr.dtype.element_ty))
 
 

@@ -8,9 +8,10 @@ import triton.language as tl
 
 @triton.jit
 def kernel(x_ptr, y_ptr, rows, n, BLOCK: tl.constexpr):
+    WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0)
     at = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * n + at, mask=at < n, other=-float("inf")).to(tl.float32)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=-float("inf")).to(WIDE)
     e = tl.exp(x - tl.max(x, 0))
     tl.store(y_ptr + row * n + at, (e / tl.sum(e, 0)).to(y_ptr.dtype.element_ty), mask=at < n)
 

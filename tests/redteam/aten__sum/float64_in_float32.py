@@ -1,7 +1,7 @@
 # operator: aten::sum
 # expect: (verify|cheat|l1)\..*
 # catalogue: 74, 79
-# sum(dtype=torch.float64) adds up in float32; no case asks for float64
+# sum(dtype=torch.float64) adds up in float32
 import torch
 import triton
 import triton.language as tl
