@@ -13,6 +13,9 @@ Every file below tests/honest/<operator> must pass. Every file below tests/redte
 header's `# expect:` (a regular expression for the whole code) must allow the code; where it allows a fault (verify.*), any will do
 but verify.exception: an attack that stops with an error was not tried. On a GPU, where other checks come first, any code will do
 but that. corpus_files.py lists the keys of headers.
+A verdict is one draw of cases. So in a sample a kernel whose verdict is wrong is judged again with three other seeds, and counts
+as right if these verdicts are; a line `# MISSED name seed code` shows the first one. The whole corpus counts the first verdicts.
+
 Prints TAP, then how often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the
 stage that decided; --json writes that and every verdict in short.
 
@@ -24,6 +27,7 @@ Exit status 0 only if every verdict is right; 77 when no Python has torch and tr
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -55,6 +59,7 @@ rules:
     reason: A measurement of the other stages.
 """
 WALL_S = 1500
+OTHER_SEEDS = 3  # of a kernel of a sample whose first verdict is wrong
 
 
 def open_rules(directory):
@@ -66,7 +71,7 @@ def open_rules(directory):
     os.environ["KGB_DATA_DIR"] = str(data)
 
 
-def judge_one(options, python, zygotes, kernel):
+def judge_one(options, python, zygotes, kernel, seed):
     """(verdict or None, the reason when there is none)"""
     on_cpu = zygotes.device == "cpu"
     try:
@@ -74,7 +79,7 @@ def judge_one(options, python, zygotes, kernel):
             options.judge, WALL_S, device=zygotes.device, spec=warm_judge.spec_of(kernel.header["operator"]),
             kernel=kernel.path, zygotes=zygotes.directory, python=python,
             call_timeout=HANG_TIMEOUT if kernel.hangs and on_cpu else CALL_TIMEOUT, memory=MEMORY,
-            max_failures=1 if kernel.first_failure_decides else None, seed=options.seed or None,
+            max_failures=1 if kernel.first_failure_decides else None, seed=seed,
             timing=options.jobs == 1)  # kernels that run beside each other cannot be timed
         return json.loads(done.stdout), ""
     except subprocess.TimeoutExpired:
@@ -86,15 +91,21 @@ def judge_one(options, python, zygotes, kernel):
 class Outcome:
     """The verdict on one kernel, and whether it is right."""
 
-    def __init__(self, kernel, verdict, trouble, seconds, options):
-        self.kernel, self.verdict, self.trouble, self.seconds = kernel, verdict, trouble, seconds
+    def __init__(self, kernel, verdict, trouble, seed, seconds, options):
+        self.kernel, self.verdict, self.trouble, self.seed, self.seconds = kernel, verdict, trouble, seed, seconds
         self.skipped = None
+        self.again = []  # outcomes with other seeds, if a sample has judged the kernel again
         self.options = options
         if options.device != "cpu" and kernel.needs_cpu:
             self.skipped = "is for the CPU platform"
         elif verdict is not None and kernel.too_new(verdict["versions"].get("triton")):
             self.skipped = "Triton is too new for it"
         self.right = self.skipped is not None or self.is_right() or (options.open_rules and not kernel.honest)
+
+    def settle(self, again):
+        """Counts what verdicts with other seeds say instead of the first one, which is wrong."""
+        self.again = again
+        self.right = all(other.right for other in again)
 
     def is_right(self):
         if self.verdict is None:
@@ -113,6 +124,12 @@ class Outcome:
         outcome = "%s %s" % (verdict["status"], verdict["code"] or "") if verdict else self.trouble
         note = " # SKIP %s" % self.skipped if self.skipped else " (%s, %.1f s)" % (outcome.strip(), self.seconds)
         print("%s %d - %s%s" % ("ok" if self.right else "not ok", number, kernel.name, note))
+        if self.again:
+            print("# MISSED %s %s %s" % (kernel.name, verdict["seed"], verdict["code"] or verdict["status"]))
+        for other in self.again:
+            if not other.right:
+                print("# again with %s: %s" % (other.seed, other.verdict["code"] or other.verdict["status"] if other.verdict
+                                               else other.trouble))
         if not self.right:
             print("# expected %s" % ("passed" if kernel.honest else kernel.header["expect"]))
             if verdict:
@@ -124,13 +141,22 @@ class Outcome:
     def summary(self):
         short = {key: self.verdict.get(key) for key in ("status", "code", "stage", "seed", "wall_ms", "closest")} if self.verdict else {}
         return {"kernel": self.kernel.name, "operator": self.kernel.header["operator"], "honest": self.kernel.honest,
-                "right": self.right, "skipped": self.skipped, "trouble": self.trouble or None, **short}
+                "right": self.right, "missed": bool(self.again), "skipped": self.skipped, "trouble": self.trouble or None, **short}
+
+
+def judged_once(options, python, zygotes, kernel, seed):
+    started = time.monotonic()
+    verdict, trouble = judge_one(options, python, zygotes, kernel, seed)
+    return Outcome(kernel, verdict, trouble, seed, time.monotonic() - started, options)
 
 
 def judged(options, python, zygotes, kernel):
-    started = time.monotonic()
-    verdict, trouble = judge_one(options, python, zygotes, kernel)
-    return Outcome(kernel, verdict, trouble, time.monotonic() - started, options)
+    first = judged_once(options, python, zygotes, kernel, options.seed or None)
+    # A verdict that is missing, or that tells of trouble, is no draw of cases.
+    if options.sample is not None and not first.right and first.verdict and first.verdict["status"] != "infra_error":
+        seeds = [hashlib.sha256(("%s %d" % (first.verdict["seed"], n)).encode()).hexdigest()[:32] for n in range(OTHER_SEEDS)]
+        first.settle([judged_once(options, python, zygotes, kernel, seed) for seed in seeds])
+    return first
 
 
 def nearest(outcomes):

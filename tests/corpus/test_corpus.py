@@ -68,7 +68,7 @@ def verdict(what, triton="3.9.0"):
 
 def outcomes():
     for name, options, what, triton, right, skipped in OUTCOMES:
-        got = run_corpus.Outcome(kernel(name), verdict(what, triton), "", 0.0, options)
+        got = run_corpus.Outcome(kernel(name), verdict(what, triton), "", None, 0.0, options)
         if (got.right, got.skipped is not None) != (right, skipped):
             yield "%s on %s, %s: right %s, skipped %s" % (name, options, what, got.right, got.skipped)
 
@@ -172,8 +172,41 @@ def samples():
             yield "%s: its digest leaves out files: %s" % (name, folders)
 
 
+AGAIN = [  # sample, kernel, verdicts in turn: number of verdicts, right?, missed?
+    (30, COMPUTE, (RULES,), 1, True, False),
+    (30, COMPUTE, (PASSED, RULES, RULES, RULES), 4, True, True),
+    (30, COMPUTE, (PASSED, RULES, PASSED, RULES), 4, False, True),
+    (30, COMPUTE, (PASSED, RULES, RULES, None), 4, False, True),
+    (30, COMPUTE, (None,), 1, False, False),
+    (30, HONEST, (WRONG, PASSED, PASSED, PASSED), 4, True, True),
+    (30, HONEST, (TROUBLE,), 1, False, False),
+    (None, COMPUTE, (PASSED,), 1, False, False),
+]
+
+
+def judged_again():
+    """A sample judges a kernel again with three other seeds where the first verdict is wrong."""
+    judge_one = run_corpus.judge_one
+    try:
+        for sample, name, verdicts, n, right, missed in AGAIN:
+            left, seeds = list(verdicts), []
+
+            def answer(options, python, zygotes, kernel, seed):
+                seeds.append(seed)
+                return verdict(left.pop(0)), ""
+
+            run_corpus.judge_one = answer
+            options = types.SimpleNamespace(device="cpu", open_rules=False, sample=sample, seed=None)
+            got = run_corpus.judged(options, None, None, kernel(name))
+            if (len(set(seeds)), left, got.right, got.summary()["missed"]) != (n, [], right, missed):
+                yield "%s, %s: seeds %s, right %s, missed %s" % (name, verdicts, seeds, got.right, got.again)
+    finally:
+        run_corpus.judge_one = judge_one
+
+
 def main():
-    tests = (("the kernels of a short run", samples), ("each outcome is right, wrong or skipped", outcomes), ("rates and intervals", rates),
+    tests = (("the kernels of a short run", samples), ("each outcome is right, wrong or skipped", outcomes), ("a second opinion in a sample", judged_again),
+             ("rates and intervals", rates),
              ("the codes that a header allows", codes), ("when the first failure decides", first_failures),
              ("faults that mutants.py plants", faults), ("the list of equivalent mutants is not stale", listed_faults),
              ("the outcome of a mutant", judged_faults))
