@@ -2,7 +2,6 @@
 #include "verify/cases/value_deck.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/formats/json.h"
 #include "base/str.h"
@@ -88,12 +87,13 @@ static bool can_have_pattern(const struct kgb_arg *arg)
 
 static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 {
-	if (pattern == KGB_PATTERN_ZEROS || pattern == KGB_PATTERN_ZERO_BLOCKS)
-		return kgb_values_fit(arg, 0);
 	if (pattern == KGB_PATTERN_COARSE)
 		return kgb_dtype_is_float(arg->view.dtype) && arg->fill != KGB_FILL_INT &&
 		       arg->fill != KGB_FILL_BOOL;
-	return pattern == KGB_PATTERN_SORTED || arg->values.may_repeat;
+	if (pattern == KGB_PATTERN_SORTED || !arg->values.may_repeat)
+		return pattern == KGB_PATTERN_SORTED;
+	return (pattern != KGB_PATTERN_ZEROS && pattern != KGB_PATTERN_ZERO_BLOCKS) ||
+	       kgb_values_fit(arg, 0);
 }
 
 static bool is_index_or_mask(const struct kgb_arg *arg)
@@ -149,15 +149,6 @@ static void deal_numbers(struct kgb_value_deck *deck, struct kgb_case *c)
 
 /* ---- what the spec allows ---- */
 
-/* Whether cases of the template may have the mode `special`. */
-static bool may_be_special(const struct kgb_case_vars *from)
-{
-	const cJSON *mode = kgb_json_get(from->node, "mode");
-	KGB_AUTO(free) char *text = mode ? cJSON_PrintUnformatted(mode) : NULL;
-
-	return !text || strstr(text, kgb_mode_name(KGB_MODE_SPECIAL));
-}
-
 /* Whole numbers without a range, which may come from the whole one of their type. */
 static bool can_be_wide(const struct kgb_arg *arg, kgb_specials specials)
 {
@@ -187,7 +178,7 @@ void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_var
 			  struct kgb_case *c)
 {
 	const size_t card = deal(deck, c, "case", deck->n_cases++, N_CARDS);
-	const kgb_specials specials = may_be_special(from) ? from->specials : 0;
+	const kgb_specials specials = kgb_template_may_be_special(from) ? from->specials : 0;
 	struct kgb_rng rng;
 
 	kgb_rng_init(&rng, deck->seed, c->name, VALUES_STREAM);
@@ -196,7 +187,7 @@ void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_var
 		if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent)
 			continue;
 		arg->values.may_be_zero = specials & 1U << KGB_SPECIAL_ZEROS;
-		arg->values.may_repeat = specials || arg->bounded;
+		arg->values.may_repeat = specials || (arg->bounded && from->specials);
 		arg->values.has_neighbours = card & PAIRED && can_have_pattern(arg);
 		arg->values.has_sizes = c->mode == KGB_MODE_SPECIAL && kgb_rng_int(&rng, 0, 1);
 	}

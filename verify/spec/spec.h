@@ -196,6 +196,8 @@ struct kgb_case_vars {
 			      from the document, or, of a drawn line, from the cases */
 	const cJSON *node; /* in the document, for messages */
 };
+/** Whether cases of the template may have the mode `special`. */
+bool kgb_template_may_be_special(const struct kgb_case_vars *from);
 struct kgb_case_set {
 	const char *name;
 	struct kgb_yaml doc; /* owned by the spec */

@@ -97,7 +97,7 @@ static int load_specials(struct kgb_spec_loader *l, const struct kgb_yaml *doc, 
 
 	if (!list)
 		return 0;
-	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
+	if (!cJSON_IsArray(list))
 		return kgb_yaml_fail(doc, list, l->err, "specials: expected a list of classes");
 	*out = 0;
 	cJSON_ArrayForEach(item, list) {
@@ -155,7 +155,20 @@ static int load_case(struct kgb_spec_loader *l, const struct kgb_yaml *doc, cons
 			   KGB_ARRAY_LEN(mode_names), &mode) < 0)
 		return kgb_ctx(l->err, "case '%s'", out->id);
 	out->mode = (enum kgb_mode)mode;
+	if (out->specials == 0) {
+		(void)kgb_yaml_fail(doc, kgb_json_get(line, "specials"), l->err,
+				    "specials: only a template may have an empty list");
+		return kgb_ctx(l->err, "case '%s'", out->id);
+	}
 	return 0;
+}
+
+bool kgb_template_may_be_special(const struct kgb_case_vars *from)
+{
+	const cJSON *mode = kgb_json_get(from->node, "mode");
+	KGB_AUTO(free) char *text = mode ? cJSON_PrintUnformatted(mode) : NULL;
+
+	return !text || strstr(text, kgb_mode_name(KGB_MODE_SPECIAL));
 }
 
 /* The forms of a template are checked when they are drawn. */
@@ -176,6 +189,10 @@ static int load_drawn(struct kgb_spec_loader *l, const struct kgb_yaml *doc, con
 		template->specials = (1U << KGB_N_SPECIALS) - 1;
 		if (load_line(l, doc, "drawn", node, template) < 0)
 			return -1;
+		if (template->specials == 0 && kgb_template_may_be_special(template))
+			return kgb_yaml_fail(doc, kgb_json_get(node, "specials"), l->err,
+					     "specials: an empty list needs a mode that is never "
+					     "special");
 	}
 	return 0;
 }

@@ -396,6 +396,7 @@ static void load_template(const char *more, struct kgb_spec *spec)
 
 struct counts {
 	int cases, scaled, pairs, patterns[KGB_N_PATTERNS], zeros_possible, repeats_possible;
+	int patterns_in_range[KGB_N_PATTERNS], repeats_in_range; /* of a fill with a range */
 };
 
 static void count_values(const struct kgb_spec *spec, struct counts *counts)
@@ -421,6 +422,10 @@ static void count_values(const struct kgb_spec *spec, struct counts *counts)
 			counts->patterns[values->pattern]++;
 			counts->zeros_possible += values->may_be_zero;
 			counts->repeats_possible += values->may_repeat;
+			if (c->args[1].fill != KGB_FILL_UNIFORM)
+				continue;
+			counts->patterns_in_range[c->args[1].values.pattern]++;
+			counts->repeats_in_range += c->args[1].values.may_repeat;
 		}
 		kgb_cases_release(&cases);
 	}
@@ -457,8 +462,16 @@ static void test_styles_respect_what_the_template_excludes(KGB_UNUSED void **sta
 	load_template(", mode: {pick: [standard, outlier]}", &spec);
 	count_values(&spec, &counts);
 	assert_int_equal(counts.repeats_possible, 0);
+	assert_true(counts.repeats_in_range > 0 && counts.patterns_in_range[KGB_PATTERN_ZEROS] > 0);
 	for (enum kgb_pattern k = 1; k < KGB_N_PATTERNS; k++)
 		assert_int_equal(counts.patterns[k] > 0,
+				 k == KGB_PATTERN_SORTED || k == KGB_PATTERN_COARSE);
+	kgb_spec_release(&spec);
+	load_template(", mode: {pick: [standard, outlier]}, specials: []", &spec);
+	count_values(&spec, &counts);
+	assert_int_equal(counts.repeats_in_range, 0);
+	for (enum kgb_pattern k = 1; k < KGB_N_PATTERNS; k++)
+		assert_int_equal(counts.patterns_in_range[k] > 0,
 				 k == KGB_PATTERN_SORTED || k == KGB_PATTERN_COARSE);
 	kgb_spec_release(&spec);
 }
