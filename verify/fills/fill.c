@@ -353,6 +353,14 @@ static void store_special(const struct specials *specials, int64_t which, void *
 					specials->nan_bits * (uint64_t)(2 * which + 1));
 }
 
+void kgb_fill_store_special(const struct kgb_arg *arg, int64_t which, void *element)
+{
+	struct specials specials = {.dtype = arg->view.dtype};
+
+	specials.n_values = special_floats(arg, specials.values);
+	store_special(&specials, which, element);
+}
+
 /* One special value on a stretch along one dimension, in half of the cases on all of it: a
  * reduction meets nothing else there. A vector keeps other elements in most cases. */
 static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,

@@ -27,6 +27,17 @@ bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
 /** Fills that make a structure instead of independent elements. Called by kgb_fill; the elements
  * outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+/** Mode `special`: store one of the argument's special values, which `which` chooses, in an
+ * element.
+ */
+void kgb_fill_store_special(const struct kgb_arg *arg, int64_t which, void *element);
+/** Put special values beside those of the earlier arguments: infinity over 0, NaN beside infinity.
+ * Independent draws meet such pairs too rarely. The storages are filled, for the mode `special`. */
+void kgb_fill_special_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
+			      void *const *storages);
+/** Replace about half of the elements by values that the spec excludes: beyond the range of a
+ * bounded fill, or of classes that the argument has not. Without any such value nothing changes. */
+void kgb_fill_excluded(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
 /** FILL_OWNERS: element i is the number of the stretch that i lies in, where `offsets` has the
  * stretches' bounds. */
 void kgb_fill_owners(const struct kgb_arg *arg, void *storage, const struct kgb_arg *offsets,

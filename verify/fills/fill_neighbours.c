@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "verify/fills/fill.h"
 #include "verify/fills/values.h"
 
 /* ---- places ---- */
@@ -243,5 +244,60 @@ void kgb_fill_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
 		arg.view = kgb_tensor_view_parts(&arg.view);
 		couple(&arg, &from, storages[k], rng, storages[i]);
 		is_done = true;
+	}
+}
+
+/* ---- special couples ---- */
+
+enum { SPECIAL_COUPLES = 32, SEARCHED_MOST = 1 << 16 };
+
+static bool is_special(enum kgb_dtype dtype, const void *element)
+{
+	const double value = kgb_dtype_load(dtype, element);
+
+	return !isfinite(value) || value == 0 || fabs(value) >= kgb_dtype_max(dtype) / 2 ||
+	       fabs(value) <= kgb_dtype_tiny(dtype);
+}
+
+static bool can_be_special(const struct kgb_arg *arg)
+{
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
+	       arg->view.storage_elements > 0 && kgb_dtype_is_float(arg->view.dtype) &&
+	       kgb_fill_follows_mode(arg);
+}
+
+static void couple_specials(const struct kgb_arg *arg, const struct kgb_tensor_view *from,
+			    void *from_storage, struct kgb_rng *rng, void *storage)
+{
+	const int64_t n = kgb_tensor_view_numel(&arg->view);
+	const int64_t first = kgb_rng_int(rng, 0, n - 1);
+	int64_t left = SPECIAL_COUPLES;
+
+	for (int64_t i = 0; i < n && i < SEARCHED_MOST && left > 0; i++) {
+		const int64_t at = (first + i) % n;
+		if (!is_special(from->dtype, place(from, from_storage, at)) ||
+		    kgb_rng_int(rng, 0, 1))
+			continue;
+		kgb_fill_store_special(arg, kgb_rng_int(rng, 0, INT32_MAX),
+				       place(&arg->view, storage, at));
+		left--;
+	}
+}
+
+void kgb_fill_special_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
+			      void *const *storages)
+{
+	struct kgb_arg arg = args[i];
+
+	for (size_t k = 0; k < i && can_be_special(&arg); k++) {
+		struct kgb_tensor_view from = args[k].view;
+		arg.view = args[i].view;
+		if (!can_be_special(&args[k]) || !align(&from, &arg.view))
+			continue;
+		from = kgb_tensor_view_parts(&from);
+		arg.view = kgb_tensor_view_parts(&arg.view);
+		if (kgb_tensor_view_numel(&arg.view) == kgb_tensor_view_numel(&from) &&
+		    kgb_tensor_view_numel(&from) > 0)
+			couple_specials(&arg, &from, storages[k], rng, storages[i]);
 	}
 }

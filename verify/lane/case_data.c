@@ -83,6 +83,8 @@ void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			kgb_fill(arg, c->mode, &rng, data->storages[i]);
 		kgb_rng_init(&rng, seed, c->name,
 			     variant * VARIANT_STREAMS + COUPLES_STREAM + (uint32_t)i);
+		if (c->mode == KGB_MODE_SPECIAL)
+			kgb_fill_special_couples(c->args, i, &rng, data->storages);
 		kgb_fill_couples(c->args, i, &rng, data->storages);
 	}
 	join_parts(data);

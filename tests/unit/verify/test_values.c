@@ -384,6 +384,91 @@ static void test_couples_are_at_the_same_place_and_tensors_stay_the_same(KGB_UNU
 	kgb_case_data_release(&data);
 }
 
+static double element(const struct tensor *t, int64_t i)
+{
+	return kgb_dtype_load(t->arg.view.dtype, place(t, i));
+}
+
+static bool is_extreme(double value)
+{
+	return !isfinite(value) || value == 0;
+}
+
+static void test_special_values_of_two_tensors_meet(KGB_UNUSED void **state)
+{
+	static const struct kgb_param param = {.kind = KGB_PARAM_TENSOR};
+	static const struct kgb_interface interface = {.n_results = 0};
+	const struct kgb_arg arg = {
+		.param = &param, .fill = KGB_FILL_NORMAL, .specials = KGB_SPECIALS_LISTED};
+	struct tensor a = fill(arg, KGB_DTYPE_FLOAT32, "transposed", KGB_MODE_STANDARD, 1);
+	struct tensor b = fill(arg, KGB_DTYPE_FLOAT32, "row_strided", KGB_MODE_STANDARD, 2);
+	struct kgb_case c = {.interface = &interface,
+			     .mode = KGB_MODE_SPECIAL,
+			     .args = {a.arg, b.arg},
+			     .n_args = 2};
+	int n = 0, n_infinite_over_zero = 0;
+
+	kgb_free(a.storage);
+	kgb_free(b.storage);
+	for (int k = 0; k < 50; k++) {
+		KGB_AUTO(free) char *name = kgb_xasprintf("case %d", k);
+		struct kgb_case_data data;
+		c.name = name;
+		kgb_case_data_fill(&data, &c, &seed, 0);
+		a.storage = data.storages[0];
+		b.storage = data.storages[1];
+		for (int64_t i = 0; i < N; i++) {
+			n += is_extreme(element(&a, i)) && is_extreme(element(&b, i));
+			n_infinite_over_zero += isinf(element(&a, i)) && element(&b, i) == 0;
+		}
+		kgb_case_data_release(&data);
+	}
+	assert_in_range(n, 50, 50 * 32);
+	assert_true(n_infinite_over_zero > 5);
+}
+
+static void test_excluded_values_lie_beyond_what_the_spec_allows(KGB_UNUSED void **state)
+{
+	static const struct kgb_param param = {.kind = KGB_PARAM_TENSOR};
+	const struct kgb_arg any = {
+		.param = &param, .fill = KGB_FILL_NORMAL, .specials = KGB_SPECIALS_LISTED};
+	const struct kgb_arg no_nan = {.param = &param,
+				       .fill = KGB_FILL_NORMAL,
+				       .specials = KGB_SPECIALS_LISTED & ~(1U << KGB_SPECIAL_NAN)};
+	const struct kgb_arg index = {
+		.param = &param, .fill = KGB_FILL_INT, .lo = 0, .hi = 9, .bounded = true};
+	const struct {
+		const struct kgb_arg *arg;
+		enum kgb_dtype dtype;
+		bool changes, has_nan, has_negative;
+	} rows[] = {{&any, KGB_DTYPE_FLOAT32, false, false, true},
+		    {&no_nan, KGB_DTYPE_FLOAT16, true, true, true},
+		    {&index, KGB_DTYPE_INT64, true, false, true},
+		    {&index, KGB_DTYPE_UINT8, true, false, false}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct tensor t =
+			fill(*rows[i].arg, rows[i].dtype, "transposed", KGB_MODE_STANDARD, 3);
+		const size_t bytes = (size_t)kgb_tensor_view_storage_bytes(&t.arg.view);
+		KGB_AUTO(free) char *before = kgb_xmalloc(bytes);
+		memcpy(before, t.storage, bytes);
+		struct kgb_rng rng;
+		bool has_nan = false, has_negative = false;
+		kgb_rng_init(&rng, &seed, "excluded", (uint32_t)i);
+		kgb_fill_excluded(&t.arg, &rng, t.storage);
+		for (int64_t k = 0; k < N; k++) {
+			has_nan |= isnan(element(&t, k));
+			has_negative |= element(&t, k) < 0;
+		}
+		assert_int_equal(
+			memcmp(before, t.storage, kgb_tensor_view_storage_bytes(&t.arg.view)) != 0,
+			rows[i].changes);
+		assert_int_equal(has_nan, rows[i].has_nan);
+		assert_int_equal(has_negative, rows[i].has_negative);
+		kgb_free(t.storage);
+	}
+}
+
 /* ---- deals ---- */
 
 static void load_template(const char *more, struct kgb_spec *spec)
@@ -488,6 +573,8 @@ int main(void)
 		cmocka_unit_test(test_wide_integers_have_neighbours_that_doubles_do_not_tell_apart),
 		cmocka_unit_test(test_wide_integers_of_every_size_stay_within_their_type),
 		cmocka_unit_test(test_couples_are_at_the_same_place_and_tensors_stay_the_same),
+		cmocka_unit_test(test_special_values_of_two_tensors_meet),
+		cmocka_unit_test(test_excluded_values_lie_beyond_what_the_spec_allows),
 		cmocka_unit_test(test_half_of_the_drawn_cases_have_each_style),
 		cmocka_unit_test(test_styles_respect_what_the_template_excludes),
 	};
