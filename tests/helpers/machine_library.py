@@ -35,7 +35,7 @@ class Launch(ctypes.Structure):
     _fields_ = [("buffers", ctypes.POINTER(Buffer)), ("n_buffers", ctypes.c_uint32),
                 ("arguments", ctypes.POINTER(Argument)), ("n_arguments", ctypes.c_uint32), ("grid", ctypes.c_uint32 * 3),
                 ("seed", ctypes.c_uint64), ("n_threads", ctypes.c_int), ("fuel", ctypes.c_int64),
-                ("finds_races", ctypes.c_bool), ("has_warps", ctypes.c_bool)]
+                ("finds_races", ctypes.c_bool), ("has_warps", ctypes.c_bool), ("outcomes", ctypes.c_void_p)]
 
 
 class FaultFields(ctypes.Structure):

@@ -20,6 +20,7 @@ int kgb_elementwise__choose(struct kgb_builder *b, struct kgb_operation *op, enu
 			    ? NULL
 			    : kgb_lanes_choose()->elementwise[id][types[element]];
 	op->element = (uint8_t)element;
+	op->is_lanewise = true;
 	if (kgb_ttir_is_narrow(element))
 		op->via = KGB_VIA_FLOAT;
 	if (!op->lanes) {

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "verify/machine/families.h"
+#include "verify/program/conditions.h"
 #include "verify/program/hints.h"
 
 /* ---- programs ---- */
@@ -63,6 +64,8 @@ static int build(struct kgb_machine_program *program, const struct kgb_ttir_modu
 		return kgb_fail(err, KGB_ERR_INVALID, "the module has no public function");
 	(void)kgb_builder__add_value(&b, &none, 0); /* value 0 stands for none */
 	build_kernel(&b, kernel);
+	if (!b.failed)
+		kgb_conditions__find(&b);
 	KGB_VEC_RELEASE(&b.names);
 	KGB_VEC_RELEASE(&b.reads);
 	program->values = b.values.items;
@@ -97,6 +100,7 @@ void kgb_machine_program_free(struct kgb_machine_program *program)
 	if (!program)
 		return;
 	kgb_free(program->values);
+	kgb_free(program->conditions);
 	kgb_free(program->constants);
 	kgb_arena_release(&program->arena);
 	kgb_free(program);
@@ -125,6 +129,17 @@ const char *kgb_machine_program_argument(const struct kgb_machine_program *progr
 uint32_t kgb_machine_program_n_operations(const struct kgb_machine_program *program)
 {
 	return program->n_operations;
+}
+
+uint32_t kgb_machine_program_n_conditions(const struct kgb_machine_program *program)
+{
+	return program->n_conditions;
+}
+
+const struct kgb_machine_condition *
+kgb_machine_program_conditions(const struct kgb_machine_program *program)
+{
+	return program->conditions;
 }
 
 size_t kgb_machine_program_arena_bytes(const struct kgb_machine_program *program)
@@ -294,8 +309,10 @@ static void *run_thread(void *payload)
 {
 	struct launch *launch = payload;
 	struct kgb_machine_fault fault = {0};
-	struct kgb_execution x = {
-		.memory = &launch->memory, .fault = &fault, .has_failed = &launch->failed};
+	struct kgb_execution x = {.memory = &launch->memory,
+				  .fault = &fault,
+				  .outcomes = launch->spec->outcomes,
+				  .has_failed = &launch->failed};
 
 	kgb_execution__init(&x, launch->program, launch->arguments);
 	memcpy(x.grid, launch->spec->grid, sizeof(x.grid));

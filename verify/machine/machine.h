@@ -29,6 +29,10 @@ uint32_t kgb_machine_program_n_arguments(const struct kgb_machine_program *progr
 /** "pointer", "descriptor", "i32", "f32", ... */
 const char *kgb_machine_program_argument(const struct kgb_machine_program *program, uint32_t index);
 uint32_t kgb_machine_program_n_operations(const struct kgb_machine_program *program);
+/** Its conditions; at most KGB_MACHINE_CONDITIONS_MAX. */
+uint32_t kgb_machine_program_n_conditions(const struct kgb_machine_program *program);
+const struct kgb_machine_condition *
+kgb_machine_program_conditions(const struct kgb_machine_program *program);
 /** Bytes that each thread of a launch needs besides the buffers. */
 size_t kgb_machine_program_arena_bytes(const struct kgb_machine_program *program);
 

@@ -579,6 +579,19 @@ enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client *exec, uint32_
 	return ask(exec, &request, &fd, 1, timeout_ms, err);
 }
 
+enum kgb_exec_outcome kgb_exec_client_conditions(struct kgb_exec_client *exec, int64_t timeout_ms,
+						 struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_CONDITIONS};
+	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
+
+	if (outcome == KGB_EXEC_DONE &&
+	    (exec->reply.value > KGB_EXEC_CONDITIONS_MAX ||
+	     exec->reply.value * sizeof(struct kgb_exec_condition) > exec->output_bytes))
+		return broken(exec, err, "more conditions than fit");
+	return outcome;
+}
+
 enum kgb_exec_outcome kgb_exec_client_forget(struct kgb_exec_client *exec, int64_t timeout_ms,
 					     struct kgb_err *err)
 {

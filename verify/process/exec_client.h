@@ -120,6 +120,10 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_plan(struct kgb_exec_client
 							  uint32_t plan, const void *record,
 							  size_t len, int64_t timeout_ms,
 							  struct kgb_err *err);
+/** Bring back what the conditions of kernels were (KGB_EXEC_CONDITIONS): exec->reply.value of them,
+ * which fit the output memory. */
+KGB_MUST_CHECK enum kgb_exec_outcome
+kgb_exec_client_conditions(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_forget(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 

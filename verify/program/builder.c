@@ -328,6 +328,7 @@ static struct kgb_operation *new_operation(struct kgb_builder *b, const char *na
 	op->kernel_file =
 		op->kernel_line ? kgb_arena_strdup(&b->program->arena, b->at->kernel_file) : "";
 	op->cost = 1;
+	op->place = b->at ? b->at->place : 0;
 	return op;
 }
 

@@ -212,6 +212,24 @@ int kgb_execution__round(struct kgb_execution *x, const struct kgb_operation *op
 	return --x->fuel < 0 ? out_of_fuel(x, op) : 0;
 }
 
+/* Notes what a condition that has just run was in its lanes. */
+static void note_condition(const struct kgb_execution *x, const struct kgb_operation *op)
+{
+	uint8_t *outcomes = &x->outcomes[op->condition - 1];
+	const uint8_t before = __atomic_load_n(outcomes, __ATOMIC_RELAXED);
+	const struct kgb_value *result = kgb_execution__value(x, op->out[0]);
+	const size_t n = op->is_wide ? x->width : result->n_stored;
+	const uint8_t *lanes = x->at[op->out[0]];
+	uint8_t now = 0;
+
+	if (before == (KGB_OUTCOME_TRUE | KGB_OUTCOME_FALSE))
+		return;
+	now |= memchr(lanes, 1, n) ? KGB_OUTCOME_TRUE : 0;
+	now |= memchr(lanes, 0, n) ? KGB_OUTCOME_FALSE : 0;
+	if ((before | now) != before)
+		(void)__atomic_fetch_or(outcomes, now, __ATOMIC_RELAXED);
+}
+
 int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations;) {
@@ -221,6 +239,8 @@ int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *regi
 			return out_of_fuel(x, op);
 		if (op->run(x, op) < 0)
 			return -1;
+		if (op->condition && x->outcomes)
+			note_condition(x, op);
 		if (op->flow == KGB_FLOW_END)
 			return 0;
 		if (op->flow != KGB_FLOW_BRANCH)

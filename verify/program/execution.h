@@ -29,6 +29,7 @@ struct kgb_execution {
 	uint32_t next_block; /* target of the last branch */
 	const struct kgb_operation *last; /* the end of the region that ran last; NULL: none */
 	struct kgb_machine_fault *fault;
+	uint8_t *outcomes; /* borrowed; of the launch; NULL: not noted */
 	const bool *has_failed; /* borrowed; a program of the launch has failed; read atomically */
 };
 

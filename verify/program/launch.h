@@ -55,7 +55,23 @@ struct kgb_machine_launch {
 	bool finds_races; /* log accesses, to detect races; takes 48 bytes for each element of a
 			     writable buffer */
 	bool has_warps; /* a program has several warps: its lanes can race, too */
+	/** Borrowed; a byte of KGB_OUTCOME_* for each condition of the program, to which the launch
+	 * adds what occurs. NULL: nothing is noted. */
+	uint8_t *outcomes;
 };
+
+/** An operation whose result is true or false, in each lane, and depends on what the kernel read
+ * from memory. */
+struct kgb_machine_condition {
+	uint64_t place; /* in the kernel's source: as far as it goes the same in all its programs */
+	uint32_t ordinal; /* number of conditions before it with the same place */
+	int kernel_line; /* 0: the text has no locations */
+	const char *kernel_file; /* owned by the program */
+};
+#define KGB_MACHINE_CONDITIONS_MAX 4096u
+/** What it was in some lane. */
+#define KGB_OUTCOME_TRUE 1u
+#define KGB_OUTCOME_FALSE 2u
 
 enum kgb_machine_fault_kind {
 	KGB_MACHINE_NO_FAULT,

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "verify/lanes/lanes.h"
+#include "verify/program/launch.h"
 #include "verify/ttir/ttir_text.h"
 
 struct kgb_execution;
@@ -105,6 +106,9 @@ struct kgb_operation {
 	bool acquires; /* an atomic that acquires, whose result is read */
 	bool is_early; /* a load that a GPU executes some rounds of its loop ahead */
 	bool is_pure; /* it may be dropped if its results are unread */
+	bool is_lanewise; /* each lane of its result follows from the same lane of its operands */
+	uint32_t condition; /* its number among the conditions, from 1; 0: none */
+	uint64_t place; /* of the statement (struct kgb_ttir_statement) */
 	uint32_t what; /* a variant */
 	int64_t number[4];
 	const int64_t *list;
@@ -127,6 +131,8 @@ struct kgb_machine_program {
 	struct kgb_machine_claim *claims; /* of the arguments */
 	uint32_t n_arguments;
 	uint32_t n_operations;
+	struct kgb_machine_condition *conditions; /* owned */
+	uint32_t n_conditions;
 	struct kgb_region *body;
 	uint8_t *constants;
 	size_t constant_bytes;

@@ -21,7 +21,7 @@
 
 #define KGB_EXEC_FD 3
 #define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
-#define KGB_EXEC_VERSION 4
+#define KGB_EXEC_VERSION 5
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SLOTS_MAX 256
@@ -54,6 +54,11 @@ enum kgb_exec_op {
 	/** Measure the device: the reply's `machine` is complete. Tests some memory too. Only
 	 * before any PLAN: hostile kernels could falsify the figures. */
 	KGB_EXEC_MEASURE,
+	/** Fill the output, from its start, with what the conditions of kernels were in all runs of
+	 * whole plans since OPEN: structs kgb_exec_condition in the order of place and ordinal,
+	 * each condition once. Value: their number. On the CPU only, and after an ARENA. NO_MEMORY:
+	 * the output is too small. */
+	KGB_EXEC_CONDITIONS,
 	KGB_EXEC_N_OPS,
 };
 
@@ -105,6 +110,9 @@ struct kgb_exec_request {
 #define KGB_EXEC_WITH_ACTIVITY 1u
 /** RUN, TIME: only the ranges are brought back; the output's part for the arena stays as it was. */
 #define KGB_EXEC_WITHOUT_ARENA 2u
+/** RUN on the CPU: the input has values that no valid call has. What the conditions are is noted
+ * apart, and a program has little fuel. */
+#define KGB_EXEC_OUTSIDE 4u
 
 /* After RUN and TIME the output memfd holds the arena as the (last) run left it, then every range
  * at the next multiple of 64, then, after TIME, n_samples of struct kgb_exec_sample at the next
@@ -117,6 +125,20 @@ struct kgb_exec_sample {
 	uint32_t slot;
 	uint32_t sm_mhz; /* clock before the sample, 0 unknown */
 };
+
+/** A condition of a kernel: an operation of Triton's IR whose result is true or false
+ * (docs/machine.md). Modules that are compiled from one place in the source share it. */
+struct kgb_exec_condition {
+	uint64_t place; /* a hash of the location in the source */
+	uint32_t ordinal; /* number of conditions of its module before it with that place */
+	uint32_t line; /* of the source; 0: unknown */
+	uint32_t outcomes; /* that occurred: KGB_EXEC_WAS_* */
+	uint32_t outside; /* that occurred in runs with KGB_EXEC_OUTSIDE */
+	char file[40]; /* of the source, without folders */
+};
+#define KGB_EXEC_WAS_TRUE 1u
+#define KGB_EXEC_WAS_FALSE 2u
+#define KGB_EXEC_CONDITIONS_MAX 65536u
 
 /* The end of a request. Values are part of the protocol: append only. */
 enum kgb_exec_status {
@@ -193,6 +215,7 @@ struct kgb_exec_reply {
 
 _Static_assert(sizeof(struct kgb_exec_request) == 96 + 16 * KGB_EXEC_RANGES, "no padding");
 _Static_assert(sizeof(struct kgb_exec_sample) == 32, "no padding");
+_Static_assert(sizeof(struct kgb_exec_condition) == 64, "no padding");
 _Static_assert(sizeof(struct kgb_exec_machine) == 320, "no padding");
 _Static_assert(sizeof(struct kgb_exec_reply) == 360 + KGB_EXEC_TEXT, "no padding");
 

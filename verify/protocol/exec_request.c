@@ -14,7 +14,7 @@ const char *kgb_exec_op_name(enum kgb_exec_op op)
 		[KGB_EXEC_OPEN] = "open",       [KGB_EXEC_ARENA] = "arena",
 		[KGB_EXEC_PLAN] = "plan",       [KGB_EXEC_RUN] = "run",
 		[KGB_EXEC_TIME] = "time",       [KGB_EXEC_FORGET] = "forget",
-		[KGB_EXEC_MEASURE] = "measure",
+		[KGB_EXEC_MEASURE] = "measure", [KGB_EXEC_CONDITIONS] = "conditions",
 	};
 
 	return op < KGB_EXEC_N_OPS ? names[op] : "unknown";
@@ -121,7 +121,8 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	    (!times && (request->flush_bytes || request->placement)) ||
 	    (!runs && !arena && request->flags) ||
 	    (!arena && (request->arena_bytes || request->output_bytes || request->n_turned)) ||
-	    request->unused || (!times && runs && (request->flags & ~KGB_EXEC_WITHOUT_ARENA)) ||
+	    request->unused ||
+	    (!times && runs && (request->flags & ~(KGB_EXEC_WITHOUT_ARENA | KGB_EXEC_OUTSIDE))) ||
 	    (times && (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA))))
 		return refuse(err, "a field that '%s' does not use is set",
 			      kgb_exec_op_name((enum kgb_exec_op)request->op));

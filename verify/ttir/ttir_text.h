@@ -63,6 +63,7 @@ struct kgb_ttir_statement {
 	uint32_t n_grouped; /* operands between the first parentheses, of scf.condition */
 	int line; /* of the text */
 	int kernel_line; /* of the source that Triton compiled; 0: not given */
+	uint64_t place; /* hash of the location: file, line, column and inlined calls */
 	char kernel_file[48]; /* its name without folders */
 };
 

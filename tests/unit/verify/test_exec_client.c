@@ -275,6 +275,30 @@ static void play_statuses(int channel)
 	pause();
 }
 
+static void play_many_conditions(int channel)
+{
+	struct kgb_exec_reply reply = {.magic = KGB_EXEC_MAGIC, .version = KGB_EXEC_VERSION};
+
+	send_reply(channel, take_request(channel).id, KGB_EXEC_OK, "");
+	reply.id = take_request(channel).id;
+	reply.value = 1; /* there is no output for it */
+	(void)send(channel, &reply, sizeof(reply), 0);
+	pause();
+}
+
+static void test_more_conditions_than_fit_are_refused(void **state)
+{
+	struct kgb_exec_client exec;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(start_fake(&exec, play_many_conditions, &err), KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_client_conditions(&exec, DEADLINE_MS, &err),
+			 KGB_EXEC_BROKE_PROTOCOL);
+	assert_int_equal(exec.launcher, 0);
+	kgb_exec_client_stop(&exec);
+}
+
 static void test_statuses_become_outcomes_and_a_fault_ends_the_process(void **state)
 {
 	static const enum kgb_exec_outcome outcomes[] = {
@@ -465,6 +489,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_behaviour_has_its_outcome),
 		cmocka_unit_test(test_an_open_device_is_described),
+		cmocka_unit_test(test_more_conditions_than_fit_are_refused),
 		cmocka_unit_test(test_statuses_become_outcomes_and_a_fault_ends_the_process),
 		cmocka_unit_test(test_memory_that_could_shrink_is_refused),
 		cmocka_unit_test(test_results_that_do_not_fit_are_refused),

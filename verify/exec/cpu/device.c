@@ -10,6 +10,7 @@
 struct device {
 	struct kgb_cpu_run run;
 	struct kgb_cpu_plan plans[KGB_EXEC_PLANS_MAX];
+	struct kgb_conditions conditions; /* of plans that are gone, too */
 };
 
 static int open_device(struct device *device, const struct kgb_exec_request *request,
@@ -24,13 +25,19 @@ static int open_device(struct device *device, const struct kgb_exec_request *req
 	return 0;
 }
 
+static void release_plan(struct device *device, struct kgb_cpu_plan *plan)
+{
+	kgb_cpu_plan_add_conditions(plan, &device->conditions);
+	kgb_cpu_plan_release(plan);
+}
+
 static int make_plan(struct device *device, const struct kgb_exec_request *request, int fd,
 		     struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	struct kgb_cpu_plan *plan = &device->plans[request->plan];
 	uint64_t op = UINT64_MAX;
 
-	kgb_cpu_plan_release(plan);
+	release_plan(device, plan);
 	if (kgb_cpu_plan_load(plan, fd, &op, err) < 0) {
 		reply->value = op;
 		return -1;
@@ -42,7 +49,7 @@ static int make_plan(struct device *device, const struct kgb_exec_request *reque
 static int forget(struct device *device)
 {
 	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		kgb_cpu_plan_release(&device->plans[i]);
+		release_plan(device, &device->plans[i]);
 	kgb_cpu_memory_forget(&device->run.memory);
 	return 0;
 }
@@ -78,6 +85,26 @@ static int run(struct device *device, const struct kgb_exec_request *request,
 	return -1;
 }
 
+static int give_conditions(struct device *device, struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	const struct kgb_exec_arena *arena = &device->run.arena;
+	struct kgb_conditions *conditions = &device->conditions;
+
+	if (arena->bytes == 0)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "there is no arena");
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		kgb_cpu_plan_add_conditions(&device->plans[i], conditions);
+	kgb_conditions_unite(conditions);
+	const size_t bytes = conditions->n * sizeof(*conditions->items);
+	if (conditions->n > KGB_EXEC_CONDITIONS_MAX || bytes > arena->output_bytes)
+		return kgb_exec_fail(err, KGB_EXEC_NO_MEMORY, "%zu conditions of kernels",
+				     conditions->n);
+	if (bytes > 0)
+		memcpy(arena->output, conditions->items, bytes);
+	reply->value = conditions->n;
+	return 0;
+}
+
 static int carry_out(void *payload, const struct kgb_exec_request *request, const int *fds,
 		     struct kgb_exec_reply *reply, struct kgb_err *err)
 {
@@ -94,6 +121,8 @@ static int carry_out(void *payload, const struct kgb_exec_request *request, cons
 		return make_plan(device, request, fds[0], reply, err);
 	case KGB_EXEC_RUN:
 		return run(device, request, reply, err);
+	case KGB_EXEC_CONDITIONS:
+		return give_conditions(device, reply, err);
 	case KGB_EXEC_FORGET:
 		return forget(device);
 	case KGB_EXEC_TIME:
@@ -113,6 +142,7 @@ int kgb_exec_serve_cpu(int n_threads)
 	device->run.n_threads = n_threads;
 	const int status = kgb_exec_serve("kgb-exec-cpu", carry_out, device);
 	(void)forget(device);
+	kgb_conditions_release(&device->conditions);
 	kgb_cpu_memory_release(&device->run.memory);
 	kgb_exec_arena_release(&device->run.arena);
 	return status;

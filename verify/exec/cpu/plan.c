@@ -28,6 +28,43 @@ const struct kgb_machine_program *kgb_cpu_plan_program(const struct kgb_cpu_plan
 	return plan->programs[number_of(&plan->sent.record, launch->image)];
 }
 
+uint8_t *kgb_cpu_plan_outcomes(const struct kgb_cpu_plan *plan, const struct kgb_launch *launch,
+			       bool outside)
+{
+	const size_t number = number_of(&plan->sent.record, launch->image);
+
+	return plan->outcomes[number] +
+	       (outside ? kgb_machine_program_n_conditions(plan->programs[number]) : 0);
+}
+
+static void add_conditions(const struct kgb_machine_program *program, const uint8_t *outcomes,
+			   struct kgb_conditions *conditions)
+{
+	const struct kgb_machine_condition *from = kgb_machine_program_conditions(program);
+
+	const uint32_t n = kgb_machine_program_n_conditions(program);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct kgb_exec_condition one = {.place = from[i].place,
+						 .ordinal = from[i].ordinal,
+						 .line = (uint32_t)from[i].kernel_line,
+						 .outcomes = outcomes[i],
+						 .outside = outcomes[n + i]};
+		_Static_assert(KGB_OUTCOME_TRUE == KGB_EXEC_WAS_TRUE &&
+				       KGB_OUTCOME_FALSE == KGB_EXEC_WAS_FALSE,
+			       "the same bits");
+		(void)snprintf(one.file, sizeof(one.file), "%s", from[i].kernel_file);
+		kgb_conditions_add(conditions, &one);
+	}
+}
+
+void kgb_cpu_plan_add_conditions(const struct kgb_cpu_plan *plan, struct kgb_conditions *conditions)
+{
+	for (size_t i = 0; plan->programs && i < plan->sent.record.n_images; i++)
+		if (plan->programs[i])
+			add_conditions(plan->programs[i], plan->outcomes[i], conditions);
+}
+
 static int parse_image(struct kgb_cpu_plan *plan, size_t number, struct kgb_err *err)
 {
 	const struct kgb_image *image = &plan->sent.record.images[number];
@@ -35,10 +72,15 @@ static int parse_image(struct kgb_cpu_plan *plan, size_t number, struct kgb_err 
 
 	if (kgb_cpu_image_split(image, &split, err) < 0)
 		return kgb_exec_refuse(err, KGB_EXEC_BAD_PLAN);
-	if (split.is_torch || plan->programs[number] ||
-	    kgb_machine_program_parse(&plan->programs[number], split.module, split.module_len,
-				      err) == 0)
+	if (split.is_torch || plan->programs[number])
 		return 0;
+	if (kgb_machine_program_parse(&plan->programs[number], split.module, split.module_len,
+				      err) == 0) {
+		plan->outcomes[number] = kgb_xcalloc(
+			2 * (size_t)kgb_machine_program_n_conditions(plan->programs[number]) + 1,
+			1);
+		return 0;
+	}
 	const bool unknown = err->kind == KGB_ERR_NOT_FOUND || err->kind == KGB_ERR_LIMIT;
 	return kgb_exec_refuse(err, unknown ? KGB_EXEC_UNSUPPORTED : KGB_EXEC_BAD_PLAN);
 }
@@ -91,6 +133,7 @@ static int check_ops(struct kgb_cpu_plan *plan, uint64_t *value, struct kgb_err 
 
 	plan->programs =
 		kgb_xcalloc(plan->sent.record.n_images + 1, sizeof(struct kgb_machine_program *));
+	plan->outcomes = kgb_xcalloc(plan->sent.record.n_images + 1, sizeof(uint8_t *));
 	for (size_t i = 0; i < window->n_ops; i++) {
 		const struct kgb_op *op = &window->ops[i];
 		if (op->kind != KGB_OP_LAUNCH || check_launch(plan, &op->launch, err) == 0)
@@ -114,9 +157,12 @@ int kgb_cpu_plan_load(struct kgb_cpu_plan *plan, int record_fd, uint64_t *value,
 
 void kgb_cpu_plan_release(struct kgb_cpu_plan *plan)
 {
-	for (size_t i = 0; plan->programs && i < plan->sent.record.n_images; i++)
+	for (size_t i = 0; plan->programs && i < plan->sent.record.n_images; i++) {
 		kgb_machine_program_free(plan->programs[i]);
+		kgb_free(plan->outcomes[i]);
+	}
 	kgb_free(plan->programs);
+	kgb_free(plan->outcomes);
 	kgb_exec_plan_release(&plan->sent);
 	*plan = (struct kgb_cpu_plan){0};
 }

@@ -7,6 +7,8 @@
 #include "verify/exec/serve.h"
 #include "verify/machine/slots.h"
 
+#define OUTSIDE_FUEL (INT64_C(1) << 22) /* about 0.1 s */
+
 static enum kgb_exec_fault fault_of(enum kgb_machine_fault_kind kind)
 {
 	static const enum kgb_exec_fault faults[] = {
@@ -41,8 +43,8 @@ static int run_program(const struct kgb_machine_program *program, struct kgb_mac
 }
 
 static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine_program *program,
-			 const struct kgb_launch *op, uint64_t seed, struct kgb_cpu_end *end,
-			 struct kgb_err *err)
+			 const struct kgb_launch *op, uint8_t *outcomes, uint64_t seed,
+			 struct kgb_cpu_end *end, struct kgb_err *err)
 {
 	struct kgb_machine_slots slots = KGB_MACHINE_SLOTS_INIT;
 	struct kgb_machine_fault fault = {.kind = KGB_MACHINE_NO_FAULT};
@@ -58,7 +60,8 @@ static int launch_kernel(const struct kgb_cpu_run *run, const struct kgb_machine
 		.seed = seed,
 		.n_threads = run->n_threads,
 		.has_warps = op->block[0] > KGB_MACHINE_WARP,
-		.fuel = run->fuel,
+		.fuel = run->is_outside ? OUTSIDE_FUEL : run->fuel,
+		.outcomes = outcomes,
 	};
 	const int status = run_program(program, &launch, &fault, err);
 	kgb_machine_slots_release(&slots);
@@ -115,7 +118,12 @@ static int run_launch(const struct kgb_cpu_run *run, const struct kgb_cpu_plan *
 {
 	const struct kgb_machine_program *program = kgb_cpu_plan_program(plan, launch);
 
-	return program ? launch_kernel(run, program, launch, seed, end, err)
+	return program ? launch_kernel(
+				 run, program, launch,
+				 run->notes_conditions
+					 ? kgb_cpu_plan_outcomes(plan, launch, run->is_outside)
+					 : NULL,
+				 seed, end, err)
 		       : run_torch_move(run, launch, end, err);
 }
 
@@ -244,11 +252,14 @@ int kgb_cpu_run_once(struct kgb_cpu_run *run, const struct kgb_exec_request *req
 
 	if (lay_memory(run, request, plan, prologue, &layout, err) < 0)
 		return -1;
+	run->notes_conditions = run->is_outside = false;
 	kgb_cpu_memory_poison(&run->memory, request->poison);
 	if (prologue && run_prologue(run, prologue, kgb_mix64(seed), end, err) < 0)
 		return -1;
 	load_image(run, request->slot);
 	protect_inputs(run);
+	run->notes_conditions = request->skip < 0;
+	run->is_outside = request->flags & KGB_EXEC_OUTSIDE;
 	if (run_ops(run, plan, request->skip, seed, end, err) < 0)
 		return -1;
 	bring_back(run, request, &layout);

@@ -12,6 +12,8 @@ struct kgb_cpu_run {
 	struct kgb_cpu_memory memory;
 	struct kgb_exec_arena arena;
 	int n_threads; /* of launches; 0: as many as cores */
+	bool notes_conditions; /* of launches: they have all of the plan's input */
+	bool is_outside; /* the input has values that no valid call has */
 	int64_t fuel; /* steps of each program of a launch; 0: KGB_MACHINE_FUEL */
 };
 

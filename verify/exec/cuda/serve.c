@@ -129,6 +129,9 @@ static int dispatch(struct server *server, const struct kgb_exec_request *reques
 		return run(server, request, reply, err);
 	case KGB_EXEC_FORGET:
 		return forget(server);
+	case KGB_EXEC_CONDITIONS:
+		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE,
+				     "only the machine for Triton's IR notes conditions");
 	case KGB_EXEC_MEASURE:
 		return measure(server, reply, err);
 	case KGB_EXEC_N_OPS:

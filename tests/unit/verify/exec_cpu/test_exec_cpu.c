@@ -110,6 +110,69 @@ static void test_a_masked_lane_is_random_and_the_seed_decides(void **state)
 	assert_memory_equal(g.output, second, 32);
 }
 
+/* Whether the element at %a is the one at %b. */
+static const char comparison[] = "%x = tt.load %a : !tt.ptr<i32>\n%y = tt.load %b : !tt.ptr<i32>\n"
+				 "%c = arith.cmpi eq, %x, %y : i32 loc(\"kernel.py\":5:3)\n"
+				 "%d = arith.extui %c : i1 to i32\ntt.store %o, %d : !tt.ptr<i32>";
+
+static void send_comparison(uint32_t plan, uint64_t a, uint64_t b)
+{
+	KGB_AUTO(free)
+	char *module =
+		module_of("%a: !tt.ptr<i32>, %b: !tt.ptr<i32>, %o: !tt.ptr<i32>", comparison);
+	struct kgb_buf record = record_begin(module);
+	const uint64_t slots[] = {a, b, tensor(2)};
+
+	put_launch(&record, OTHER, "f", 1, slots, 3);
+	assert_outcome(send_plan(&record, plan), KGB_EXEC_DONE);
+}
+
+static uint32_t outcomes_so_far(uint32_t outside)
+{
+	struct kgb_exec_condition condition;
+
+	assert_outcome(kgb_exec_client_conditions(&g.exec, WAIT_MS, &g.err), KGB_EXEC_DONE);
+	assert_int_equal(g.exec.reply.value, 1);
+	memcpy(&condition, g.output, sizeof(condition));
+	assert_int_equal(condition.line, 5);
+	assert_string_equal(condition.file, "kernel.py");
+	assert_int_equal(condition.outside, outside);
+	return condition.outcomes;
+}
+
+static void test_conditions_are_noted_over_plans(void **state)
+{
+	struct kgb_exec_request spec = run_spec(0, 1);
+
+	(void)state;
+	start(1);
+	send_comparison(0, tensor(0), tensor(0));
+	assert_int_equal(outcomes_so_far(0), 0);
+	spec.skip = 0;
+	assert_outcome(run(&spec), KGB_EXEC_DONE);
+	assert_int_equal(outcomes_so_far(0), 0);
+	spec.skip = -1;
+	assert_outcome(run(&spec), KGB_EXEC_DONE);
+	assert_int_equal(outcomes_so_far(0), KGB_EXEC_WAS_TRUE);
+	/* What happens on invalid inputs is noted apart. */
+	spec.flags = KGB_EXEC_OUTSIDE;
+	assert_outcome(run(&spec), KGB_EXEC_DONE);
+	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE), KGB_EXEC_WAS_TRUE);
+	spec.flags = 0;
+	/* What a prologue does is not judged. */
+	send_comparison(1, tensor(0), tensor(1) + 4);
+	spec.prologue = 1;
+	assert_outcome(run(&spec), KGB_EXEC_DONE);
+	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE), KGB_EXEC_WAS_TRUE);
+	/* A plan that is gone counts. */
+	send_comparison(0, tensor(0), tensor(1) + 4);
+	spec.prologue = KGB_EXEC_NO_PLAN;
+	assert_outcome(run(&spec), KGB_EXEC_DONE);
+	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE),
+			 KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
+	start(2);
+}
+
 static void test_a_descriptor_is_made_of_the_arguments_behind_it(void **state)
 {
 	KGB_AUTO(free) char *module = read_module("tile.ttir");
@@ -364,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_a_kernel_writes_into_the_arena_of_the_slot),
 		cmocka_unit_test(test_blocks_hold_poison_until_an_op_writes),
 		cmocka_unit_test(test_a_masked_lane_is_random_and_the_seed_decides),
+		cmocka_unit_test(test_conditions_are_noted_over_plans),
 		cmocka_unit_test(test_a_descriptor_is_made_of_the_arguments_behind_it),
 		cmocka_unit_test(test_ops_run_in_the_order_of_the_host),
 		cmocka_unit_test(test_torch_fills_and_copies_across_strides_and_types),
