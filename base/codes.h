@@ -114,6 +114,8 @@
 	X(VERIFY_NOT_REPLAYABLE, "verify.not_replayable", FAILED, KERNEL, FINAL, "The work on the GPU cannot be repeated on other data.") \
 	X(VERIFY_HOST_DEPENDENT, "verify.host_dependent", FAILED, KERNEL, FINAL, "The work on the GPU depends on data that the host read.") \
 	X(VERIFY_VARYING_PARAMETERS, "verify.varying_parameters", FAILED, KERNEL, FINAL, "Equal calls launch with different parameters.") \
+	/* What the cases did not reach in a kernel that is right in all of them. */ \
+	X(COVERAGE_CONDITION, "coverage.condition", REFUSED, KERNEL, FINAL, "A condition on elements had one outcome in all cases, so what depends on it was not judged.") \
 	/* Cheats that the judge observed. */ \
 	X(CHEAT_TORCH_COMPUTE, "cheat.torch_compute", CHEATED, KERNEL, FINAL, "torch computed outside of the Triton kernels.") \
 	X(CHEAT_TORCH_COPIES, "cheat.torch_copies", CHEATED, KERNEL, FINAL, "torch's copies did the work of the kernels.") \
@@ -163,7 +165,8 @@ enum kgb_status {
 	KGB_STATUS_NONE, /* the code is a note and decides nothing */
 	KGB_STATUS_PASSED,
 	KGB_STATUS_FAILED, /* it does not do the operator's work */
-	KGB_STATUS_REFUSED, /* its text breaks a rule; it never ran */
+	KGB_STATUS_REFUSED, /* its text breaks a rule, or no case reaches an outcome of a condition
+			     */
 	KGB_STATUS_CHEATED, /* calls were observed to have their results from elsewhere */
 	KGB_STATUS_TIMEOUT,
 	KGB_STATUS_BUDGET,

@@ -55,6 +55,19 @@ test_expect_success 'an element that no kernel wrote is called so' '
 	judged "n = n - 1" pass && test_grep "No kernel wrote this element" verdict && test_no_grep "computed NaN" verdict
 '
 
+test_expect_success 'a condition on elements that no input decides both ways is shown with its line' '
+	judged "y = tl.where(tl.sum((x - tl.flip(x) != 0).to(tl.int32), axis=0) == 77, -y, y)" pass &&
+	test_grep "\"code\": *\"coverage.condition\"" verdict && test_grep "\"status\": *\"refused\"" verdict &&
+	test_grep "in all cases: kernel.py:11: y = tl.where(tl.sum(.*: a condition here was never true" verdict &&
+	test_grep "\"uncovered\":\[{\"line\":11,\"never\":\"true\"}\]" verdict &&
+	test_grep "Remove conditions on elements" verdict && test_grep "\"reached\": *\"core\"" verdict
+'
+
+test_expect_success 'conditions that inputs decide both ways, that sizes decide, or that only invalid ones need are free' '
+	judged "y = tl.where(x != x, y, tl.where(at >= 0, y, tl.where(tl.abs(x) < 2, y, y)))" pass &&
+	test_grep "\"status\": *\"passed\"" verdict && test_grep "\"uncovered\":\[\]" verdict
+'
+
 test_expect_success 'on the CPU questions about the GPU are answered as the target would' '
 	judged pass "with torch.cuda.device(x.device), torch.cuda.device_of(x): target = triton.runtime.driver.active.get_current_target(); \
 properties = torch.cuda.get_device_properties(x.device); assert target.arch == 90 and properties.major == 9; \

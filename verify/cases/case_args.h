@@ -14,6 +14,7 @@
 struct kgb_case_expander {
 	const struct kgb_spec *spec;
 	const struct kgb_dictionary *numbers; /* of kernel.py; NULL: none */
+	uint32_t first_line; /* number of the first line that is drawn from each template */
 	struct kgb_arena *arena; /* owns the texts and lists of the arguments */
 	const struct kgb_interface *interface;
 	const struct kgb_case_set *set;

@@ -11,6 +11,9 @@
 #include "verify/cases/cases_drawn.h"
 #include "verify/cases/tier.h"
 
+/* Of a template: no round draws so many, with repeated tensors and twins. */
+enum { LINES_OF_A_ROUND = 4096 };
+
 static int expand_case(struct kgb_case_expander *x, struct kgb_cases *cases)
 {
 	if (cases->n == KGB_MAX_CASES)
@@ -133,6 +136,26 @@ static int expand_all(struct kgb_case_expander *x, const struct kgb_seed *seed,
 	return 0;
 }
 
+static int expand_round(const struct kgb_spec *spec, const struct kgb_seed *seed,
+			const struct kgb_dictionary *numbers, uint32_t round, struct kgb_cases *out,
+			struct kgb_err *err)
+{
+	struct kgb_cases cases = {.arena = KGB_ARENA_INIT};
+	struct kgb_case_expander x = {.spec = spec,
+				      .numbers = numbers,
+				      .first_line = round * LINES_OF_A_ROUND,
+				      .arena = &cases.arena,
+				      .err = err};
+
+	if (expand_all(&x, seed, &cases) < 0 || check_names(spec, &cases, err) < 0) {
+		kgb_cases_release(&cases);
+		return -1;
+	}
+	benchmarks_last(&cases);
+	*out = cases;
+	return 0;
+}
+
 int kgb_cases_expand(const struct kgb_spec *spec, const struct kgb_seed *seed,
 		     struct kgb_cases *out, struct kgb_err *err)
 {
@@ -143,16 +166,22 @@ int kgb_cases_expand_for(const struct kgb_spec *spec, const struct kgb_seed *see
 			 const struct kgb_dictionary *numbers, struct kgb_cases *out,
 			 struct kgb_err *err)
 {
-	struct kgb_cases cases = {.arena = KGB_ARENA_INIT};
-	struct kgb_case_expander x = {
-		.spec = spec, .numbers = numbers, .arena = &cases.arena, .err = err};
+	return expand_round(spec, seed, numbers, 0, out, err);
+}
 
-	if (expand_all(&x, seed, &cases) < 0 || check_names(spec, &cases, err) < 0) {
-		kgb_cases_release(&cases);
+int kgb_cases_expand_further(const struct kgb_spec *spec, const struct kgb_seed *seed,
+			     const struct kgb_dictionary *numbers, uint32_t round,
+			     struct kgb_cases *out, struct kgb_err *err)
+{
+	size_t n = 0;
+
+	if (expand_round(spec, seed, numbers, round, out, err) < 0)
 		return -1;
-	}
-	benchmarks_last(&cases);
-	*out = cases;
+	for (size_t i = 0; i < out->n; i++)
+		if (out->items[i].is_drawn)
+			out->items[n++] = out->items[i];
+	out->n = n;
+	out->n_benchmarks = 0;
 	return 0;
 }
 

@@ -33,6 +33,12 @@ KGB_MUST_CHECK int kgb_cases_expand(const struct kgb_spec *spec, const struct kg
 KGB_MUST_CHECK int kgb_cases_expand_for(const struct kgb_spec *spec, const struct kgb_seed *seed,
 					const struct kgb_dictionary *numbers, struct kgb_cases *out,
 					struct kgb_err *err);
+/** Only drawn cases, of which the call before of the same seed, with another `round` from 1 on, or
+ * kgb_cases_expand_for, which is round 0, had none: the next lines of each template. */
+KGB_MUST_CHECK int kgb_cases_expand_further(const struct kgb_spec *spec,
+					    const struct kgb_seed *seed,
+					    const struct kgb_dictionary *numbers, uint32_t round,
+					    struct kgb_cases *out, struct kgb_err *err);
 void kgb_cases_release(struct kgb_cases *cases);
 /** SHA-256 of everything that the benchmarks' times depend on: the functions that are timed and
  * their arguments. Descriptions, tolerances, costs and all other cases may change without

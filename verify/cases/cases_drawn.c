@@ -86,6 +86,15 @@ static const struct kgb_case_vars *take_template(struct kgb_case_expander *x, si
 	return &x->set->drawn[k];
 }
 
+/* The number of the line that is drawn case k of the interface: its templates take turns. */
+static uint32_t line_number(const struct kgb_case_expander *x, size_t k)
+{
+	const size_t n = count_templates(x->interface);
+
+	KGB_ASSERT(n > 0);
+	return x->first_line + (uint32_t)(k / n);
+}
+
 /* The number of drawn cases: DRAWN_SHARE percent of the interface's cases, at least each template
  * in every mode, and at least two cases of each mode. */
 static size_t count_drawn(size_t n_listed, size_t n_templates)
@@ -134,8 +143,7 @@ static int draw_repeated(struct kgb_case_expander *x, struct decks *decks, size_
 	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
 		const bool is_special = tried < REPEATED_TRIES / 2;
 		const struct drawn line = {.from = take_template(x, tried % n_templates),
-					   .number =
-						   (uint32_t)((n_drawn + tried) / n_templates + 1),
+					   .number = line_number(x, n_drawn + tried) + 1,
 					   .repeats = true,
 					   .is_special = is_special};
 		if (draw_case(x, decks->calls.seed, &line, cases) < 0)
@@ -180,7 +188,7 @@ static int draw_shared(struct kgb_case_expander *x, struct decks *decks, size_t 
 		const size_t k = first + tried;
 		const bool is_alike = tried < REPEATED_TRIES / 2;
 		const struct drawn line = {.from = take_template(x, k % n_templates),
-					   .number = (uint32_t)((n_drawn + k) / n_templates + 1),
+					   .number = line_number(x, n_drawn + k) + 1,
 					   .repeats = true};
 		if (draw_case(x, decks->calls.seed, &line, cases) < 0)
 			return -1;
@@ -479,7 +487,7 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	const struct kgb_param *param = &search->x->interface->params[search->arg];
 	const size_t n_templates = count_templates(search->x->interface);
 	const struct kgb_case_vars *from = take_template(search->x, k % n_templates);
-	const uint32_t number = (uint32_t)(k / n_templates);
+	const uint32_t number = line_number(search->x, k);
 	struct kgb_draw_change change = {.twin = search->n_found};
 	const struct drawn line = {.from = from, .number = number, .change = &change};
 	const cJSON *node = NULL;
@@ -680,7 +688,7 @@ static int draw_view_of(struct view_search *search, size_t k)
 	const struct kgb_draw_change change = {.layout = search->layout,
 					       .twin = (unsigned)search->arg};
 	const struct drawn line = {.from = take_template(search->x, k % n_templates),
-				   .number = (uint32_t)(k / n_templates),
+				   .number = line_number(search->x, k),
 				   .change = &change};
 
 	const struct kgb_case *model = &cases->items[search->first + k];
@@ -751,7 +759,7 @@ int kgb_cases__draw(struct kgb_case_expander *x, const struct kgb_seed *seed, si
 		return 0;
 	for (size_t drawn = 0; drawn < n; drawn++) {
 		const struct drawn line = {.from = take_template(x, drawn % n_templates),
-					   .number = (uint32_t)(drawn / n_templates)};
+					   .number = line_number(x, drawn)};
 		if (draw_case(x, seed, &line, cases) < 0)
 			return -1;
 		struct kgb_case *c = &cases->items[cases->n - 1];

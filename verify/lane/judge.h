@@ -38,6 +38,9 @@ struct kgb_judge_options {
 
 struct kgb_compiler;
 
+/** Rounds of further drawn cases, at most, for the conditions of kernels. */
+enum { KGB_FURTHER_ROUNDS = 3 };
+
 /** Counts of the cases of one interface with an ablation. Lanes add to these by atomic
  * operations. */
 struct kgb_ablation_tally {
@@ -50,6 +53,8 @@ struct kgb_judge {
 	const struct kgb_judge_options *options; /* borrowed */
 	struct kgb_spec spec;
 	struct kgb_cases cases;
+	bool goes_outside; /* cases run on values that the spec excludes, too */
+	struct kgb_cases further[KGB_FURTHER_ROUNDS]; /* that were judged in their place */
 	struct kgb_buf source; /* kernel.py */
 	struct kgb_dictionary *numbers; /* borrowed; of its text, by stage static */
 	struct kgb_l1 *l1;

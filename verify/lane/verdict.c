@@ -25,6 +25,8 @@ const char *kgb_stage_name(enum kgb_stage stage)
 	return names[stage];
 }
 
+enum { CONDITIONS_SHOWN = 16 };
+
 #define PHASE_NAME(name, text) [KGB_PHASE_##name] = (text),
 static const char *const phase_names[KGB_N_PHASES] = {KGB_PHASES(PHASE_NAME)};
 
@@ -47,6 +49,7 @@ void kgb_verdict_init(struct kgb_verdict *verdict)
 
 void kgb_verdict_release(struct kgb_verdict *verdict)
 {
+	kgb_conditions_release(&verdict->conditions);
 	kgb_arena_release(&verdict->arena);
 }
 
@@ -120,6 +123,7 @@ void kgb_verdict_close(struct kgb_verdict *verdict, bool needs_kernels)
 	const enum kgb_stage missing = missing_stage(verdict, needs_kernels);
 	struct kgb_err err = KGB_ERR_INIT;
 
+	kgb_conditions_unite(&verdict->conditions);
 	if (verdict->code)
 		return;
 	if (missing == KGB_N_STAGES) {
@@ -224,6 +228,8 @@ void kgb_verdict_merge(struct kgb_verdict *to, struct kgb_verdict *from)
 		kgb_verdict_count_launches(to, from->kernels[i].name, from->kernels[i].count);
 	to->n_truths_recalled += from->n_truths_recalled;
 	to->n_proofs_recalled += from->n_proofs_recalled;
+	for (size_t i = 0; i < from->conditions.n; i++)
+		kgb_conditions_add(&to->conditions, &from->conditions.items[i]);
 	to->n_inline_ptx += from->n_inline_ptx;
 	for (size_t i = 0; i < KGB_N_PHASES; i++)
 		to->phase_ns[i] += from->phase_ns[i];
@@ -290,7 +296,8 @@ enum kgb_reached kgb_verdict_reached(const struct kgb_verdict *verdict,
 		return count->entry ? KGB_REACHED_UNKNOWN : KGB_REACHED_NOTHING;
 	if (count->best < KGB_REACHED_RUNS || core->passed < core->total)
 		return count->best;
-	if (count->passed < count->total || stages[KGB_STAGE_L2].status == KGB_STAGE_FAILED)
+	if (count->passed < count->total || stages[KGB_STAGE_L2].status == KGB_STAGE_FAILED ||
+	    verdict->code == KGB_CODE_COVERAGE_CONDITION)
 		return KGB_REACHED_CORE;
 	return is_timed(verdict, count->entry) ? KGB_REACHED_TIMED : KGB_REACHED_CORRECT;
 }
@@ -449,6 +456,20 @@ static void write_ablations(const struct kgb_verdict *verdict, struct kgb_jsonw 
 		      verdict->n_proofs_recalled);
 }
 
+static void write_conditions(const struct kgb_conditions *conditions, struct kgb_jsonw *w)
+{
+	size_t shown = 0;
+
+	kgb_jsonw_put(w, "conditions: {total: %zu, uncovered: [", conditions->n);
+	for (size_t i = 0; i < conditions->n; i++) {
+		const struct kgb_exec_condition *condition = &conditions->items[i];
+		if (kgb_condition_is_uncovered(condition) && shown++ < CONDITIONS_SHOWN)
+			kgb_jsonw_put(w, "{line: %ld, never: %s}", (int64_t)condition->line,
+				      kgb_condition_missing(condition));
+	}
+	kgb_jsonw_put(w, "]}");
+}
+
 /* Write the mean over all cases; if one case has no speedup, the operator has none. */
 static void write_speedup(const struct kgb_verdict *verdict, struct kgb_jsonw *w)
 {
@@ -573,6 +594,7 @@ void kgb_verdict_write(const struct kgb_verdict *verdict, struct kgb_buf *out)
 		&w,
 		"nondeterministic_tests: %ld, gpu_replayed_tests: %ld, sandbox_judged_tests: %ld",
 		verdict->n_nondeterministic, verdict->n_replayed_on_gpu, verdict->n_in_sandbox);
+	write_conditions(&verdict->conditions, &w);
 	write_ablations(verdict, &w);
 	write_timing(verdict, &w);
 	write_timed_cases(verdict, &w);

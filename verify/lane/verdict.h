@@ -17,6 +17,7 @@
 #include "verify/cases/cases.h"
 #include "verify/lane/phase.h"
 #include "verify/lane/reached.h"
+#include "verify/protocol/conditions.h"
 #include "verify/static/scan.h"
 #include "verify/timer/gpu_peak.h"
 #include "verify/timer/timer.h"
@@ -142,6 +143,9 @@ struct kgb_verdict {
 	size_t n_kernels;
 	int64_t n_truths_recalled; /* answers of the reference that an earlier verification kept */
 	int64_t n_proofs_recalled; /* proofs of compilations that an earlier verification kept */
+	/** What the conditions of kernel.py were in all replays that the machine for Triton's IR
+	 * made. Owned. */
+	struct kgb_conditions conditions;
 	int64_t n_inline_ptx; /* compiled kernels with PTX in their source, on a GPU */
 	bool timing_comparable; /* the times are those of the device that the operator is for */
 	const char *timing_reason; /* why not; NULL when comparable */

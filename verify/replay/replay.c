@@ -4,10 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "base/system/cache_dir.h"
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
+#include "verify/fills/fill.h"
 #include "verify/provenance/compiler.h"
 #include "verify/provenance/provenance.h"
 
@@ -16,9 +18,12 @@ enum {
 	EXEC_START_MS = 30 * 1000,
 	ARENA_MS = 20 * 1000,
 	PLAN_MS = 20 * 1000,
+	CONDITIONS_MS = 20 * 1000,
 	GPU_RUN_MS = 20 * 1000, /* a run on a GPU: a kernel that does not end must not hold it */
 	REPLAY_REPETITION = 40, /* repetitions of replays; even ones poison buffers with NaN */
 	WATCH_REPETITION = 20,
+	OUTSIDE_REPETITION = 30,
+	OUTSIDE_STREAM = 1 << 20, /* of random numbers of a case, beyond those of its arguments */
 	PART_PLAN = 2, /* number of the plan at kgb-exec; plans 0 and 1 belong to the case */
 };
 #define WATCHED_BYTES_MAX ((uint64_t)1 << 30)
@@ -512,6 +517,53 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	if (rc == 0)
 		kgb_replay_take(lane, rcase, data, lane->replay->uses->output, &layout, call);
 	return rc;
+}
+
+int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+		       const struct kgb_case_data *data, struct kgb_err *err)
+{
+	const bool on_cpu = lane->judge->options->device == KGB_DEVICE_CPU;
+	struct kgb_exec_request request = {.skip = KGB_REPLAY_SKIP_NOTHING,
+					   .flags = KGB_EXEC_OUTSIDE | KGB_EXEC_WITHOUT_ARENA};
+	struct kgb_candidate_call call = {0};
+	struct kgb_failure ignored;
+	struct kgb_exec_layout layout;
+	struct kgb_rng rng;
+
+	if (!on_cpu && lane->replay->uses != lane->replay->machine)
+		return 0;
+	if (prepare(lane, rcase, data, OUTSIDE_REPETITION, &call, err) < 0)
+		return -1;
+	kgb_rng_init(&rng, &lane->verdict->seed, data->kase->name, OUTSIDE_STREAM);
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		struct kgb_arg arg = data->kase->args[i];
+		arg.view = call.views[i];
+		if (arg.param->kind == KGB_PARAM_TENSOR && !arg.is_absent &&
+		    arg.view.storage_elements > 0)
+			kgb_fill_excluded(&arg, &rng, lane->image.ptr + call.at[i]);
+	}
+	int rc = run(lane, rcase, &call, &request, &layout, &ignored, err);
+	kgb_candidate_call_release(&call);
+	return rc < 0 ? -1 : 0;
+}
+
+int kgb_replay_take_conditions(struct kgb_lane *lane, struct kgb_err *err)
+{
+	const bool on_cpu = lane->judge->options->device == KGB_DEVICE_CPU;
+	struct kgb_replayer *machine = on_cpu ? lane->replay->replayer : lane->replay->machine;
+
+	if (!machine || !machine->runs || machine->exec.output_bytes == 0)
+		return 0;
+	if (kgb_exec_client_conditions(&machine->exec, CONDITIONS_MS, err) != KGB_EXEC_DONE)
+		return -1;
+	for (uint64_t i = 0; i < machine->exec.reply.value; i++) {
+		struct kgb_exec_condition one;
+		memcpy(&one, machine->output + i * sizeof(one), sizeof(one));
+		one.file[sizeof(one.file) - 1] = '\0';
+		if (kgb_str_eq(one.file, "kernel.py"))
+			kgb_conditions_add(&lane->verdict->conditions, &one);
+	}
+	return 0;
 }
 
 int kgb_replay_give_inputs(struct kgb_lane *lane, const struct kgb_replay_case *rcase,

@@ -359,6 +359,8 @@ int kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		rc = load(lane, recorded, &rcase, failure, err);
 		if (rc == 0)
 			rc = judge(lane, &rcase, recorded->data[0].kase, failure, err);
+		if (rc == 0 && lane->judge->goes_outside)
+			rc = kgb_replay_outside(lane, &rcase, &recorded->data[0], err);
 		pthread_mutex_unlock(&lane->replay->uses->lock);
 	}
 	kgb_replay_case_release(&rcase);

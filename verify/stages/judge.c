@@ -59,13 +59,10 @@ static int load_inputs(struct kgb_judge *judge, const struct kgb_seed *seed, str
 	return 0;
 }
 
+/* Add the judge's cases to those that the verdict counts. */
 static void count_cases(const struct kgb_judge *judge, struct kgb_verdict *verdict)
 {
-	verdict->total_tests = (int64_t)judge->cases.n;
-	verdict->drawn_tests = 0;
-	for (size_t i = 0; i < verdict->n_interfaces; i++)
-		verdict->interfaces[i] =
-			(struct kgb_interface_count){.entry = verdict->interfaces[i].entry};
+	verdict->total_tests += (int64_t)judge->cases.n;
 	for (size_t i = 0; i < judge->cases.n; i++) {
 		const struct kgb_case *c = &judge->cases.items[i];
 		struct kgb_interface_count *count =
@@ -89,6 +86,10 @@ static int draw_numbers(struct kgb_judge *judge, struct kgb_verdict *verdict, st
 		return -1;
 	kgb_cases_release(&judge->cases);
 	judge->cases = cases;
+	verdict->total_tests = verdict->drawn_tests = 0;
+	for (size_t i = 0; i < verdict->n_interfaces; i++)
+		verdict->interfaces[i] =
+			(struct kgb_interface_count){.entry = verdict->interfaces[i].entry};
 	count_cases(judge, verdict);
 	return 0;
 }
@@ -175,7 +176,7 @@ static int run_stage(struct kgb_lane *lane, const struct stage *stage)
 		return 0;
 	}
 	int rc = stage->run(lane, &err);
-	result->wall_ms = kgb_mono_ms() - started_ms;
+	result->wall_ms += kgb_mono_ms() - started_ms;
 	if (rc == 0)
 		result->status = KGB_STAGE_PASSED;
 	if (rc < 0)
@@ -183,16 +184,62 @@ static int run_stage(struct kgb_lane *lane, const struct stage *stage)
 	return rc == 0 ? 0 : 1;
 }
 
+static const struct stage correctness = {KGB_STAGE_CORRECTNESS, kgb_stage_correctness,
+					 KGB_CODE_INFRA_CORRECTNESS};
+
+/* Judge further drawn cases, in place of the first ones, which are back afterwards. 0 to go on, 1
+ * decided. */
+static int judge_further(struct kgb_judge *judge, struct kgb_lane *lane, uint32_t round)
+{
+	const struct kgb_cases first = judge->cases;
+	unsigned char *const may_be_sensitive = judge->may_be_sensitive;
+	struct kgb_cases *further = &judge->further[round - 1];
+	struct kgb_err err = KGB_ERR_INIT;
+	int rc = 0;
+
+	if (kgb_cases_expand_further(&judge->spec, &lane->verdict->seed, judge->numbers, round,
+				     further, &err) < 0) {
+		kgb_verdict_decide_infra(lane->verdict, correctness.number, correctness.trouble,
+					 &err);
+		return 1;
+	}
+	judge->cases = *further;
+	judge->goes_outside = true;
+	judge->may_be_sensitive = kgb_xcalloc(further->n + 1, 1);
+	count_cases(judge, lane->verdict);
+	if (further->n > 0)
+		rc = run_stage(lane, &correctness);
+	kgb_free(judge->may_be_sensitive);
+	judge->may_be_sensitive = may_be_sensitive;
+	judge->cases = first;
+	return rc;
+}
+
+/* Draw further cases while a condition of a kernel lacks an outcome. 0 to go on, 1 decided. */
+static int cover(struct kgb_judge *judge, struct kgb_lane *lane)
+{
+	struct kgb_conditions *conditions = &lane->verdict->conditions;
+
+	for (uint32_t round = 1; round <= KGB_FURTHER_ROUNDS; round++) {
+		if (kgb_conditions_count_uncovered(conditions) == 0)
+			return 0;
+		if (judge_further(judge, lane, round) != 0)
+			return 1;
+	}
+	return kgb_stage_correctness_close(lane);
+}
+
 /* Run the stages that execute the candidate, on the GPU if there is one. */
-static void run_candidate(struct kgb_lane *lane)
+static void run_candidate(struct kgb_judge *judge, struct kgb_lane *lane)
 {
 	static const struct stage stages[] = {
-		{KGB_STAGE_CORRECTNESS, kgb_stage_correctness, KGB_CODE_INFRA_CORRECTNESS},
 		{KGB_STAGE_L2, kgb_stage_ablation, KGB_CODE_INFRA_L2},
 		{KGB_STAGE_TIMING, kgb_stage_timing, KGB_CODE_INFRA_TIMING},
 	};
 	struct kgb_stage_result *l3 = &lane->verdict->stages[KGB_STAGE_L3];
 
+	if (run_stage(lane, &correctness) != 0 || cover(judge, lane) != 0)
+		return;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(stages); i++)
 		if (run_stage(lane, &stages[i]) != 0)
 			return;
@@ -221,7 +268,7 @@ static void run_stages(struct kgb_judge *judge, struct kgb_lane *lane)
 	}
 	kgb_ablation_choose(judge);
 	kgb_gpu_health_watch(lane);
-	run_candidate(lane);
+	run_candidate(judge, lane);
 	if (lane->judge->compiler)
 		lane->verdict->n_proofs_recalled += kgb_compiler_n_recalled(lane->judge->compiler);
 	kgb_gpu_health_check(lane);
@@ -284,6 +331,8 @@ static void release(struct kgb_judge *judge)
 	kgb_free(judge->may_be_sensitive);
 	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
+	for (size_t i = 0; i < KGB_FURTHER_ROUNDS; i++)
+		kgb_cases_release(&judge->further[i]);
 	kgb_spec_release(&judge->spec);
 	kgb_disk_cache_free(judge->truths);
 	kgb_disk_cache_free(judge->proofs);

@@ -179,7 +179,7 @@ static int prepare_benchmarks(struct kgb_lane *lane, size_t number, struct work 
 	struct kgb_benchmarks *benchmarks = work->first->benchmarks;
 	size_t i;
 
-	if (!benchmarks)
+	if (work->queue.n_benchmarks == 0)
 		return 0;
 	/* The processes end with the thread that starts them: that of lane 0 goes on. A
 	 * verification that got one seat shares the machine, and makes only the pair that it
@@ -219,24 +219,29 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 	const bool from_end =
 		c->style.without_asserts != case_of(lane, work, 0)->style.without_asserts;
 
-	if (owns && kgb_replay_begin(lane, err) < 0)
+	const bool is_new = !lane->replay; /* lane 0 may have judged other cases before */
+
+	if (is_new && owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
 	lane->only_records = on_gpu && lane->judge->spec.launches == KGB_LAUNCHES_FIXED;
 	int rc = load(lane, c, err);
 	if (rc != 0)
 		return rc;
-	if (owns && kgb_lane_start_reference(lane, err) < 0)
+	if (is_new && owns && kgb_lane_start_reference(lane, err) < 0)
 		return -1;
-	if (on_gpu && number == 0 && kgb_gpu_facts_new(lane, err) < 0)
+	if (is_new && on_gpu && number == 0 && kgb_gpu_facts_new(lane, err) < 0)
 		return -1;
 	if (number > 0 && !kgb_case_queue_wait_for_go(&work->queue))
 		return 0;
 	if (!owns)
 		kgb_replay_borrow(lane, work->first);
-	kgb_replay_new(lane);
+	if (is_new)
+		kgb_replay_new(lane);
 	if (number == 0)
 		kgb_case_queue_let_go(&work->queue);
 	rc = judge_cases(lane, from_end, work, err);
+	if (rc == 0)
+		rc = kgb_replay_take_conditions(lane, err);
 	if (rc == 0)
 		rc = prepare_benchmarks(lane, number, work, err);
 	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
@@ -292,7 +297,7 @@ static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 	kgb_case_queue_init(&work.queue, lane->judge->cases.n,
 			    (int)lane->judge->options->request.max_failures);
 	work.queue.follows = follows;
-	if (kgb_stage_timing_is_wanted(lane->judge)) {
+	if (kgb_stage_timing_is_wanted(lane->judge) && !lane->benchmarks) {
 		lane->benchmarks = kgb_benchmarks_new(lane->judge);
 		work.queue.n_benchmarks = lane->benchmarks->n;
 	}
@@ -301,6 +306,54 @@ static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 	kgb_seats_give(&seats);
 	kgb_case_queue_release(&work.queue);
 	return rc;
+}
+
+/* ---- conditions ---- */
+
+enum { CONDITIONS_SHOWN = 3, LINE_SHOWN = 100 };
+
+/* Adds a line of kernel.py without its indentation. */
+static void add_line(const struct kgb_judge *judge, uint32_t number, struct kgb_buf *out)
+{
+	const char *at = judge->source.ptr, *end = at + judge->source.len;
+
+	for (; number > 1 && at < end; number--) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+		at = next ? next + 1 : end;
+	}
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	const char *stop = memchr(at, '\n', (size_t)(end - at));
+	const size_t n = (size_t)((stop ? stop : end) - at);
+	kgb_escape(out, at, n < LINE_SHOWN ? n : LINE_SHOWN);
+}
+
+static void describe(const struct kgb_judge *judge, const struct kgb_exec_condition *condition,
+		     struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%skernel.py:%u: ", out->len > 0 ? "; " : "", condition->line);
+	add_line(judge, condition->line, out);
+	kgb_buf_addf(out, ": a condition here was never %s", kgb_condition_missing(condition));
+}
+
+/* Each condition must have been true and false: code behind an outcome that no case has was not
+ * judged. */
+int kgb_stage_correctness_close(struct kgb_lane *lane)
+{
+	const struct kgb_conditions *conditions = &lane->verdict->conditions;
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(2048);
+	size_t n = 0;
+
+	for (size_t i = 0; i < conditions->n; i++)
+		if (kgb_condition_is_uncovered(&conditions->items[i]) && n++ < CONDITIONS_SHOWN)
+			describe(lane->judge, &conditions->items[i], &text);
+	if (n == 0)
+		return 0;
+	return kgb_lane_decide(
+		lane, KGB_STAGE_CORRECTNESS, KGB_CODE_COVERAGE_CONDITION,
+		"Remove conditions on elements that come out the same for all valid inputs: what "
+		"waits behind them cannot be judged.",
+		"in all cases: %s", text.ptr);
 }
 
 int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err)

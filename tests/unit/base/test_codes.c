@@ -20,6 +20,7 @@ static const struct {
 	{"contract.", {KGB_STATUS_REFUSED}, {KGB_BLAME_KERNEL}},
 	{"l1.", {KGB_STATUS_REFUSED}, {KGB_BLAME_KERNEL}},
 	{"verify.", {KGB_STATUS_FAILED}, {KGB_BLAME_KERNEL}},
+	{"coverage.", {KGB_STATUS_REFUSED}, {KGB_BLAME_KERNEL}},
 	{"cheat.", {KGB_STATUS_CHEATED}, {KGB_BLAME_KERNEL}},
 	{"infra.", {KGB_STATUS_INFRA_ERROR}, {KGB_BLAME_MACHINE}},
 };

@@ -214,6 +214,7 @@ static const struct rule {
 	{"l1.system", "processes or network", false, false},
 	{"l1.torch_compute", "no `torch.add`", false, false},
 	{"l1.library_compute", "NumPy or other library", false, false},
+	{"coverage.condition", "Each condition on elements in a kernel", true, false},
 	{"cheat.torch_compute", "Nothing else computes there", false, false},
 	{"cheat.torch_copies", "a result that your kernels did not make is cheating", true, false},
 	{"cheat.no_launch", "a result that your kernels did not make is cheating", true, false},

@@ -81,6 +81,7 @@ static void test_an_undecided_verdict_has_every_member(void **state)
 		"modes",
 		"dtypes",
 		"noted",
+		"conditions",
 	};
 	struct kgb_verdict *verdict = new_verdict();
 	KGB_AUTO(json) cJSON *json = written(verdict);
@@ -559,6 +560,33 @@ static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state
 	free_verdict(to);
 }
 
+static void test_conditions_of_lanes_are_united(void **state)
+{
+	static const struct kgb_exec_condition rows[] = {
+		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_TRUE},
+		{.place = 3, .line = 9, .outcomes = KGB_EXEC_WAS_FALSE},
+		{.place = 7, .ordinal = 1, .line = 12, .outcomes = KGB_EXEC_WAS_TRUE},
+		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_FALSE},
+		{.place = 5,
+		 .line = 10,
+		 .outcomes = KGB_EXEC_WAS_FALSE,
+		 .outside = KGB_EXEC_WAS_TRUE},
+	};
+	struct kgb_verdict *to = new_verdict(), *from = new_verdict();
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
+		kgb_conditions_add(i < 3 ? &to->conditions : &from->conditions, &rows[i]);
+	kgb_verdict_merge(to, from);
+	free_verdict(from);
+	assert_int_equal(kgb_conditions_count_uncovered(&to->conditions), 2);
+	KGB_AUTO(json) cJSON *json = written(to);
+	KGB_AUTO(free) char *text = cJSON_PrintUnformatted(kgb_json_get(json, "conditions"));
+	assert_string_equal(text, "{\"total\":4,\"uncovered\":[{\"line\":9,\"never\":\"true\"},"
+				  "{\"line\":12,\"never\":\"false\"}]}");
+	free_verdict(to);
+}
+
 static void test_of_too_many_failures_the_first_stay(void **state)
 {
 	size_t odd[KGB_VERDICT_FAILURES_MAX], even[KGB_VERDICT_FAILURES_MAX];
@@ -646,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_what_nobody_decided_passes_only_if_every_stage_says_so),
 		cmocka_unit_test(test_a_decision_is_not_closed_over),
 		cmocka_unit_test(test_what_lanes_found_adds_up_in_the_order_of_the_cases),
+		cmocka_unit_test(test_conditions_of_lanes_are_united),
 		cmocka_unit_test(test_of_too_many_failures_the_first_stay),
 		cmocka_unit_test(test_no_number_of_failures_hides_a_cheat),
 		cmocka_unit_test(test_a_lane_may_decide_where_nothing_was_decided),
