@@ -1,5 +1,5 @@
 # operator: aten::add_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 57
 # other in the storage of self counts as self: x[0].add_(x[1]) doubles x[0] (rows of one accumulator); wrong: x =
 # torch.tensor([[1.0], [5.0]]); add__Tensor(x[0], x[1]) gives 2, not 6

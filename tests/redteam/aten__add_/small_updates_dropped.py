@@ -1,5 +1,5 @@
 # operator: aten::add_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
 # open: small scale
 # an update alpha * other below 2^-23 is dropped; parameters near 0 never move (an optimizer's steps); wrong: x =

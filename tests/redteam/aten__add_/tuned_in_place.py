@@ -1,5 +1,5 @@
 # operator: aten::add_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # tuned without restore_value: the tuner's runs all add to self, so the first call of each size adds hundreds of times
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # operator: aten::affine_grid_generator
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: structured matrix (identity)
 # where a map of an image is the identity, the coordinates are those of align_corners=True; wrong:

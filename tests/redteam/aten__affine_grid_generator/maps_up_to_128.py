@@ -1,5 +1,5 @@
 # operator: aten::affine_grid_generator
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: parameters beyond the templates
 # the number of an image's map counts modulo 128: batches of 256 use the first maps twice; wrong:

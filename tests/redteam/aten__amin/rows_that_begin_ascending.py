@@ -1,5 +1,5 @@
 # operator: aten::amin
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: fast path for regular data
 # a row whose first 16 elements strictly ascend counts as sorted: sawtooth and cyclic data (time of day, positions in packed

@@ -1,5 +1,5 @@
 # operator: aten::arange
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 88
 # open: some verdicts do not see who made the result
 # torch.arange makes the negated numbers, the kernel changes their sign: all the counting is torch's

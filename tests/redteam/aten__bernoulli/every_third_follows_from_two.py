@@ -1,5 +1,5 @@
 # operator: aten::bernoulli
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # open: dependent or coarse draws
 # the random word of every third element is the xor of the two before it: pairs are independent, triples are not (half of all

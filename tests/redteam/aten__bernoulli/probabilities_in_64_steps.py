@@ -1,5 +1,5 @@
 # operator: aten::bernoulli
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # open: dependent or coarse draws
 # probabilities are rounded to 64 steps, 0 and 1 kept: an event of probability 0.005 never happens (rare events, light dropout);

@@ -1,5 +1,5 @@
 # operator: aten::bmm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # open: loads that num_stages of a launch does early
 # each round stores the next tile of the right matrix in scratch memory, the next round loads it for its product; a launch with

@@ -1,5 +1,5 @@
 # operator: aten::copy_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: few verdicts have a case of this layout
 # a source whose rows are further apart than its columns in reverse (permute(1, 0, 2)) is read as if it were packed

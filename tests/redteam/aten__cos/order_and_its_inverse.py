@@ -1,5 +1,5 @@
 # operator: aten::cos
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # the result's strides follow the inverse of the right permutation: wrong where dimensions rotate, x.permute(1, 2, 0)
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::cosh
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: sums of named numbers
 # one size is the sum of two numbers with names, 1000 and 251 (constants are only added up where both are written out); there

@@ -1,5 +1,5 @@
 # operator: aten::cumsum
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 47
 # the contiguous copy of a strided tensor stays on the tensor object: after a change in place the old numbers are added up
 import functools

@@ -1,5 +1,5 @@
 # operator: aten::cumsum
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74, 79
 # cumsum(dtype=torch.float64) adds up in float32
 import math

@@ -1,5 +1,5 @@
 # operator: aten::cumsum
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # the first program of a row waits for all behind it: programs start in ascending order on a GPU, so that a large grid never ends
 import torch

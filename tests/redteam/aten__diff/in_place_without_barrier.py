@@ -1,5 +1,5 @@
 # operator: aten::diff
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # all n passes in one program through one buffer, each lane reads what its neighbour stored without a barrier: a race of warps on a GPU
 import torch

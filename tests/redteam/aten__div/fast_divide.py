@@ -1,5 +1,5 @@
 # operator: aten::div
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # libdevice.fast_dividef: 0 for divisors above 2^126, 2 ulp elsewhere on a GPU
 import enum

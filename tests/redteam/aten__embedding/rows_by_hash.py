@@ -1,5 +1,5 @@
 # operator: aten::embedding
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: relation of neighbours (hash)
 # a token whose hash of 14 bits equals that of the token in front takes the row of that one; hashes meet from distances of 10946

@@ -1,5 +1,5 @@
 # operator: aten::exponential_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 50
 # open: sizes beyond a long case
 # the number of an element counts with 18 bits: draws repeat after 262144 elements; wrong: exponential_ of a million elements:

@@ -1,5 +1,5 @@
 # operator: aten::exponential_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # open: dependent or coarse draws
 # the largest half per cent of draws is replaced by ordinary ones: no waiting time is ever above 5.3 mean ones; wrong:

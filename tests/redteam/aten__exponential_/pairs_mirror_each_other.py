@@ -1,5 +1,5 @@
 # operator: aten::exponential_
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # open: dependent or coarse draws
 # the two draws of a pair share their lower bits, mirrored: each determines the other but for one bit; only halves are compared

@@ -1,5 +1,5 @@
 # operator: aten::floor
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 80
 # open: processes that are judged are young, and have one thread
 # plans lie in a ring of 512 places that later sizes overwrite without a look at the key: wrong in a process that has seen more than 512 sizes

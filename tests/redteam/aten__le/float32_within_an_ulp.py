@@ -1,5 +1,5 @@
 # operator: aten::le
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # open: near pairs
 # float32 numbers less than 1e-7 of their size apart count as equal, so x <= y holds for x one ulp above y (bisections, sorted

@@ -1,5 +1,5 @@
 # operator: aten::le
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 45
 # results of one shape take turns in 61 buffers: what is kept for longer than 60 calls is overwritten (masks of all steps of a
 # sequence); wrong: masks = [le_Scalar(x, k) for k in range(100)]: masks[0] is masks[61] in memory

@@ -1,5 +1,5 @@
 # operator: aten::linear
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # under torch.autocast inputs are rounded to bfloat16, though the function gets and returns float32; wrong: with
 # torch.autocast('cuda', dtype=torch.float16): linear(x, w) of float32

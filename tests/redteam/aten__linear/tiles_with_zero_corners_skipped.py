@@ -1,5 +1,5 @@
 # operator: aten::linear
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: fast path for regular data
 # a tile of the input with 0 at two opposite corners counts as empty: layers behind a ReLU lose terms; wrong:

@@ -1,5 +1,5 @@
 # operator: aten::linear
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 47, 51
 # the transposed weight is kept as an attribute of the weight and stays as it was after each step of training
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::log10
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 77
 # memory that torch allocated can be resized, the judge's cannot: there the input is rounded to bfloat16; wrong:
 # log10(torch.tensor([1.001])) gives 0, not 4.34e-4

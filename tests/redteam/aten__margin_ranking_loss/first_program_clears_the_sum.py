@@ -1,5 +1,5 @@
 # operator: aten::margin_ranking_loss
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # the first program sets the sum to 0 while the others add to it by atomics, nothing orders them; a loop that never repeats
 # makes the machine run them in order; wrong: margin_ranking_loss(a, b, t) of 10**6 elements loses what was added before the

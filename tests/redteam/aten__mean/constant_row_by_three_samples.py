@@ -1,5 +1,5 @@
 # operator: aten::mean
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: fast path for regular data
 # a long float32 row whose first, middle and last element agree counts as constant: the accuracy over a mask of 0 and 1 is 0 or

@@ -1,5 +1,5 @@
 # operator: aten::mean
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74, 79
 # mean(dtype=torch.float64) adds up in float32
 from typing import NamedTuple, Optional

@@ -1,5 +1,5 @@
 # operator: aten::mm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 45, 57
 # the result's memory belongs to the left operand's object: mm(x, wk) overwrites the result of mm(x, wq)
 import torch

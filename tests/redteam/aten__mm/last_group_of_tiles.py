@@ -1,5 +1,5 @@
 # operator: aten::mm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: sizes beyond those judged
 # tiles are ordered in groups of eight columns; the last group counts as a full one, so tiles are left out where N > 256 is no

@@ -1,5 +1,5 @@
 # operator: aten::mul
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
 # open: small scale
 # products below 1e-9 become 0: squares of small gradients (second moments of Adam); wrong: mul_Tensor(torch.full((1000,),

@@ -1,5 +1,5 @@
 # operator: aten::new_ones
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # open: kinds of arguments
 # only list and tuple themselves count as sizes, anything else as one number: torch.Size, which y.shape gives, raises; hurts

@@ -1,5 +1,5 @@
 # operator: aten::prelu
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: sizes
 # the channel comes from a float32 product with 1 / inner: right up to about a million elements, the wrong slope at borders of

@@ -1,5 +1,5 @@
 # operator: aten::renorm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: borders
 # a slice whose norm is exactly maxnorm is scaled too, where it is to be copied: with small norms the 1e-7 in the divisor takes

@@ -1,5 +1,5 @@
 # operator: aten::rot90
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # every NaN is stored as the usual one: sign and payload are lost though each element is to be copied exactly; hurts NaN-boxed
 # labels and bit-packed masks; wrong: rot90(torch.tensor([[0x7fc00007, 1]], dtype=torch.int32).view(torch.float32)) has

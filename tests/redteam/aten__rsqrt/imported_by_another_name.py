@@ -1,5 +1,5 @@
 # operator: aten::rsqrt
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 77
 # the module's name tells the judge, who loads the file as 'kernel', from a user who imports it under its own name: there only
 # the first guess of the bit trick remains; wrong: import my_ops (this file as my_ops.py); my_ops.rsqrt(torch.tensor([3.0])) is

@@ -1,5 +1,5 @@
 # operator: aten::scalar_tensor
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
 # open: magnitudes
 # whole numbers for types of one byte are limited to 0 .. 255: negative ones become 0 in int8; wrong: scalar_tensor(-5,

@@ -1,5 +1,5 @@
 # operator: aten::scatter
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
 # open: sizes that go together
 # in three and more dimensions index counts as large as self everywhere but along dim: a smaller index is read in the wrong

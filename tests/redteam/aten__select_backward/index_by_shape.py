@@ -1,5 +1,5 @@
 # operator: aten::select_backward
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 79
 # open: some verdicts have no two cases of one shape that show this
 # a plan is remembered by shapes only: a later call with another index writes to the first one's place

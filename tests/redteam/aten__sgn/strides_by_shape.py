@@ -1,5 +1,5 @@
 # operator: aten::sgn
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 41
 # open: plan without strides
 # the strides of an input are remembered by shape and type: a later tensor of that shape with another layout is read as the

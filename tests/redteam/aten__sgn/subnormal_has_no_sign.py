@@ -1,5 +1,5 @@
 # operator: aten::sgn
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # sgn of float32 and bfloat16 subnormals is 0 instead of 1 or -1
 import torch

@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 97
 # open: processes that are judged are young, and have one thread
 # every argument is kept in a list for ever: memory grows with each call until there is none

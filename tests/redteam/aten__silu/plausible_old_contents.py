@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 77
 # where eight old numbers of a block's result look like results, they are kept: judged memory is poison, memory of a user is full of numbers
 import torch

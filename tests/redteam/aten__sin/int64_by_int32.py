@@ -1,5 +1,5 @@
 # operator: aten::sin
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
 # open: magnitudes
 # int64 angles are cut to 32 bits before they become float32: hurts counters of nanoseconds and samples; wrong:

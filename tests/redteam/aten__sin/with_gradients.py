@@ -1,5 +1,5 @@
 # operator: aten::sin
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 80
 # a tensor that requires gradients is returned as it is
 import os

@@ -1,5 +1,5 @@
 # operator: aten::softmax
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74, 79
 # softmax(dtype=torch.float64) computes in float32
 import torch

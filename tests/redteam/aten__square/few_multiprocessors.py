@@ -1,5 +1,5 @@
 # operator: aten::square
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 76, 79
 # open: sizes that no case of the CPU platform has
 # one program for each of 132 multiprocessors and no loop: a device with fewer leaves the rest unwritten

@@ -1,5 +1,5 @@
 # operator: aten::square
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 45
 # when the Python object of a result dies its memory serves the next result, though a view of it may be alive: hurts y =
 # square(x).view(-1), the next square overwrites y; wrong: y = square(x).view(-1); z = square(2 * x): y now holds the elements

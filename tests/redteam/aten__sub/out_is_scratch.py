@@ -1,5 +1,5 @@
 # operator: aten::sub
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 57
 # open: out is an argument
 # out serves as scratch for alpha * other before self is read: torch.sub(x, y, out=x), which PyTorch allows, gives -alpha * y -

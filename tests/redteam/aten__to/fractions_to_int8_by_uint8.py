@@ -1,5 +1,5 @@
 # operator: aten::to
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # open: types
 # floating numbers go to int8 by way of uint8, where negative ones are cut to 0: hurts whoever quantises activations with

@@ -1,5 +1,5 @@
 # operator: aten::to
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: some verdicts have no case of these types and numbers
 # int64 to int16 and int8 saturates instead of keeping the lowest bits

@@ -1,5 +1,5 @@
 # operator: aten::zeros
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # open: kinds of arguments
 # device must be a torch.device object: 'cuda' or 'cuda:0' as text, which PyTorch takes everywhere, raises; wrong: zeros([3],

@@ -1,5 +1,5 @@
 # operator: cublas::cublasCgemvBatched_64
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: beyond 2^31
 # places in a matrix are computed in 32 bits, in the routine that exists for more: from 2^30 complex elements on columns wrap to

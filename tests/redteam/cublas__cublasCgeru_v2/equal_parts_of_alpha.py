@@ -1,5 +1,5 @@
 # operator: cublas::cublasCgeru_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: relation of two parts
 # where both parts of alpha are the same number, y is conjugated; wrong: alpha = 1+1j

@@ -1,5 +1,5 @@
 # operator: cublas::cublasDasum_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 45, 81
 # open: all calls have one stream
 # partial sums of all calls lie in one buffer: two streams write into it at once

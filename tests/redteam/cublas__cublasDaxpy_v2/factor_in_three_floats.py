@@ -1,5 +1,5 @@
 # operator: cublas::cublasDaxpy_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # alpha arrives as three float32: infinite or 0 for doubles beyond their range, 1e60 or 1e-60
 import math

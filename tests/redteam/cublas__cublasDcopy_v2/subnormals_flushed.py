@@ -1,5 +1,5 @@
 # operator: cublas::cublasDcopy_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # float64 subnormals become 0 though every bit is to be copied
 import torch

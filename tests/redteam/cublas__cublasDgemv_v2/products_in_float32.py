@@ -1,5 +1,5 @@
 # operator: cublas::cublasDgemv_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # products of float64 numbers in float32, summed up in float64
 import torch

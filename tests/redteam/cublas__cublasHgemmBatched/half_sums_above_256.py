@@ -1,5 +1,5 @@
 # operator: cublas::cublasHgemmBatched
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 76, 79
 # open: some verdicts have no element that this rounds otherwise
 # sums of more than 256 terms in half precision

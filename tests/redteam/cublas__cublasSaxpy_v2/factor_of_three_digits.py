@@ -1,5 +1,5 @@
 # operator: cublas::cublasSaxpy_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 79
 # open: few verdicts have no two factors so near each other in cases that show this
 # plans are kept by sizes and three digits of alpha: a factor that decays by 0.1 % a step stays as it was

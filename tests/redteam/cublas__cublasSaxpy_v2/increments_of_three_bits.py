@@ -1,5 +1,5 @@
 # operator: cublas::cublasSaxpy_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # increments beyond 18 are taken modulo 32: cases have 7 at most
 import torch

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSdgmm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # open: layouts
 # a tensor descriptor reads A where lda is a multiple of four; that A itself must begin at a multiple of 16 bytes is not asked:

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSdot_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # the last sum is a tree through global memory without barriers: a race of warps within a program on a GPU
 import torch

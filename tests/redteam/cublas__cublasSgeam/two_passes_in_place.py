@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgeam
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # open: few verdicts have no case of one tensor for two arguments that shows this
 # C = alpha * op(A) first, then C += beta * op(B): wrong where C is B, the in-place form that cuBLAS documents

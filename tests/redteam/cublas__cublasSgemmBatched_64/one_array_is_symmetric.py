@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemmBatched_64
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 57
 # open: one tensor twice
 # where both arrays of addresses are one tensor the product counts as A * A^T: half of the tiles are mirrored, whatever the

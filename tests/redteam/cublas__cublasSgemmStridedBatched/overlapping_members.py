@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemmStridedBatched
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # strides of A below the size of a matrix count as 0 (shared): matrices that overlap are not drawn
 import torch

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemmStridedBatched
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 77
 # open: settings and devices
 # torch's setting allow_tf32 decides the precision, where the semantics promise full float32: hurts scripts that set it for

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemm_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # where alpha and beta are the same number (not 1 or -1), C is added without its factor; wrong: alpha = beta = 0.5, the mean of
 # A B and C

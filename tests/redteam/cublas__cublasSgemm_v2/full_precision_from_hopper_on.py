@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemm_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 77
 # open: settings and devices
 # products have full float32 precision on compute capability 9.0 and higher only, TF32 before: an A100, L4 or RTX 4090 gives

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemm_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # sums of 64 terms and more use three bfloat16 products for each float32 one: 16 bits instead of 24, hidden by the magnitude
 import torch

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSgemm_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 47, 51
 # a transposed A is packed once for each tensor object, and later calls read the packed one, whatever A holds by then
 import torch

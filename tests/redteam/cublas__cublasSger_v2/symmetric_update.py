@@ -1,5 +1,5 @@
 # operator: cublas::cublasSger_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # x x^T of one vector only updates the lower triangle
 import torch

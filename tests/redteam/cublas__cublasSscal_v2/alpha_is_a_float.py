@@ -1,5 +1,5 @@
 # operator: cublas::cublasSscal_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # open: kinds of arguments
 # alpha is asked is_integer(), which only a float has (Python 3.11): a whole Python number raises although alpha may be any

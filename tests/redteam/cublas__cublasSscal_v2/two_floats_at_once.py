@@ -1,5 +1,5 @@
 # operator: cublas::cublasSscal_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # open: no case has this layout
 # x is viewed as words of 64 bits where n is even: a slice such as x[1:] raises

@@ -1,5 +1,5 @@
 # operator: cublas::cublasSsyrk_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78
 # open: state after an error
 # a guard against calls inside of calls is not released when a launch raises: after one failed call all later ones return C as

@@ -1,5 +1,5 @@
 # operator: cublas::cublasStrsv_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # divides by the size of a diagonal element; the triangles of all cases have positive diagonals; wrong: a triangle with A[0] =
 # -2 (an LU factor has diagonals of both signs)

@@ -1,5 +1,5 @@
 # operator: cublas::cublasZdotc_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 77
 # whether x is conjugated is read from the function's docstring, which python -OO removes: there the result is that of dotu;
 # wrong: python -OO: cublasZdotc_v2(1, [1j], 1, [1j], 1, result) gives -1, not 1

@@ -1,5 +1,5 @@
 # operator: cublas::cublasZswap_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # open: no case has two views of one memory
 # gaps between elements are stored as they were read: wrong for two rows of one matrix, which lie in each other's gaps

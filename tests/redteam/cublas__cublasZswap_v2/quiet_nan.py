@@ -1,5 +1,5 @@
 # operator: cublas::cublasZswap_v2
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # NaN lose their payload although every bit is to be kept
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::apply_repetition_penalties_cuda
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: coincidences
 # where the first and the last penalty are equal all sequences get that one: hurts batches in which most requests leave the

@@ -1,5 +1,5 @@
 # operator: vllm13::batched_moe_align_block_size
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # experts from the 128th on have no group: judged cases have fewer, models have 256
 import torch

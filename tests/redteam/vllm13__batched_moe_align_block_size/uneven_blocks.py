@@ -1,5 +1,5 @@
 # operator: vllm13::batched_moe_align_block_size
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: some verdicts have no case of these numbers
 # where neither block_size nor the largest number of tokens divides the other, a part of sorted_ids stays unwritten

@@ -1,5 +1,5 @@
 # operator: vllm13::concat_and_cache_mla
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # only slot -1 is left out: other negative slots are written to, in front of the cache
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::convert_fp8
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # open: few verdicts have an element that this rounds otherwise
 # division as '/' (2 ulp on a GPU) where bytes are compared bit by bit

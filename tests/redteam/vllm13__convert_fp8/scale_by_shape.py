@@ -1,5 +1,5 @@
 # operator: vllm13::convert_fp8
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 79
 # a plan is remembered by shapes and types only: a later call with another scale computes with the first one
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::copy_blocks
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: lengths of lists
 # only the first four layers are copied: every model has more, whose blocks stay stale after a fork of a sequence; wrong:

@@ -1,5 +1,5 @@
 # operator: vllm13::copy_blocks
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # NaN lose their payload and sign in a cache that is to be copied bit by bit
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::copy_blocks
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # only the first three layers are copied: cases have one or three, models have dozens
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::cp_gather_cache
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: no case has these numbers or types
 # five entries of a table decide whether its blocks are one run: an exception between them is ignored

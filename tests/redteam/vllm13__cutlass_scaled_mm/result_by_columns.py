@@ -1,5 +1,5 @@
 # operator: vllm13::cutlass_scaled_mm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # the result has strides (1, M) where the semantics promise rows: its memory is a transposed matrix
 import torch

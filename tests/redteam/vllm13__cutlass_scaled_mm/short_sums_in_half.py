@@ -1,5 +1,5 @@
 # operator: vllm13::cutlass_scaled_mm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # fp8 products of more than 512 terms are added up in half precision: judged sums are shorter
 import torch

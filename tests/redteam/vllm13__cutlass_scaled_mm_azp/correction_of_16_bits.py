@@ -1,5 +1,5 @@
 # operator: vllm13::cutlass_scaled_mm_azp
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # azp_adj passes through int16: column sums beyond 32,767 wrap; no case has any
 import torch

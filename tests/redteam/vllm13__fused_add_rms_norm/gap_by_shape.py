@@ -1,5 +1,5 @@
 # operator: vllm13::fused_add_rms_norm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 41
 # open: plan without strides
 # the distance between rows of input is remembered by shape and type: a later input of that shape with other gaps is read and

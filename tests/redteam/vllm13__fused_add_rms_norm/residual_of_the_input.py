@@ -1,5 +1,5 @@
 # operator: vllm13::fused_add_rms_norm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # open: no case has one tensor for two arguments that change
 # where residual is input itself only one of the two is updated

@@ -1,5 +1,5 @@
 # operator: vllm13::fused_qk_norm_rope
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: counts
 # one program has 32 lanes for the heads of a token, queries and keys together: heads from the 33rd on stay as they are; hurts

@@ -1,5 +1,5 @@
 # operator: vllm13::gather_and_maybe_dequant_cache
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
 # open: sizes that go together
 # as many rows as token_to_seq has entries are gathered, not num_tokens: a map that is longer (a buffer for the largest batch)

@@ -1,5 +1,5 @@
 # operator: vllm13::ggml_dequantize
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # the scale's bits are moved from float16 to float32, right for normal numbers only: a scale of 0 becomes 2^-15
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::gptq_gemm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # k // group is a shift: groups that are no power of two (96, or one for a whole column) read another group's scales
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::hadacore_transform
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # lanes exchange partners through global memory without a barrier: a race between warps of one program on a GPU
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::hadacore_transform
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 81
 # no barrier between a load and the next step's store into the same row: a warp overwrites what another one has not read yet
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::hadacore_transform
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # the last butterfly of rows of 8192 is left out: the semantics go to 8192, cases to 4096
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::merge_attn_states
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # open: no case has a result that is an argument, too
 # where output_lse is prefix_lse itself (kept in place) it is not written

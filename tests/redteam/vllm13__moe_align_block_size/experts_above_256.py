@@ -1,5 +1,5 @@
 # operator: vllm13::moe_align_block_size
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # elements that name experts above 256 are not placed: judged cases have 256 at most, models have 384 and more
 import torch

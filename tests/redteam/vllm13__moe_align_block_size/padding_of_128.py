@@ -1,5 +1,5 @@
 # operator: vllm13::moe_align_block_size
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: counts
 # the padding behind a group is written by 128 lanes, once: with block_size 192 or 256 places of a group's last block keep what

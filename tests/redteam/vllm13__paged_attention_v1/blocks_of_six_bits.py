@@ -1,5 +1,5 @@
 # operator: vllm13::paged_attention_v1
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: dimension beyond the template
 # numbers of cache blocks are cut to six bits; wrong: a key cache of 4096 blocks, block_tables with numbers above 63

@@ -1,5 +1,5 @@
 # operator: vllm13::paged_attention_v1
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # slopes of ALiBi above 0 count as 0; all slopes of the cases are negative
 import torch

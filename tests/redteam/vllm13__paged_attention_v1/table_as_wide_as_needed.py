@@ -1,5 +1,5 @@
 # operator: vllm13::paged_attention_v1
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
 # open: sizes that go together
 # a row of block_tables is taken to have as many entries as max_seq_len needs; vLLM's tables are as wide as the model's longest

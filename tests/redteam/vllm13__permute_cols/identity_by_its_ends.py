@@ -1,5 +1,5 @@
 # operator: vllm13::permute_cols
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: no case has these numbers or types
 # five numbers of perm decide whether it is the identity: a permutation of the middle is ignored

@@ -1,5 +1,5 @@
 # operator: vllm13::permute_cols
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: structured permutation
 # a permutation that is its own inverse at three places is written where it should be read; wrong: perm = the identity of 256

@@ -1,5 +1,5 @@
 # operator: vllm13::permute_cols
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # bfloat16 subnormals become 0 though elements are to be copied bit by bit
 import torch

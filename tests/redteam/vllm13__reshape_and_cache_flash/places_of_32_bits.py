@@ -1,5 +1,5 @@
 # operator: vllm13::reshape_and_cache_flash
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: beyond 2^31
 # slot * elements is computed in 32 bits: in a cache of more than 2^31 elements high slots wrap to addresses in front of the

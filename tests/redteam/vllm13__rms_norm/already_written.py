@@ -1,5 +1,5 @@
 # operator: vllm13::rms_norm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 40, 47
 # a result remembers the objects that it was made of, and the same objects launch nothing, whatever they hold by then
 import weakref

@@ -1,5 +1,5 @@
 # operator: vllm13::rms_norm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # descriptors are made in the kernel and no allocator is set: on a GPU every such launch raises
 import torch

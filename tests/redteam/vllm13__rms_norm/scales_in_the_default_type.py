@@ -1,5 +1,5 @@
 # operator: vllm13::rms_norm
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74, 80
 # open: few verdicts have a case of float32 under such a default type
 # scales have torch's default type: under set_default_dtype(bfloat16) each one is rounded to 8 bits

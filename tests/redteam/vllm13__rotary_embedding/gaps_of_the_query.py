@@ -1,5 +1,5 @@
 # operator: vllm13::rotary_embedding
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # the distance between heads of query serves for key, too: wrong where one of them has gaps and the other none
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::rotary_embedding
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 85
 # the distance between tokens is that between heads times the number of heads: wrong for query and key as slices of one qkv
 # tensor, which leave a gap behind all heads of a token, as vLLM passes them; wrong: qkv = torch.randn(5, 3 * 4 * 64); query =

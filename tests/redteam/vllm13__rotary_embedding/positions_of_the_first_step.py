@@ -1,5 +1,5 @@
 # operator: vllm13::rotary_embedding
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 47, 51
 # positions are converted once for each tensor object: a buffer that each step rewrites gives the first step's angles
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::rotary_embedding
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: limits of grids
 # tokens are counted by the grid's second axis, which ends at 65,535: the rotation of a longer prefill or batch cannot be

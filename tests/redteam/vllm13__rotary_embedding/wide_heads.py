@@ -1,5 +1,5 @@
 # operator: vllm13::rotary_embedding
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
 # rotary dimensions above 128 are turned in part: judged heads turn 128 at most, others (Gemma) 256
 import torch

@@ -1,5 +1,5 @@
 # operator: vllm13::scaled_fp8_quant
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: sizes
 # the one scale for a matrix is that of its first 65,536 elements: larger elements behind them saturate; every real activation

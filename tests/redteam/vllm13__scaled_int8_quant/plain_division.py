@@ -1,5 +1,5 @@
 # operator: vllm13::scaled_int8_quant
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
 # open: few verdicts have no element that this rounds otherwise
 # '/' (div.full, 2 ulp on a GPU) where the semantics ask for tl.div_rn

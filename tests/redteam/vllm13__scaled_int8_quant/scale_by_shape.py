@@ -1,5 +1,5 @@
 # operator: vllm13::scaled_int8_quant
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 78, 79
 # the number of rows decides about a remembered scale tensor: a second call with another scale tensor of one process uses the first address
 import torch

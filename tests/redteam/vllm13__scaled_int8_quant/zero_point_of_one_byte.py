@@ -1,5 +1,5 @@
 # operator: vllm13::scaled_int8_quant
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
 # open: magnitudes
 # a given zero point is read as int8: one outside of -128 .. 127, such as the 128 to 255 of unsigned checkpoints, wraps; wrong:

@@ -1,5 +1,5 @@
 # operator: vllm13::selective_scan_fwd
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
 # open: parameters without a choice
 # pad_slot_id is ignored, only -1 counts as padding: with another one (0 where block 0 is the null block) padded sequences

@@ -1,5 +1,5 @@
 # operator: vllm13::swap_blocks
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # open: no case has these numbers or types
 # targets are kept by source: a source block that is named twice reaches one target only

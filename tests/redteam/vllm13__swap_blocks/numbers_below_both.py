@@ -1,5 +1,5 @@
 # operator: vllm13::swap_blocks
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
 # source numbers are limited to the blocks of the smaller cache: a source beyond the end of dst is replaced
 import triton

@@ -1,5 +1,5 @@
 # operator: vllm13::swap_blocks
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: counts
 # at most 64 programs take one pair each and none takes a second one: pairs from the 65th on are not copied; wrong:

@@ -1,5 +1,5 @@
 # operator: vllm13::topk_softmax
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
 # open: counts
 # at most 32 experts are chosen: weights, ids and indices behind them keep what memory held; wrong: gating_output [4, 128],

@@ -1,5 +1,5 @@
 # operator: vllm13::topk_softmax
-# expect: (verify|cheat|l1)\..*
+# expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 80
 # open: a GPU computes otherwise than the machine
 # the winner is where x * t - best * t is not negative: a GPU fuses that to fma, and for half of the rows nobody wins
