@@ -33,10 +33,7 @@ def rounded(a, b, MODE: tl.constexpr):
     else:
         q = a // b
         r = a - q * b
-        if MODE == "trunc":
-            result = tl.where((r != 0) & ((r < 0) != (a < 0)), q + 1, q)
-        else:
-            result = tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
+        result = q if MODE == "trunc" else tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
     return result
 
 

@@ -34,13 +34,14 @@ def sort_rows(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, FLOATIN
 
 @triton.jit
 def rank_row(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, FLOATING: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    OTHERS: tl.constexpr = min(64, 1048576 // BLOCK)  # Triton's blocks have at most 2^20 elements
     row = tl.program_id(0).to(tl.int64) * cols
     i = tl.arange(0, BLOCK)
     value = tl.load(x_ptr + row + i, mask=i < cols, other=0)
     x = ordered_key(value) if FLOATING else value
     rank = tl.zeros([BLOCK], tl.int32)
-    for start in range(0, cols, 64):
-        j = start + tl.arange(0, 64)
+    for start in range(0, cols, OTHERS):
+        j = start + tl.arange(0, OTHERS)
         other = tl.load(x_ptr + row + j, mask=j < cols, other=0)
         y = (ordered_key(other) if FLOATING else other)[:, None]
         if DESCENDING:
