@@ -220,6 +220,8 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 		c->style.without_asserts != case_of(lane, work, 0)->style.without_asserts;
 
 	const bool is_new = !lane->replay; /* lane 0 may have judged other cases before */
+	const int64_t n_inline_before =
+		is_new ? 0 : kgb_provenance_n_inline(lane->replay->provenance);
 
 	if (is_new && owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
@@ -244,7 +246,8 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 		rc = kgb_replay_take_conditions(lane, err);
 	if (rc == 0)
 		rc = prepare_benchmarks(lane, number, work, err);
-	lane->verdict->n_inline_ptx += kgb_provenance_n_inline(lane->replay->provenance);
+	lane->verdict->n_inline_ptx +=
+		kgb_provenance_n_inline(lane->replay->provenance) - n_inline_before;
 	return rc;
 }
 
