@@ -76,6 +76,20 @@ static size_t deal(const struct kgb_call_deck *deck, const char *what, uint32_t 
 	return kgb_rng_deal(deck->seed, label, turn, n);
 }
 
+/* No call is compiled and traced at once. Export, which answers half as much, has half of the
+ * compiled cases. */
+static enum kgb_caller deal_caller(struct kgb_call_deck *deck, uint32_t turn)
+{
+	const size_t card = deal(deck, "callers", turn, 4);
+
+	if (card == 0)
+		return KGB_CALLER_TRACED;
+	if (card > 1)
+		return KGB_CALLER_PYTHON;
+	return deal(deck, "exports", deck->n_compiled++, 2) == 0 ? KGB_CALLER_EXPORTED
+								 : KGB_CALLER_COMPILED;
+}
+
 void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 {
 	static const enum kgb_grad_mode modes[] = {KGB_GRAD_ENABLED, KGB_GRAD_ENABLED,
@@ -95,6 +109,7 @@ void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c)
 		c->style.default_type = (enum kgb_default_type)(
 			1 + deal(deck, "types", deck->n_with_float / 4, KGB_N_DEFAULT_TYPES - 1));
 	deck->n_with_float += has_float_tensor(c);
+	c->style.caller = deal_caller(deck, turn);
 	c->style.without_asserts = deal(deck, "asserts", turn, 2) == 0;
 	mark_left_out(c);
 }

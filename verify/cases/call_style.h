@@ -13,7 +13,7 @@
 struct kgb_call_deck {
 	const struct kgb_seed *seed;
 	const struct kgb_interface *interface;
-	uint32_t n_cases, n_with_default, n_with_float; /* dealt so far */
+	uint32_t n_cases, n_with_default, n_with_float, n_compiled; /* dealt so far */
 };
 
 /** Draw how a case is called. Of the cases with arguments that equal the schema's default, half are
@@ -23,8 +23,10 @@ struct kgb_call_deck {
  * gradient of floating tensors that the call only reads, as of leaves, in another quarter as of
  * results of an operator. A quarter run under
  * torch.no_grad, another under torch.inference_mode. Of the cases with a floating tensor, whose
- * results do not depend on torch's default type, a quarter run with another default type. Half of
- * all cases call a kernel.py that is compiled without asserts and docstrings. */
+ * results do not depend on torch's default type, a quarter run with another default type. In a
+ * quarter torch answers that the call is compiled, half of these by export; in another quarter that
+ * it is traced. Half of all cases call a kernel.py that is compiled without asserts and docstrings.
+ */
 void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c);
 /** Call a twin as its model is called. */
 void kgb_case_copy_call_style(struct kgb_case *c, const struct kgb_case *from);

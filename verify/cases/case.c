@@ -232,6 +232,14 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 		[KGB_DEFAULT_FLOAT64] = "; under torch.set_default_dtype(torch.float64)",
 	};
 
+	static const char *const callers[] = {
+		[KGB_CALLER_PYTHON] = "",
+		[KGB_CALLER_COMPILED] = "; torch.compiler.is_compiling() and "
+					"torch.compiler.is_dynamo_compiling() are true",
+		[KGB_CALLER_EXPORTED] = "; torch.compiler.is_compiling() is true",
+		[KGB_CALLER_TRACED] = "; torch.jit.is_tracing() is true",
+	};
+
 	kgb_case_describe_unlike(c, NULL, out);
 	kgb_buf_adds(out, c->style.passes_names ? "; arguments by name" : "");
 	kgb_buf_adds(out, c->style.passes_tuples && has_list(c) ? "; lists are tuples" : "");
@@ -240,6 +248,7 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 	kgb_buf_adds(out, has_gradient(c) ? gradients[c->style.gradient] : "");
 	kgb_buf_adds(out, modes[c->style.grad_mode]);
 	kgb_buf_adds(out, types[c->style.default_type]);
+	kgb_buf_adds(out, callers[c->style.caller]);
 	kgb_buf_adds(out, c->style.without_asserts
 				  ? "; kernel.py without asserts and docstrings, as by python -OO"
 				  : "");

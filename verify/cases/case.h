@@ -44,6 +44,14 @@ enum kgb_default_type {
 	KGB_N_DEFAULT_TYPES
 };
 
+/** Who calls, as torch answers a kernel.py that asks. Nothing is compiled or traced. */
+enum kgb_caller {
+	KGB_CALLER_PYTHON,
+	KGB_CALLER_COMPILED, /* below torch.compile */
+	KGB_CALLER_EXPORTED, /* below torch.export, which is_dynamo_compiling does not count */
+	KGB_CALLER_TRACED, /* below torch.jit.trace */
+};
+
 /** How candidates are called. */
 struct kgb_call_style {
 	bool leaves_out_defaults; /* without arguments that are the schema's default */
@@ -53,6 +61,7 @@ struct kgb_call_style {
 	enum kgb_gradient gradient;
 	enum kgb_grad_mode grad_mode;
 	enum kgb_default_type default_type;
+	enum kgb_caller caller;
 	bool without_asserts; /* of a kernel.py that is compiled as "python -OO" does */
 };
 

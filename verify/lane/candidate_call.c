@@ -300,10 +300,10 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	const bool takes = !call->without_values;
 	kgb_jsonw_put(&w,
 		      "tune: %hhd, only_records: %hhd, keep: %ld, take: %hhd, tuples: %hhd, "
-		      "parameters: %hhd, grad: %ld, default_type: %ld, parts: [",
+		      "parameters: %hhd, grad: %ld, default_type: %ld, caller: %ld, parts: [",
 		      tune, spec->only_records, (int64_t)spec->keeps, takes, style->passes_tuples,
 		      style->passes_parameters, (int64_t)style->grad_mode,
-		      (int64_t)style->default_type);
+		      (int64_t)style->default_type, (int64_t)style->caller);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
 			      (int64_t)call->parts[i].bytes);

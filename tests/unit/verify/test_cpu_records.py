@@ -108,7 +108,7 @@ class Candidate:
         reply = self.runner.handle(
             {"op": "call", "entry": entry, "args": described, "poison": 90, "fill": 0xa5, "seed": 1, "keep": 1,
              "window": 1, "parts": [], "take": True, "tune": False, "only_records": False, "tuples": False,
-             "parameters": False, "grad": 0, "default_type": 0, **style}, [])
+             "parameters": False, "grad": 0, "default_type": 0, "caller": runner.PYTHON, **style}, [])
         windows, self.images = read_record(os.pread(self.record, 16 << 20, 0))
         self.window = windows[1]
         return reply
@@ -321,6 +321,27 @@ def call(x):
             candidate.call(X, default_type=number)
             self.assertEqual(torch.get_default_dtype(), torch.float32)
         self.assertEqual(candidate.module.SEEN, dtypes)
+
+    def test_torch_answers_a_kernel_that_asks_for_its_caller(self):
+        candidate = Candidate(HEAD + "from torch.jit import is_tracing\nSEEN = []\ndef call(x):\n"
+                              "    SEEN.append((torch.compiler.is_compiling(), torch.compiler.is_dynamo_compiling(), is_tracing(),\n"
+                              "                 torch.jit.is_scripting()))\n"
+                              "    torch.broadcast_shapes((1,), (2, 1))\n    return x\n")
+        for caller in (runner.PYTHON, runner.COMPILED, runner.EXPORTED, runner.TRACED):
+            reply = candidate.call(X, caller=caller)
+            self.assertEqual((reply.text, candidate.runner.caller), ("", runner.PYTHON))
+        self.assertEqual(candidate.module.SEEN, [(False, False, False, False), (True, True, False, False),
+                                                 (True, False, False, False), (False, False, True, False)])
+
+    def test_only_the_kernel_is_told_a_caller(self):
+        candidate = Candidate(HEAD + "def asks(question):\n    return question()\ndef call(x):\n    return x\n")
+        candidate.runner.caller = runner.COMPILED
+        self.assertFalse(torch.compiler.is_compiling())
+        self.assertTrue(candidate.module.asks(torch.compiler.is_compiling))
+        dynamo = {"__name__": "torch._dynamo.external_utils", "torch": torch}
+        exec("def is_compiling():\n    return torch.compiler.is_compiling()", dynamo)
+        self.assertFalse(dynamo["is_compiling"]())
+        self.assertTrue(candidate.module.asks(dynamo["is_compiling"]))
 
     def test_a_kernel_may_be_compiled_without_asserts_and_docstrings(self):
         text = HEAD + "def call(x):\n    'text'\n    assert x is None\n    return x\n"

@@ -492,6 +492,7 @@ static unsigned check_twins(const struct kgb_spec *spec, const struct kgb_cases 
 				    sizeof(c->args[1].view));
 		assert_int_equal(c->dtype, model->dtype);
 		assert_int_equal(c->style.grad_mode, model->style.grad_mode);
+		assert_int_equal(c->style.caller, model->style.caller);
 		assert_int_equal(c->style.passes_tuples, model->style.passes_tuples);
 		assert_int_equal(c->style.without_asserts, model->style.without_asserts);
 		for (size_t k = 0; k < 2; k++)
@@ -879,7 +880,8 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 	for (int s = 0; s < LINES; s++) {
 		struct kgb_cases cases;
 		size_t names = 0, tuples = 0, parameters = 0, left_out = 0, other_types = 0,
-		       without_asserts = 0, modes[3] = {0}, gradients[3] = {0}, n = 0;
+		       without_asserts = 0, modes[3] = {0}, gradients[3] = {0}, callers[4] = {0},
+		       n = 0;
 		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
 			  err);
 		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
@@ -887,7 +889,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 				    (!c->style.passes_names && !c->style.passes_tuples &&
 				     !c->style.passes_parameters && !c->style.default_type &&
 				     !c->style.gradient && !c->style.grad_mode &&
-				     !c->style.without_asserts));
+				     !c->style.caller && !c->style.without_asserts));
 			if (c->interface != &spec.interfaces[0] || !c->is_drawn || n++ >= 10)
 				continue;
 			names += c->style.passes_names;
@@ -899,6 +901,7 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 			types[c->style.default_type]++;
 			gradients[c->style.gradient]++;
 			modes[c->style.grad_mode]++;
+			callers[c->style.caller]++;
 		}
 		assert_in_range(names, 2, 3);
 		assert_int_equal(tuples, 5);
@@ -912,6 +915,9 @@ static void test_calls_have_the_styles_of_users(KGB_UNUSED void **state)
 		assert_in_range(modes[KGB_GRAD_ENABLED], 4, 6);
 		assert_in_range(modes[KGB_GRAD_DISABLED], 2, 3);
 		assert_in_range(modes[KGB_GRAD_INFERENCE], 2, 3);
+		assert_in_range(callers[KGB_CALLER_TRACED], 2, 3);
+		assert_in_range(callers[KGB_CALLER_COMPILED], 1, 2);
+		assert_in_range(callers[KGB_CALLER_EXPORTED], 1, 2);
 		kgb_cases_release(&cases);
 	}
 	for (size_t i = 0; i < KGB_N_DEFAULT_TYPES; i++)

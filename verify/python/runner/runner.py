@@ -8,7 +8,7 @@ Requests: {"id", "op"} and
     map     descriptors [arena, out], "arena_bytes", "out_bytes"
     load    "entries", "allow": torch operators that may run outside a kernel; "optimized": without asserts and docstrings, as
             `python -OO`; "module", "folder": name of the module, and folder of its file below that of the worker
-    call    "entry", "args", "tuples", "parameters", "grad", "default_type", "poison", "fill", "seed",
+    call    "entry", "args", "tuples", "parameters", "grad", "default_type", "caller", "poison", "fill", "seed",
             "keep": number of earlier calls whose results stay in use, "window",
             "take": copy the results' elements to the output, "parts": which bytes of the arena count (offset, length, ...)
     repeat  like call, but repeated for "repeat_us" of the processor, without results; on the CPU nothing is launched
@@ -44,6 +44,13 @@ JUDGE = "/kgb/"
 NO_GRADIENT, OF_LEAF, OF_RESULT = range(3)  # enum kgb_gradient
 GRAD_MODES = torch.enable_grad, torch.no_grad, torch.inference_mode  # enum kgb_grad_mode
 DEFAULT_TYPES = torch.float32, torch.float16, torch.bfloat16, torch.float64  # enum kgb_default_type
+
+PYTHON, COMPILED, EXPORTED, TRACED = range(4)  # enum kgb_caller
+QUESTIONS = (  # to torch, about the caller, with those that it answers yes for
+    (torch.compiler, "is_compiling", (COMPILED, EXPORTED)),
+    (torch.compiler, "is_dynamo_compiling", (COMPILED,)),
+    (torch.jit, "is_tracing", (TRACED,)),
+)
 
 
 def prepare():
@@ -98,6 +105,14 @@ def with_gradient(tensor, gradient):
         return torch.as_strided(tensor, tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
+def asks(path):
+    """Whether the code that asks torch about its caller is in this file. torch's own functions get the true answer."""
+    frame = sys._getframe(2)
+    while frame.f_globals.get("__name__") == "torch._dynamo.external_utils":  # its is_compiling asks torch.compiler's
+        frame = frame.f_back
+    return frame.f_code.co_filename == path
+
+
 class Kernel:
     """The candidate's file as a module of a user: its name and its folder are drawn."""
 
@@ -132,6 +147,9 @@ class Runner:
         self.record_fd = -1
         self.kept = []  # results that stay alive, because the judge counts them as in use, even if new memory is mapped
         self.tensors = {}  # arguments of the latest call
+        self.caller = PYTHON
+        for module, name, callers in QUESTIONS:
+            setattr(module, name, lambda callers=callers: self.caller in callers and asks(self.kernel.path))
 
     def handle(self, request, fds):
         try:
@@ -165,10 +183,12 @@ class Runner:
     @contextlib.contextmanager
     def settings(self, request):
         torch.set_default_dtype(DEFAULT_TYPES[request["default_type"]])
+        self.caller = request["caller"]
         try:
             with GRAD_MODES[request["grad"]]():
                 yield
         finally:
+            self.caller = PYTHON
             torch.set_default_dtype(torch.float32)
 
     def with_log(self, reply):
