@@ -64,6 +64,12 @@ test_expect_success 'on the CPU a prompt names the target that Triton compiles f
 	test -n "$capability" && test -n "$name" && test_grep "an $name (.sm_$capability.)" prompt
 '
 
+test_expect_success 'a prompt names where the domain ends' '
+	kgb-agent dataset prompt add_ >prompt && test_grep "^- Shapes: arguments of at most 8 dimensions;" prompt &&
+	test_grep "no argument has more than 8 dimensions" prompt && test_grep "No tensor has a lazy negative or conjugate bit" prompt &&
+	test_grep "the byte of a bool is 0 or 1" prompt
+'
+
 test_expect_success 'an argument that is returned as it is is not called modified' '
 	kgb-agent dataset prompt scaled_int8_quant >prompt && test_no_grep "modifies .scale" prompt && test_no_grep "in place)" prompt &&
 	test_grep "returns a given .scale. as it is" prompt && test_grep "scale=float32.1. (returned as it is)" prompt

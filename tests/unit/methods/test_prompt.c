@@ -128,6 +128,7 @@ static void check_dtype(const struct subject *s, enum kgb_dtype dtype)
 /** What some case of the operator has. */
 struct seen {
 	bool dtypes[KGB_N_DTYPES], view, special;
+	int rank; /* most dimensions; -1: no tensor */
 };
 
 static void see_arg(const struct kgb_arg *arg, struct seen *seen)
@@ -139,12 +140,27 @@ static void see_arg(const struct kgb_arg *arg, struct seen *seen)
 	if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent)
 		return;
 	seen->view |= !kgb_tensor_view_is_contiguous(&arg->view);
+	seen->rank = arg->view.ndim > seen->rank ? arg->view.ndim : seen->rank;
 	seen->dtypes[arg->view.dtype] = true;
+}
+
+/* Both sentences name the dimensions, and no argument has more. */
+static void check_rank(const struct subject *s, int rank)
+{
+	static const char *const words[] = {"arguments of at most ", "no argument has more than "};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(words); i++) {
+		const char *at = strstr(s->text, words[i]);
+		const int named = at ? at[strlen(words[i])] - '0' : -1;
+		if (rank > named)
+			fail_msg("%s on %s names %d dimensions, a case has %d", s->spec->name,
+				 s->platform, named, rank);
+	}
 }
 
 static void check_cases(const struct subject *s)
 {
-	struct seen seen = {0};
+	struct seen seen = {.rank = -1};
 	bool any_narrow = false;
 
 	for (size_t i = 0; i < s->cases->n; i++) {
@@ -160,6 +176,7 @@ static void check_cases(const struct subject *s)
 		check_dtype(s, d);
 		any_narrow |= kgb_dtype_eps(d) > kgb_dtype_eps(KGB_DTYPE_FLOAT64);
 	}
+	check_rank(s, seen.rank);
 	must_agree(s, seen.view, "non-contiguous views");
 	must_agree(s, !seen.view, "All tensors are contiguous");
 	must_agree(s, seen.special, "the largest and the smallest numbers");
