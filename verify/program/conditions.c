@@ -7,6 +7,8 @@
 
 enum {
 	PASSES_MAX = 16, /* over a program: after these, everything counts as data */
+	GUARDS_MAX = 4, /* of a condition */
+	GUARD_STEPS = 64, /* operations that are searched for them */
 };
 
 /* ---- which values depend on data ---- */
@@ -15,6 +17,8 @@ struct search {
 	struct kgb_builder *b;
 	bool *is_data; /* for each root: it depends on what a kernel read from memory */
 	bool has_changed;
+	const struct kgb_operation **makers; /* for each root: what computes it; NULL: a region's
+						argument, or none */
 	KGB_VEC(struct kgb_machine_condition) found;
 };
 
@@ -172,6 +176,65 @@ static bool is_part_of_atomic(const struct kgb_region *region, uint32_t i)
 	return false;
 }
 
+/* ---- lanes beyond the data ---- */
+
+static bool has_shape(const struct search *search, uint32_t value, uint32_t of)
+{
+	return kgb_ttir_same_shape(kgb_builder__type(search->b, value),
+				   kgb_builder__type(search->b, of));
+}
+
+static bool is_guard(const struct kgb_operation *op, uint32_t value)
+{
+	for (uint32_t i = 0; i < op->n_guards; i++)
+		if (op->guards[i] == value)
+			return true;
+	return false;
+}
+
+/* Adds the masks of the loads that a value of the condition's shape follows from, lane by lane.
+ * `left` bounds the search. */
+static void add_guards(const struct search *search, struct kgb_operation *op, uint32_t value,
+		       int *left)
+{
+	const struct kgb_operation *maker =
+		search->makers[kgb_builder__value(search->b, value)->root];
+
+	if (!maker || --*left < 0 || !has_shape(search, value, op->out[0]) || maker->n_out != 1 ||
+	    !has_shape(search, maker->out[0], op->out[0]))
+		return;
+	if (is_named(maker, "tt.load")) {
+		if (maker->n_in > 1 && has_shape(search, maker->in[1], op->out[0]) &&
+		    op->n_guards < GUARDS_MAX && !is_guard(op, maker->in[1]))
+			op->guards[op->n_guards++] = maker->in[1];
+		return;
+	}
+	for (uint32_t k = 0; (maker->is_lanewise || maker->is_pure) && k < maker->n_in; k++)
+		add_guards(search, op, maker->in[k], left);
+}
+
+static void find_guards(const struct search *search, struct kgb_operation *op)
+{
+	int left = GUARD_STEPS;
+
+	op->guards = kgb_builder__list(search->b, GUARDS_MAX);
+	for (uint32_t k = 0; k < op->n_in; k++)
+		add_guards(search, op, op->in[k], &left);
+}
+
+static void note_makers(struct search *search, const struct kgb_region *region)
+{
+	for (uint32_t i = 0; i < region->n_operations; i++) {
+		const struct kgb_operation *op = region->operations[i];
+		for (uint32_t k = 0; k < op->n_out; k++)
+			search->makers[kgb_builder__value(search->b, op->out[k])->root] = op;
+		for (uint32_t k = 0; k < op->n_regions; k++)
+			note_makers(search, op->regions[k]);
+	}
+}
+
+/* ---- all conditions ---- */
+
 static void find_in(struct search *search, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations && !search->b->failed; i++) {
@@ -181,18 +244,25 @@ static void find_in(struct search *search, const struct kgb_region *region)
 		if (op->is_lanewise &&
 		    kgb_builder__type(search->b, op->out[0])->element == KGB_TTIR_I1 &&
 		    has_data(search, op->in, op->n_in) && !compares_with_itself(search, op) &&
-		    !is_part_of_atomic(region, i))
+		    !is_part_of_atomic(region, i)) {
 			add(search, op);
+			find_guards(search, op);
+		}
 	}
 }
 
 void kgb_conditions__find(struct kgb_builder *b)
 {
-	struct search search = {.b = b, .is_data = kgb_xcalloc(b->values.n + 1, sizeof(bool))};
+	struct search search = {
+		.b = b,
+		.is_data = kgb_xcalloc(b->values.n + 1, sizeof(bool)),
+		.makers = kgb_xcalloc(b->values.n + 1, sizeof(const struct kgb_operation *))};
 
 	find_data(&search);
+	note_makers(&search, b->program->body);
 	find_in(&search, b->program->body);
 	b->program->conditions = search.found.items;
 	b->program->n_conditions = (uint32_t)search.found.n;
 	kgb_free(search.is_data);
+	kgb_free(search.makers);
 }

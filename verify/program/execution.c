@@ -212,21 +212,56 @@ int kgb_execution__round(struct kgb_execution *x, const struct kgb_operation *op
 	return --x->fuel < 0 ? out_of_fuel(x, op) : 0;
 }
 
+/* The place of a lane in a value's elements. The lane is the i-th stored one of `of`, which stores
+ * at least the axes that the value stores. */
+static size_t place_of(const struct kgb_value *value, const struct kgb_value *of, size_t i)
+{
+	size_t place = 0, stride = 1;
+
+	for (int axis = of->type.rank; axis-- > 0;) {
+		const size_t size = of->collapsed >> axis & 1 ? 1 : (size_t)of->type.shape[axis];
+		if (!(value->collapsed >> axis & 1)) {
+			place += i % size * stride;
+			stride *= (size_t)value->type.shape[axis];
+		}
+		i /= size;
+	}
+	return place;
+}
+
+/* Whether the condition was so in a lane that no mask of a load excludes. */
+static bool was(const struct kgb_execution *x, const struct kgb_operation *op, uint8_t outcome,
+		size_t n)
+{
+	const struct kgb_value *result = kgb_execution__value(x, op->out[0]);
+	const uint8_t *lanes = x->at[op->out[0]];
+	const uint8_t *at = memchr(lanes, outcome, n);
+
+	for (; at; at = memchr(at + 1, outcome, (size_t)(lanes + n - at - 1))) {
+		bool counts = true;
+		for (uint32_t k = 0; k < op->n_guards && counts; k++)
+			counts = x->at[op->guards[k]]
+				      [place_of(kgb_execution__value(x, op->guards[k]), result,
+						(size_t)(at - lanes))];
+		if (counts)
+			return true;
+	}
+	return false;
+}
+
 /* Notes what a condition that has just run was in its lanes. */
 static void note_condition(const struct kgb_execution *x, const struct kgb_operation *op)
 {
 	uint8_t *outcomes = &x->outcomes[op->condition - 1];
 	const uint8_t before = __atomic_load_n(outcomes, __ATOMIC_RELAXED);
-	const struct kgb_value *result = kgb_execution__value(x, op->out[0]);
-	const size_t n = op->is_wide ? x->width : result->n_stored;
-	const uint8_t *lanes = x->at[op->out[0]];
-	uint8_t now = 0;
+	const size_t n = op->is_wide ? x->width : kgb_execution__value(x, op->out[0])->n_stored;
+	uint8_t now = before;
 
-	if (before == (KGB_OUTCOME_TRUE | KGB_OUTCOME_FALSE))
-		return;
-	now |= memchr(lanes, 1, n) ? KGB_OUTCOME_TRUE : 0;
-	now |= memchr(lanes, 0, n) ? KGB_OUTCOME_FALSE : 0;
-	if ((before | now) != before)
+	if (!(before & KGB_OUTCOME_TRUE) && was(x, op, 1, n))
+		now |= KGB_OUTCOME_TRUE;
+	if (!(before & KGB_OUTCOME_FALSE) && was(x, op, 0, n))
+		now |= KGB_OUTCOME_FALSE;
+	if (now != before)
 		(void)__atomic_fetch_or(outcomes, now, __ATOMIC_RELAXED);
 }
 

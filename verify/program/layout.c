@@ -42,6 +42,7 @@ static void note_region(struct kgb_machine_program *program, const struct kgb_re
 		note_list(program, op->in, op->n_in, op);
 		note_list(program, op->out, op->n_out, op);
 		note_list(program, op->scratch, op->n_scratch, op);
+		note_list(program, op->guards, op->n_guards, op);
 		for (uint32_t k = 0; k < op->n_regions; k++)
 			note_region(program, op->regions[k]);
 	}

@@ -108,6 +108,10 @@ struct kgb_operation {
 	bool is_pure; /* it may be dropped if its results are unread */
 	bool is_lanewise; /* each lane of its result follows from the same lane of its operands */
 	uint32_t condition; /* its number among the conditions, from 1; 0: none */
+	/** Of a condition: masks of the loads that its lanes follow from. A lane that one of them
+	 * excludes is beyond the data. */
+	uint32_t *guards;
+	uint32_t n_guards;
 	uint64_t place; /* of the statement (struct kgb_ttir_statement) */
 	uint32_t what; /* a variant */
 	int64_t number[4];

@@ -9,14 +9,16 @@
 
 #include "verify/protocol/exec_protocol.h"
 
-/** Whether it was never true, or never false. An outcome that only invalid inputs have counts. */
+/** Whether it ran, and was never true, or never false. An outcome that only invalid inputs have
+ * counts. What never ran is code for other sizes or types. */
 static inline bool kgb_condition_is_uncovered(const struct kgb_exec_condition *condition)
 {
-	return (condition->outcomes | condition->outside) !=
-	       (KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
+	return condition->outcomes &&
+	       (condition->outcomes | condition->outside) !=
+		       (KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
 }
 
-/** The outcome that an uncovered condition lacks; of one that never ran "true". */
+/** The outcome that an uncovered condition lacks. */
 static inline const char *kgb_condition_missing(const struct kgb_exec_condition *condition)
 {
 	return (condition->outcomes | condition->outside) & KGB_EXEC_WAS_TRUE ? "false" : "true";

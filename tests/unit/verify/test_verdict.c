@@ -567,6 +567,7 @@ static void test_conditions_of_lanes_are_united(void **state)
 		{.place = 3, .line = 9, .outcomes = KGB_EXEC_WAS_FALSE},
 		{.place = 7, .ordinal = 1, .line = 12, .outcomes = KGB_EXEC_WAS_TRUE},
 		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_FALSE},
+		{.place = 9, .line = 11}, /* it never ran */
 		{.place = 5,
 		 .line = 10,
 		 .outcomes = KGB_EXEC_WAS_FALSE,
@@ -582,7 +583,7 @@ static void test_conditions_of_lanes_are_united(void **state)
 	assert_int_equal(kgb_conditions_count_uncovered(&to->conditions), 2);
 	KGB_AUTO(json) cJSON *json = written(to);
 	KGB_AUTO(free) char *text = cJSON_PrintUnformatted(kgb_json_get(json, "conditions"));
-	assert_string_equal(text, "{\"total\":4,\"uncovered\":[{\"line\":9,\"never\":\"true\"},"
+	assert_string_equal(text, "{\"total\":5,\"uncovered\":[{\"line\":9,\"never\":\"true\"},"
 				  "{\"line\":12,\"never\":\"false\"}]}");
 	free_verdict(to);
 }

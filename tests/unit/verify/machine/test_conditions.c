@@ -17,6 +17,11 @@
 
 enum { T = KGB_OUTCOME_TRUE, F = KGB_OUTCOME_FALSE, BOTH = T | F };
 
+/* %y: loaded where the lane's number is below 2, else 2 */
+#define MASKED(three)                                                                          \
+	"%one = arith.constant dense<1> : " I16 "\n" three " = arith.constant dense<3> : " I16 \
+	"\n%mask = arith.cmpi slt, %i, %two : " I16 "\n%y = tt.load %pa, %mask, %two : " P16 "\n"
+
 struct row {
 	const char *what, *body;
 	int32_t step; /* %a holds 0, step, 2 step ... */
@@ -80,6 +85,14 @@ static void test_conditions_and_their_outcomes(void **state)
 		 LANES COMPARE("%c", "sgt", "%x", "%two") COMPARE(
 			 "%d", "slt", "%x", "%two") "%e = arith.andi %c, %d : " B16 "\n" KEEP("%e"),
 		 1, 3, F},
+		{"true only in a lane that a load's mask excludes",
+		 LANES MASKED("%three") COMPARE("%c", "eq", "%y", "%two") KEEP("%c"), 1, 1, F},
+		{"true in a lane that the mask keeps",
+		 LANES MASKED("%three") COMPARE("%c", "eq", "%y", "%one") KEEP("%c"), 1, 1, BOTH},
+		{"the same behind a conversion",
+		 LANES MASKED("%three") "%z = arith.addi %y, %one : " I16
+					"\n" COMPARE("%c", "eq", "%z", "%three") KEEP("%c"),
+		 1, 1, F},
 		{"carried by a loop", LOOP("%two", "%x"), 1, 1, BOTH},
 		{"given to a loop", LOOP("%x", "%v"), 1, 1, BOTH},
 		{"not carried by a loop", LOOP("%two", "%v"), 1, 0, 0},
