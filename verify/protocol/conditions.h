@@ -13,9 +13,8 @@
  * counts. What never ran is code for other sizes or types. */
 static inline bool kgb_condition_is_uncovered(const struct kgb_exec_condition *condition)
 {
-	return condition->outcomes &&
-	       (condition->outcomes | condition->outside) !=
-		       (KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
+	return condition->outcomes && (condition->outcomes | condition->outside) !=
+					      (KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
 }
 
 /** The outcome that an uncovered condition lacks. */
