@@ -66,6 +66,7 @@ static void describe_values(const struct kgb_values *values, struct kgb_buf *out
 		[KGB_PATTERN_TWO_VALUES] = ", two values",
 		[KGB_PATTERN_ZEROS] = ", many zeros",
 		[KGB_PATTERN_ZERO_BLOCKS] = ", blocks of zeros",
+		[KGB_PATTERN_ZERO_REGION] = ", a region of zeros",
 		[KGB_PATTERN_SORTED] = ", sorted, some elements excepted",
 		[KGB_PATTERN_PERIODIC] = ", periodic",
 		[KGB_PATTERN_RUNS] = ", runs of equal elements",
@@ -75,7 +76,8 @@ static void describe_values(const struct kgb_values *values, struct kgb_buf *out
 
 	kgb_buf_adds(&text, patterns[values->pattern]);
 	if (values->scale != 0)
-		kgb_buf_addf(&text, ", %s 2^%d", values->scales_rows ? "some times" : "times",
+		kgb_buf_addf(&text, ", %s 2^%d",
+			     values->scales_rows || values->scales_parts ? "some times" : "times",
 			     values->scale);
 	if (values->numbers)
 		kgb_buf_adds(&text, values->is_beyond_number ? ", beyond a number of kernel.py"

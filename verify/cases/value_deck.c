@@ -5,6 +5,7 @@
 
 #include "base/formats/json.h"
 #include "base/str.h"
+#include "verify/fills/fill.h"
 #include "verify/fills/values.h"
 
 enum {
@@ -51,7 +52,7 @@ static bool is_free(const struct kgb_arg *arg)
 }
 
 /* A sum over lines of many sizes may lose the small ones one by one: of more elements they count.
- */
+ * Real and imaginary parts have sums of their own. */
 enum { ELEMENTS_OF_ROWS = 1000 };
 
 static void deal_scales(struct kgb_value_deck *deck, struct kgb_rng *rng, struct kgb_case *c)
@@ -59,6 +60,7 @@ static void deal_scales(struct kgb_value_deck *deck, struct kgb_rng *rng, struct
 	const size_t card = deal(deck, c, "scale", deck->n_scaled++, N_BANDS);
 	const double place = kgb_rng_uniform(rng);
 	const bool is_common = kgb_rng_int(rng, 0, 1);
+	const bool scales_parts = kgb_rng_int(rng, 0, 1);
 
 	for (size_t i = 0; i < c->n_args; i++) {
 		struct kgb_arg *arg = &c->args[i];
@@ -72,8 +74,9 @@ static void deal_scales(struct kgb_value_deck *deck, struct kgb_rng *rng, struct
 		const struct band *band = &bands[is_common ? card : own];
 		arg->values.scale = band->lo + (int)((is_common ? place : own_place) *
 						     (band->hi - band->lo + 1));
-		arg->values.scales_rows =
-			scales_rows && kgb_tensor_view_numel(&arg->view) <= ELEMENTS_OF_ROWS;
+		arg->values.scales_parts = scales_parts && kgb_dtype_is_complex(arg->view.dtype);
+		arg->values.scales_rows = scales_rows && !arg->values.scales_parts &&
+					  kgb_tensor_view_numel(&arg->view) <= ELEMENTS_OF_ROWS;
 	}
 }
 
@@ -85,6 +88,12 @@ static bool can_have_pattern(const struct kgb_arg *arg)
 	       arg->fill == KGB_FILL_BOOL;
 }
 
+static bool is_of_zeros(enum kgb_pattern pattern)
+{
+	return pattern == KGB_PATTERN_ZEROS || pattern == KGB_PATTERN_ZERO_BLOCKS ||
+	       pattern == KGB_PATTERN_ZERO_REGION;
+}
+
 static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 {
 	if (pattern == KGB_PATTERN_COARSE)
@@ -92,8 +101,7 @@ static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 		       arg->fill != KGB_FILL_BOOL;
 	if (pattern == KGB_PATTERN_SORTED || !arg->values.may_repeat)
 		return pattern == KGB_PATTERN_SORTED;
-	return (pattern != KGB_PATTERN_ZEROS && pattern != KGB_PATTERN_ZERO_BLOCKS) ||
-	       kgb_values_fit(arg, 0);
+	return !is_of_zeros(pattern) || kgb_values_fit(arg, 0);
 }
 
 static bool is_index_or_mask(const struct kgb_arg *arg)
@@ -101,16 +109,17 @@ static bool is_index_or_mask(const struct kgb_arg *arg)
 	return arg->fill == KGB_FILL_BOOL || (arg->fill == KGB_FILL_INT && arg->bounded);
 }
 
-/* Indices and masks have no scales, and few other values: they get patterns in all cases. */
+/* Indices and masks have no scales, and few other values: they get patterns in all cases. Half of
+ * the tensors with tiles have a region of zeros. */
 static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct kgb_rng *rng,
 			  struct kgb_case *c)
 {
 	/* Twice those that a kernel may recognise by a few elements. */
-	static const enum kgb_pattern patterns[] = {KGB_PATTERN_CONSTANT, KGB_PATTERN_TWO_VALUES,
-						    KGB_PATTERN_ZEROS,    KGB_PATTERN_ZERO_BLOCKS,
-						    KGB_PATTERN_SORTED,   KGB_PATTERN_PERIODIC,
-						    KGB_PATTERN_RUNS,     KGB_PATTERN_COARSE,
-						    KGB_PATTERN_CONSTANT, KGB_PATTERN_SORTED};
+	static const enum kgb_pattern patterns[] = {
+		KGB_PATTERN_CONSTANT,    KGB_PATTERN_TWO_VALUES,  KGB_PATTERN_ZEROS,
+		KGB_PATTERN_ZERO_BLOCKS, KGB_PATTERN_SORTED,      KGB_PATTERN_PERIODIC,
+		KGB_PATTERN_RUNS,        KGB_PATTERN_COARSE,      KGB_PATTERN_CONSTANT,
+		KGB_PATTERN_SORTED,      KGB_PATTERN_ZERO_REGION, KGB_PATTERN_ZERO_REGION};
 
 	for (size_t i = 0; i < c->n_args; i++) {
 		struct kgb_arg *arg = &c->args[i];
@@ -118,9 +127,39 @@ static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct
 		if (arg->param->kind != KGB_PARAM_TENSOR || !can_have_pattern(arg) || is_left ||
 		    !(is_patterned || is_index_or_mask(arg)))
 			continue;
-		const enum kgb_pattern pattern = patterns[deal(
-			deck, c, "pattern", deck->n_patterns++, KGB_ARRAY_LEN(patterns))];
+		enum kgb_pattern pattern = patterns[deal(deck, c, "pattern", deck->n_patterns++,
+							 KGB_ARRAY_LEN(patterns))];
+		if (kgb_values_have_tiles(arg) && deal(deck, c, "region", deck->n_regions++, 2))
+			pattern = KGB_PATTERN_ZERO_REGION;
+		if (pattern == KGB_PATTERN_ZERO_REGION && !kgb_values_have_matrix(arg))
+			pattern = KGB_PATTERN_ZERO_BLOCKS;
 		arg->values.pattern = is_possible(arg, pattern) ? pattern : KGB_PATTERN_SORTED;
+	}
+}
+
+static bool has_special_values(const struct kgb_arg *arg)
+{
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
+	       kgb_dtype_is_float(arg->view.dtype) && kgb_fill_follows_mode(arg) &&
+	       !arg->values.is_spared;
+}
+
+/* Three of four tensors with zeros have no special values, if another one has: NaN and infinity
+ * times 0 count, also where a whole tile is 0. */
+static void spare_zeros(struct kgb_rng *rng, struct kgb_case *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		n += has_special_values(&c->args[i]);
+	for (size_t i = 0; i < c->n_args && c->mode == KGB_MODE_SPECIAL; i++) {
+		struct kgb_values *values = &c->args[i].values;
+		const bool is_chosen = kgb_rng_int(rng, 0, 3);
+		if (n < 2 || !is_chosen || !is_of_zeros(values->pattern) ||
+		    !has_special_values(&c->args[i]))
+			continue;
+		values->is_spared = true;
+		n--;
 	}
 }
 
@@ -195,6 +234,7 @@ void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_var
 	if (card & SCALED)
 		deal_scales(deck, &rng, c);
 	deal_patterns(deck, card & PATTERNED, &rng, c);
+	spare_zeros(&rng, c);
 	deal_numbers(deck, c);
 }
 

@@ -94,6 +94,7 @@ enum kgb_pattern {
 	KGB_PATTERN_TWO_VALUES,
 	KGB_PATTERN_ZEROS, /* negative elements, or most elements, are 0 */
 	KGB_PATTERN_ZERO_BLOCKS, /* lines or blocks of zeros */
+	KGB_PATTERN_ZERO_REGION, /* of matrices (fill_regions.c) */
 	KGB_PATTERN_SORTED, /* lines: exactly, with some swapped, or rotated */
 	KGB_PATTERN_PERIODIC,
 	KGB_PATTERN_RUNS, /* of equal elements */
@@ -104,9 +105,11 @@ enum kgb_pattern {
 struct kgb_values {
 	enum kgb_pattern pattern;
 	int scale; /* the elements are multiplied by this power of two, */
-	bool scales_rows; /* each line by a power between it and 1 */
+	bool scales_rows; /* each line by a power between it and 1; or, of complex numbers, */
+	bool scales_parts; /* real and imaginary parts by one each */
 	bool has_neighbours; /* some elements are next to others, of this tensor or another */
 	bool is_wide; /* integers: next to numbers from the whole range of the type */
+	bool is_spared; /* mode `special`: it has no special values, as others meet its zeros */
 	bool has_sizes; /* mode `special`: some have sizes between the usual and the last ones */
 	const struct kgb_dictionary *numbers; /* borrowed; elements are among these numbers of the
 						 candidate's text; NULL: not on purpose */

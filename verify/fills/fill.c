@@ -361,17 +361,52 @@ void kgb_fill_store_special(const struct kgb_arg *arg, int64_t which, void *elem
 	store_special(&specials, which, element);
 }
 
+enum { LONG_LEAST = 1000 }; /* elements of a long dimension */
+
+static int longest_dim(const struct kgb_tensor_view *view)
+{
+	int longest = 0;
+
+	for (int d = 1; d < view->ndim; d++)
+		if (view->sizes[d] > view->sizes[longest])
+			longest = d;
+	return longest;
+}
+
+/* The lowest value, which masks have, in half of the stretches. */
+static int64_t choose_special(const struct specials *specials, struct kgb_rng *rng)
+{
+	const int64_t which = kgb_rng_int(rng, 0, 10);
+
+	if (kgb_rng_int(rng, 0, 1) || !kgb_dtype_is_float(specials->dtype))
+		return which;
+	for (int64_t i = 0; i < specials->n_values; i++)
+		if (specials->values[i] == -(double)INFINITY)
+			return i;
+	return which;
+}
+
 /* One special value on a stretch along one dimension, in half of the cases on all of it: a
- * reduction meets nothing else there. A vector keeps other elements in most cases. */
+ * reduction meets nothing else there. Vectors and long lines keep other elements in most cases. Of
+ * the other stretches half begin or end with the line, and are half of it or more, as masks are. */
 static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,
 			const struct specials *specials, void *storage)
 {
-	const int64_t which = kgb_rng_int(rng, 0, 10);
-	const int d = (int)kgb_rng_int(rng, 0, view->ndim - 1);
+	const int64_t which = choose_special(specials, rng);
+	const int random = (int)kgb_rng_int(rng, 0, view->ndim - 1);
+	const int d = kgb_rng_int(rng, 0, 1) ? random : longest_dim(view);
 	const int64_t size = view->sizes[d];
-	const bool is_whole = kgb_rng_int(rng, 0, view->ndim > 1 ? 1 : 7) == 0;
-	const int64_t length = is_whole ? size : kgb_rng_int(rng, 1, size);
-	const int64_t from = kgb_rng_int(rng, 0, size - length);
+	const bool is_whole = kgb_rng_int(rng, 0,
+					  view->ndim == 1     ? 7
+					  : size < LONG_LEAST ? 1
+							      : 3) == 0;
+	const int64_t kind = kgb_rng_int(rng, 0, 3); /* 0: from the beginning, 1: to the end */
+	const int64_t length = is_whole   ? size
+			       : kind < 2 ? kgb_rng_int(rng, (size + 1) / 2, size)
+					  : kgb_rng_int(rng, 1, size);
+	const int64_t from = kind == 0   ? 0
+			     : kind == 1 ? size - length
+					 : kgb_rng_int(rng, 0, size - length);
 	int64_t first = view->offset + from * view->strides[d];
 
 	for (int other = 0; other < view->ndim; other++)
@@ -384,7 +419,8 @@ static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,
 
 enum { STRETCHES = 3 }; /* in a tensor, at most */
 
-/* One of each kind if there is room; small tensors get a few, from a random one on. */
+/* One of each kind if there is room; small tensors get a few, from a random one on. Long lines get
+ * nothing but stretches in half of the cases: one NaN would decide the result of a line. */
 static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_tensor_view *view = &arg->view;
@@ -395,8 +431,12 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	struct specials specials = {.dtype = view->dtype, .nan_bits = nan_bits};
 
 	specials.n_values = special_floats(arg, specials.values);
-	for (int64_t i = kgb_rng_int(rng, 0, STRETCHES); view->ndim > 0 && i > 0; i--)
+	const int64_t n_stretches = kgb_rng_int(rng, 0, STRETCHES);
+	for (int64_t i = n_stretches; view->ndim > 0 && i > 0; i--)
 		add_stretch(view, rng, &specials, storage);
+	const bool is_long = view->ndim > 0 && view->sizes[longest_dim(view)] >= LONG_LEAST;
+	if (is_long && n_stretches > 0 && kgb_rng_int(rng, 0, 1))
+		return;
 	for (int64_t i = 0; i < n; i++)
 		store_special(&specials, first + i, random_element(view, storage, rng));
 }
@@ -451,9 +491,9 @@ static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mod
 		else if (mode == KGB_MODE_SPECIAL && arg->specials & 1U << KGB_SPECIAL_WIDE &&
 			 !kgb_dtype_is_float(view->dtype))
 			widen(view, &job.rng, storage);
-		else if (mode == KGB_MODE_SPECIAL)
+		else if (mode == KGB_MODE_SPECIAL && !arg->values.is_spared)
 			add_specials(arg, &job.rng, storage);
-		if (arg->values.has_sizes)
+		if (arg->values.has_sizes && !arg->values.is_spared)
 			kgb_fill_sizes(arg, &job.rng, storage);
 	}
 	kgb_fill_numbers(arg, mode, &job.rng, storage);

@@ -263,7 +263,7 @@ static bool can_be_special(const struct kgb_arg *arg)
 {
 	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
 	       arg->view.storage_elements > 0 && kgb_dtype_is_float(arg->view.dtype) &&
-	       kgb_fill_follows_mode(arg);
+	       kgb_fill_follows_mode(arg) && !arg->values.is_spared;
 }
 
 static void couple_specials(const struct kgb_arg *arg, const struct kgb_tensor_view *from,

@@ -16,6 +16,7 @@ struct lines {
 	struct kgb_rng *rng;
 	double *values;
 	int64_t n; /* elements */
+	int n_parts;
 	int64_t length, inner; /* elements of a line, and from one of them to the next */
 };
 
@@ -161,6 +162,20 @@ static void make_zero_blocks(const struct lines *lines)
 	lines->values[kept] = value;
 }
 
+/* One element is kept if no other one is. */
+static void make_zero_region(const struct lines *lines)
+{
+	const int64_t kept = choose_kept(lines);
+	const double value = lines->values[kept];
+	bool is_zero = true;
+
+	kgb_fill_zero_region(lines->arg, lines->n_parts, lines->rng, lines->values);
+	for (int64_t i = 0; i < lines->n && is_zero; i++)
+		is_zero = lines->values[i] == 0;
+	if (is_zero)
+		lines->values[kept] = value;
+}
+
 static int compare_up(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
@@ -279,6 +294,9 @@ static void make_pattern(const struct lines *lines)
 	case KGB_PATTERN_ZERO_BLOCKS:
 		make_zero_blocks(lines);
 		break;
+	case KGB_PATTERN_ZERO_REGION:
+		make_zero_region(lines);
+		break;
 	case KGB_PATTERN_SORTED:
 		make_sorted(lines);
 		break;
@@ -299,15 +317,32 @@ static void make_pattern(const struct lines *lines)
 
 /* ---- scales ---- */
 
+static int choose_power(struct kgb_rng *rng, int power)
+{
+	return (int)kgb_rng_int(rng, power < 0 ? power : 0, power < 0 ? 0 : power);
+}
+
+/* One part has the power, the other one half of the time none: their difference matters. */
+static void scale_parts(const struct lines *lines)
+{
+	const int power = lines->arg->values.scale;
+	const int64_t whole = kgb_rng_int(lines->rng, 0, lines->n_parts - 1);
+	const int drawn = choose_power(lines->rng, power);
+	const int other = kgb_rng_int(lines->rng, 0, 1) ? drawn : 0;
+
+	for (int64_t i = 0; i < lines->n; i++)
+		lines->values[i] =
+			ldexp(lines->values[i], i % lines->n_parts == whole ? power : other);
+}
+
 /* Multiply by the power of two; in rows by powers between it and 1. */
 static void scale(const struct lines *lines)
 {
 	const int power = lines->arg->values.scale;
 
 	for (int64_t line = 0; line < lines->n / lines->length; line++) {
-		const int own = !lines->arg->values.scales_rows ? power
-				: power < 0 ? (int)kgb_rng_int(lines->rng, power, 0)
-					    : (int)kgb_rng_int(lines->rng, 0, power);
+		const int own =
+			lines->arg->values.scales_rows ? choose_power(lines->rng, power) : power;
 		for (int64_t k = 0; k < lines->length; k++) {
 			double *p = in_line(lines, line, k);
 			*p = ldexp(*p, own);
@@ -319,7 +354,7 @@ void kgb_fill_regular(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rn
 {
 	const struct kgb_tensor_view *view = &arg->view;
 	const int64_t n = kgb_tensor_view_numel(view);
-	struct lines lines = {.arg = arg, .rng = rng, .n = n};
+	struct lines lines = {.arg = arg, .rng = rng, .n = n, .n_parts = n_parts};
 
 	if (n == 0 || (arg->values.pattern == KGB_PATTERN_NONE && arg->values.scale == 0))
 		return;
@@ -332,7 +367,9 @@ void kgb_fill_regular(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rn
 	lines.values = values;
 	choose_lines(&lines, n_parts);
 	make_pattern(&lines);
-	if (arg->values.scale != 0)
+	if (arg->values.scales_parts)
+		scale_parts(&lines);
+	else if (arg->values.scale != 0)
 		scale(&lines);
 	kgb_dtype_store_array(view->dtype, values, (size_t)n, elements);
 	kgb_tensor_view_scatter_part(view, elements, 0, n, storage);

@@ -3,7 +3,8 @@
  * How the elements of a drawn case's tensors differ from independent draws of one size: the tensor
  * is scaled, its data is regular, some elements lie next to others, or at numbers of the
  * candidate's text. verify/cases/value_deck.h deals this to cases; fill_regular.c,
- * fill_neighbours.c and fill_numbers.c make the elements. docs/operator-spec.md has the rules.
+ * fill_regions.c, fill_neighbours.c and fill_numbers.c make the elements. docs/operator-spec.md has
+ * the rules.
  */
 #ifndef KGB_VERIFY_FILLS_VALUES_H
 #define KGB_VERIFY_FILLS_VALUES_H
@@ -16,6 +17,14 @@ bool kgb_values_fit(const struct kgb_arg *arg, double value);
 /** Change fresh elements by the argument's pattern and scale. The elements of `arg` are real
  * numbers; of complex ones `n_parts` is 2 and the last dimension holds their parts. */
 void kgb_fill_regular(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rng, void *storage);
+/** Whether the argument, of elements that may be complex, has matrices: see below. */
+bool kgb_values_have_matrix(const struct kgb_arg *arg);
+/** Whether these are large enough for kernels to cut them to tiles. */
+bool kgb_values_have_tiles(const struct kgb_arg *arg);
+/** Put zeros in a region of each matrix: the last two dimensions, or what `read` says. `values` are
+ * the elements in row-major order, each of `n_parts` numbers. */
+void kgb_fill_zero_region(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rng,
+			  double *values);
 /** Give a few elements, and one line, sizes between the usual ones and the ends of the type, as the
  * classes `largest` and `smallest` allow. For the mode `special`. */
 void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
