@@ -622,8 +622,9 @@ static void share_drawn(struct kgb_case_expander *x, const struct kgb_seed *seed
 /* ---- views ---- */
 
 /* Layouts that kernels take for others. Each tensor meets all of them that it can have. */
-static const char *const views[] = {"rotated",         "cropped",       "stepped", "column",
-				    "expanded_middle", "expanded_last", "windows"};
+static const char *const views[] = {"rotated",         "cropped",         "stepped", "column",
+				    "expanded_middle", "expanded_last",   "windows", "expanded_all",
+				    "crowded",         "channels_last_3d"};
 
 enum { ANY_DIMS = -1, USUAL_DIMS = 3 };
 

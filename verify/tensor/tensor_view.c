@@ -305,6 +305,41 @@ static int layout_channels_last(struct kgb_tensor_view *view, KGB_UNUSED uint64_
 	return permuted_strides(view->sizes, order, view->ndim, view->strides);
 }
 
+static int layout_channels_last_3d(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	static const int order[] = {0, 2, 3, 4, 1};
+	return permuted_strides(view->sizes, order, view->ndim, view->strides);
+}
+
+/* torch.ones(()).expand(n, m) */
+static int layout_expanded_all(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	memset(view->strides, 0, sizeof(view->strides));
+	return 0;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* base[::2].unfold(0, 3, 1): what one dim loses, another one gains, so the last element stays where
+ * it lies in a row-major tensor. Of two dims without a common divisor only the transpose does. */
+static int layout_crowded(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	const int last = view->ndim - 1;
+	const int64_t outer = view->sizes[0] - 1, inner = view->sizes[last] - 1;
+
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0 || outer < 1 ||
+	    inner < 1)
+		return -1;
+	const int64_t divisor = common_divisor(outer, inner);
+	const int64_t n = (divisor + 1) / 2;
+	view->strides[0] -= inner / divisor * n;
+	view->strides[last] += outer / divisor * n;
+	return view->ndim == 2 && divisor == 1 ? -1 : 0;
+}
+
 static int throw_die(uint64_t *state, int sides)
 {
 	return (int)(kgb_splitmix64(state) % (uint64_t)sides);
@@ -442,6 +477,9 @@ static const struct layout {
 	{"column", 1, KGB_MAX_DIMS, layout_column, false, false},
 	{"expanded_middle", 3, KGB_MAX_DIMS, layout_expanded_middle, true, false},
 	{"windows", 2, KGB_MAX_DIMS, layout_windows, true, false},
+	{"channels_last_3d", 5, 5, layout_channels_last_3d, false, false},
+	{"expanded_all", 1, KGB_MAX_DIMS, layout_expanded_all, true, false},
+	{"crowded", 2, KGB_MAX_DIMS, layout_crowded, true, false},
 	{"view", 1, KGB_MAX_DIMS, layout_view, false, true},
 	{"overlapping", 1, KGB_MAX_DIMS, layout_overlapping, true, true},
 };

@@ -8,9 +8,9 @@
 
 struct layout_row {
 	const char *layout;
-	int64_t sizes[4];
+	int64_t sizes[5];
 	int ndim;
-	int64_t strides[4];
+	int64_t strides[5];
 	int64_t offset, storage;
 	const char *described;
 };
@@ -71,6 +71,16 @@ static const struct layout_row layout_rows[] = {
 	 0,
 	 210,
 	 "float32[2, 3, 5, 7] strides (105, 1, 21, 3)"},
+	{"channels_last_3d",
+	 {2, 3, 1, 5, 7},
+	 5,
+	 {105, 1, 105, 21, 3},
+	 0,
+	 210,
+	 "float32[2, 3, 1, 5, 7] strides (105, 1, 105, 21, 3)"},
+	{"expanded_all", {4, 6}, 2, {0, 0}, 0, 1, "float32[4, 6] strides (0, 0)"},
+	{"crowded", {3, 3}, 2, {2, 2}, 0, 9, "float32[3, 3] strides (2, 2)"},
+	{"crowded", {2, 3, 5}, 3, {11, 5, 2}, 0, 30, "float32[2, 3, 5] strides (11, 5, 2)"},
 };
 
 static void test_layouts_have_the_strides_of_torch(KGB_UNUSED void **state)

@@ -110,8 +110,9 @@ static bool shows_layout(const struct kgb_spec *spec, const struct kgb_cases *ca
 
 static void test_each_draw_has_views_of_all_kinds(KGB_UNUSED void **state)
 {
-	static const char *const kinds[] = {"rotated",         "cropped",       "stepped", "column",
-					    "expanded_middle", "expanded_last", "windows"};
+	static const char *const kinds[] = {"rotated", "cropped",         "stepped",
+					    "column",  "expanded_middle", "expanded_last",
+					    "windows", "expanded_all",    "crowded"};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_spec spec;
 
