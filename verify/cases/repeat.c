@@ -135,12 +135,19 @@ struct group {
 	const cJSON *template; /* of the case */
 	int64_t granule; /* elements: parts whose layout the template fixes begin at multiples */
 	size_t members[KGB_MAX_ARGS];
+	size_t order[KGB_MAX_ARGS]; /* of the members in memory */
 	size_t n;
 };
 
 static struct kgb_arg *member(const struct group *group, size_t m)
 {
 	return &group->c->args[group->members[m]];
+}
+
+/* The member that lies at place k in memory. */
+static struct kgb_arg *placed(const struct group *group, size_t k)
+{
+	return member(group, group->order[k]);
 }
 
 /* The data of other arguments determines what a structured fill and a mask of reads mean. */
@@ -256,12 +263,12 @@ static int64_t granule_of(const struct group *group, bool is_aligned)
 }
 
 /* Returns the elements of the storage. */
-static int64_t put_behind(const struct group *group, bool backwards)
+static int64_t put_behind(const struct group *group)
 {
 	int64_t used = 0;
 
 	for (size_t m = 0; m < group->n; m++) {
-		struct kgb_arg *arg = member(group, backwards ? group->n - 1 - m : m);
+		struct kgb_arg *arg = placed(group, m);
 		if (!has_free_layout(group, arg))
 			used = round_up(used, group->granule);
 		arg->view.offset += used;
@@ -312,7 +319,7 @@ static int64_t put_beside(const struct group *group, int dim)
 		n *= whole.sizes[d];
 	}
 	for (size_t m = 0; m < group->n; m++) {
-		struct kgb_arg *arg = member(group, m);
+		struct kgb_arg *arg = placed(group, m);
 		memcpy(arg->view.strides, whole.strides, sizeof(whole.strides));
 		arg->view.offset = used * whole.strides[dim];
 		arg->layout = "sliced";
@@ -341,7 +348,7 @@ static int64_t put_in_windows(const struct group *group, int64_t step)
 	int64_t used = 0;
 
 	for (size_t m = 0; m < group->n; m++) {
-		struct kgb_arg *arg = member(group, m);
+		struct kgb_arg *arg = placed(group, m);
 		const bool is_free = has_free_layout(group, arg);
 		const int64_t at = round_up((int64_t)m * step, is_free ? 1 : group->granule);
 		arg->view.offset += at;
@@ -349,6 +356,31 @@ static int64_t put_in_windows(const struct group *group, int64_t step)
 							      : at + arg->view.storage_elements;
 	}
 	return used;
+}
+
+/* ---- order in memory ---- */
+
+static void exchange(struct group *group, size_t a, size_t b)
+{
+	const size_t k = group->order[a];
+
+	group->order[a] = group->order[b];
+	group->order[b] = k;
+}
+
+/* Most lie in their order; else two neighbours are exchanged, or all are turned or in any order. */
+static void draw_order(struct group *group, struct kgb_rng *rng)
+{
+	enum { KEPT = 5, EXCHANGED = 6, TURNED = 7, ORDERS = 8 };
+	const int64_t card = kgb_rng_int(rng, 0, ORDERS - 1), last = (int64_t)group->n - 1;
+	const size_t k = (size_t)kgb_rng_int(rng, 1, last);
+
+	for (size_t m = 0; m < group->n; m++)
+		group->order[m] = card == TURNED - 1 ? group->n - 1 - m : m;
+	if (card >= KEPT && card < EXCHANGED)
+		exchange(group, k - 1, k);
+	for (size_t m = group->n - 1; m > 0 && card >= TURNED; m--)
+		exchange(group, m, (size_t)kgb_rng_int(rng, 0, (int64_t)m));
 }
 
 /* What users do, by the cards of a deck. */
@@ -371,7 +403,7 @@ static int64_t put(const struct group *group, enum way way, struct kgb_rng *rng)
 				      is_row && first->strides[0] > 0 ? first->strides[0] : 1);
 	if (way == SLICES && dim > 0)
 		return put_beside(group, dim);
-	return put_behind(group, way == LOOSE && kgb_rng_int(rng, 0, 1) == 0);
+	return put_behind(group);
 }
 
 bool kgb_interface_can_share_storage(const struct kgb_interface *interface)
@@ -405,6 +437,7 @@ bool kgb_case_share_storage(struct kgb_case *c, const cJSON *template, const str
 			n_alike += align_layout(&group, member(&group, m));
 	if (which == KGB_SHARE_ALIKE && n_alike == 0)
 		return false;
+	draw_order(&group, &rng);
 	const int64_t elements = put(&group, way, &rng);
 	for (size_t m = 0; m < group.n; m++) {
 		struct kgb_arg *arg = member(&group, m);
