@@ -508,25 +508,33 @@ static int draw_broadcast(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-static bool suits(const char *name, const int64_t *sizes, int ndim, bool is_written)
+/* What a form asks of a layout. */
+enum layout_use {
+	READ,
+	WRITTEN, /* no elements that overlap */
+	SCATTERED, /* not row-major */
+};
+
+static bool suits(const char *name, const int64_t *sizes, int ndim, enum layout_use use)
 {
 	struct kgb_tensor_view view;
 	struct kgb_err ignored = KGB_ERR_INIT;
 
-	return kgb_layout_check(name, is_written, &ignored) == 0 &&
+	return kgb_layout_check(name, use == WRITTEN, &ignored) == 0 &&
 	       kgb_tensor_view_layout(&view, KGB_DTYPE_FLOAT32, sizes, ndim, name, &ignored) == 0 &&
-	       view.storage_elements <= STORAGE_MOST;
+	       view.storage_elements <= STORAGE_MOST &&
+	       (use != SCATTERED || !kgb_tensor_view_is_contiguous(&view));
 }
 
 /* One of the names that suit the shape; the first one only where no other does. */
 static const char *deal_layout_name(const struct drawer *d, const int64_t *sizes, int ndim,
-				    bool is_written)
+				    enum layout_use use)
 {
 	const char *fit[KGB_N_LAYOUTS] = {kgb_layout_name(0)};
 	size_t n = 0;
 
 	for (size_t i = 1; i < KGB_N_LAYOUTS; i++)
-		if (suits(kgb_layout_name(i), sizes, ndim, is_written))
+		if (suits(kgb_layout_name(i), sizes, ndim, use))
 			fit[n++] = kgb_layout_name(i);
 	return fit[n > 0 ? deal(d, n) : 0];
 }
@@ -563,8 +571,9 @@ static const char *earlier_layout(const struct drawer *d, const int64_t *sizes, 
 
 /* {layout: a}: a layout that suits the shape `a`. One in four is contiguous, as most listed ones
  * are; of the others half have a name, half are any view. Two tensors of the same sizes have the
- * same layout more often than chance has it. {written: a}: one that a result may have. */
-static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJSON **out)
+ * same layout more often than chance has it. {written: a}: one that a result may have.
+ * {scattered: a}: one that is not contiguous, if the shape has such. */
+static int draw_layout(struct drawer *d, const cJSON *form, enum layout_use use, cJSON **out)
 {
 	int64_t sizes[KGB_MAX_DIMS] = {0}, ndim;
 
@@ -577,21 +586,23 @@ static int draw_layout(struct drawer *d, const cJSON *form, bool is_written, cJS
 
 	kgb_buf_adds(&d->path, ".name");
 	open_throw(d, &rng);
-	const bool is_any = is_written || kgb_rng_int(&rng, 0, 2) > 0;
+	const bool is_any = use == WRITTEN || kgb_rng_int(&rng, 0, 2) > 0;
 	const uint32_t number = kgb_rng_u32(&rng);
 	if (d->layout)
-		kgb_buf_adds(&name, suits(d->layout, sizes, (int)ndim, is_written)
-					    ? d->layout
-					    : kgb_layout_name(0));
-	else if (earlier && kgb_rng_int(&rng, 0, 3) == 0 &&
-		 suits(earlier, sizes, (int)ndim, is_written))
+		kgb_buf_adds(&name, suits(d->layout, sizes, (int)ndim, use) ? d->layout
+									    : kgb_layout_name(0));
+	else if (earlier && kgb_rng_int(&rng, 0, 3) == 0 && suits(earlier, sizes, (int)ndim, use))
 		kgb_buf_adds(&name, earlier);
-	else if (card < 2)
+	else if (card < 2 && use != SCATTERED)
 		kgb_buf_adds(&name, kgb_layout_name(0));
 	else if (card < 5 || ndim == 0)
-		kgb_buf_adds(&name, deal_layout_name(d, sizes, (int)ndim, is_written));
+		kgb_buf_adds(&name, deal_layout_name(d, sizes, (int)ndim, use));
 	else
 		kgb_buf_addf(&name, "%s(%u)", is_any ? "view" : "overlapping", number);
+	if (use == SCATTERED && !suits(name.ptr, sizes, (int)ndim, use)) {
+		kgb_buf_clear(&name);
+		kgb_buf_adds(&name, deal_layout_name(d, sizes, (int)ndim, use));
+	}
 	*out = cJSON_CreateString(name.ptr);
 	return 0;
 }
@@ -654,12 +665,17 @@ static int draw_dims(struct drawer *d, const cJSON *form, cJSON **out)
 
 static int draw_a_layout(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	return draw_layout(d, form, false, out);
+	return draw_layout(d, form, READ, out);
 }
 
 static int draw_written(struct drawer *d, const cJSON *form, cJSON **out)
 {
-	return draw_layout(d, form, true, out);
+	return draw_layout(d, form, WRITTEN, out);
+}
+
+static int draw_scattered(struct drawer *d, const cJSON *form, cJSON **out)
+{
+	return draw_layout(d, form, SCATTERED, out);
 }
 
 static const struct form {
@@ -672,7 +688,7 @@ static const struct form {
 	{"shape", draw_shape},     {"broadcast", draw_broadcast},
 	{"layout", draw_a_layout}, {"written", draw_written},
 	{"dim", draw_dim},         {"dims", draw_dims},
-	{"resized", draw_resized},
+	{"resized", draw_resized}, {"scattered", draw_scattered},
 };
 
 static int draw_form(struct drawer *d, const cJSON *node, cJSON **out)

@@ -357,10 +357,12 @@ static void test_layouts_suit_the_shape(KGB_UNUSED void **state)
 		size_t n; /* names of layouts, without numbers */
 	} rows[] = {
 		{"a: [], x: {layout: a}", 2},
-		{"a: [5], x: {layout: a}", 8},
-		{"a: [5, 6], x: {layout: a}", 13},
-		{"a: [2, 3, 4], x: {layout: a}", 17},
-		{"a: [2, 3, 4, 5], x: {layout: a}", 18},
+		{"a: [5], x: {layout: a}", 9},
+		{"a: [5, 6], x: {layout: a}", 14},
+		{"a: [2, 3, 4], x: {layout: a}", 19},
+		{"a: [2, 3, 4, 5], x: {layout: a}", 20},
+		{"a: [2, 3, 4, 5, 6], x: {layout: a}", 20},
+		{"a: [5], x: {scattered: a}", 7},
 		{"a: [5, 6], x: {written: a}", 9},
 		{"a: [2, 3, 4], x: {written: a}", 12},
 	};
