@@ -253,13 +253,35 @@ static bool goes_by_numbers(const struct kgb_read *read)
 
 /* Fill arguments whose masks depend on numbers last: by then all unread numbers are -1 (or 255) and
  * name no item. */
+/* Whether the call may change the argument's memory, by this argument or one in the same place. */
+static bool is_changed(const struct kgb_case *c, size_t i)
+{
+	const size_t first = c->args[i].is_repeated ? c->args[i].same_as : i;
+
+	for (size_t k = 0; k < c->n_args; k++)
+		if ((k == first || (c->args[k].is_repeated && c->args[k].same_as == first)) &&
+		    c->args[k].param->result >= 0)
+			return true;
+	return false;
+}
+
+/* NaN that a kernel makes of NaN looks like the old one, so what stays in a result is no NaN. */
+static uint8_t byte_of(const struct kgb_case *c, size_t i, uint8_t byte)
+{
+	enum { KEPT = 0x41 }; /* 12.1 in float32, 2.63 in float16 */
+	const struct kgb_arg *arg = &c->args[i];
+	const bool is_place = !goes_by_numbers(&arg->read) && arg->read.shape != KGB_READ_ENTRIES;
+
+	return byte == UINT8_MAX && is_place && is_changed(c, i) ? KEPT : byte;
+}
+
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
 {
 	for (int by_numbers = 0; by_numbers <= 1; by_numbers++)
 		for (size_t i = 0; i < c->n_args; i++)
 			if (c->args[i].read.shape != KGB_READ_ALL &&
 			    goes_by_numbers(&c->args[i].read) == (by_numbers == 1))
-				fill_arg(c, i, storages, byte);
+				fill_arg(c, i, storages, byte_of(c, i, byte));
 }
 
 /* Whether the mask covers the whole argument. False for masks that depend on data. */

@@ -15,7 +15,8 @@
 KGB_MUST_CHECK int kgb_read_parse(struct kgb_case *c, size_t i, const char *text,
 				  struct kgb_err *err);
 
-/** Set every byte of unread elements in the arguments' storages to `byte`. */
+/** Set every byte of unread elements in the arguments' storages to `byte`; where that is UINT8_MAX,
+ * those of matrices that the call changes to another one, which is finite in each type. */
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte);
 
 #endif

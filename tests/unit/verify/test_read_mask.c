@@ -35,7 +35,8 @@ static void init_fixture(struct fixture *f)
 
 	*f = (struct fixture){.kase = {.n_args = N_PARAMS}};
 	for (size_t i = 0; i < N_PARAMS; i++) {
-		f->params[i] = (struct kgb_param){.name = names[i], .kind = KGB_PARAM_TENSOR};
+		f->params[i] = (struct kgb_param){
+			.name = names[i], .kind = KGB_PARAM_TENSOR, .result = -1};
 		f->kase.args[i].param = &f->params[i];
 	}
 	f->kase.interface = &f->interface;
@@ -113,6 +114,32 @@ static void test_every_bit_set_is_no_number(KGB_UNUSED void **state)
 		double value = kgb_dtype_load(dtypes[i], f.self + kgb_dtype_size(dtypes[i]));
 		assert_true(value != value);
 	}
+}
+
+/* What a kernel makes of NaN is NaN, and differs from what lay there before. */
+static void test_what_stays_in_a_changed_matrix_is_finite(KGB_UNUSED void **state)
+{
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT16, KGB_DTYPE_BFLOAT16,
+						KGB_DTYPE_FLOAT32, KGB_DTYPE_FLOAT64};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(dtypes); i++)
+		for (int is_other = 0; is_other < 2; is_other++) {
+			struct fixture f;
+			struct kgb_err err = KGB_ERR_INIT;
+			init_fixture(&f);
+			lay_out(&f, SELF, dtypes[i], (const int64_t[]){2}, 1);
+			assert_ok(kgb_read_parse(&f.kase, SELF, "vector(1,1)", &err), err);
+			/* Another argument in the same memory may be the one that changes. */
+			f.params[is_other ? TABLE : SELF].result = 0;
+			f.kase.args[TABLE].is_repeated = is_other;
+			kgb_read_mask_fill(&f.kase, f.storages, UINT8_MAX);
+			double value =
+				kgb_dtype_load(dtypes[i], f.self + kgb_dtype_size(dtypes[i]));
+			assert_true(value > 1 && value < 1e7);
+			kgb_read_mask_fill(&f.kase, f.storages, 0);
+			assert_true(kgb_dtype_load(dtypes[i], f.self + kgb_dtype_size(dtypes[i])) ==
+				    0);
+		}
 }
 
 static void test_numbers_that_are_not_read_or_not_marked_name_nothing(KGB_UNUSED void **state)
@@ -205,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_form_leaves_what_is_read_and_sets_the_rest),
 		cmocka_unit_test(test_every_bit_set_is_no_number),
+		cmocka_unit_test(test_what_stays_in_a_changed_matrix_is_finite),
 		cmocka_unit_test(test_numbers_that_are_not_read_or_not_marked_name_nothing),
 		cmocka_unit_test(test_what_does_not_fit_is_refused),
 		cmocka_unit_test(test_tensors_that_cannot_be_marked_are_refused),
