@@ -267,6 +267,8 @@ static const struct fill_form {
 	[KGB_FILL_NAN] = {"nan"},
 	[KGB_FILL_SIGNS] = {"signs"},
 	[KGB_FILL_TRIANGLE] = {"triangle", "(rows)", 1},
+	[KGB_FILL_CHAIN] = {"chain", "(rows)", 1},
+	[KGB_FILL_LATE] = {"late", "(first)", 1},
 	[KGB_FILL_DISTINCT] = {"distinct", "(low,high) with low <= high", 2},
 	[KGB_FILL_SLOTS] = {"slots", "(low,high) with low <= high", 2},
 	[KGB_FILL_CHOICE] = {"choice", "(low,high) with low <= high", 2},
@@ -355,8 +357,11 @@ static int fit_structured(const struct kgb_case_expander *x, const struct kgb_ar
 
 static int fit_floats(const struct kgb_case_expander *x, const struct kgb_arg *arg)
 {
-	if (arg->fill == KGB_FILL_TRIANGLE && !(arg->lo >= 1 && is_whole_number(arg->lo)))
+	if ((arg->fill == KGB_FILL_TRIANGLE || arg->fill == KGB_FILL_CHAIN) &&
+	    !(arg->lo >= 1 && is_whole_number(arg->lo)))
 		return fail_case(x, "fill: a matrix has a whole number of rows");
+	if (arg->fill == KGB_FILL_LATE && !(arg->lo >= 0 && is_whole_number(arg->lo)))
+		return fail_case(x, "fill: 'late' needs the number of an element");
 	if (arg->fill == KGB_FILL_INT && (fabs(arg->lo) > 0x1p53 || fabs(arg->hi) > 0x1p53))
 		return fail_case(x, "fill: the bounds must be within 2^53");
 	return 0;
@@ -372,8 +377,9 @@ static int fit_fill(const struct kgb_case_expander *x, struct kgb_arg *arg)
 		return fit_structured(x, arg);
 	if (kgb_dtype_is_float(dtype))
 		return fit_floats(x, arg);
-	if (arg->fill == KGB_FILL_NAN || arg->fill == KGB_FILL_TRIANGLE)
-		return fail_case(x, "fill: 'nan' and 'triangle' need a floating-point tensor");
+	if (arg->fill == KGB_FILL_NAN || arg->fill >= KGB_FILL_TRIANGLE)
+		return fail_case(x, "fill: '%s' needs a floating-point tensor",
+				 kgb_fill_name(arg->fill));
 	if (dtype == KGB_DTYPE_BOOL) {
 		arg->fill = arg->fill == KGB_FILL_ONES ? KGB_FILL_ONES : KGB_FILL_BOOL;
 		return 0;

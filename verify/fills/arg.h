@@ -45,6 +45,9 @@ enum kgb_fill_kind {
 	KGB_FILL_NAN,
 	KGB_FILL_SIGNS, /* -1, -0, 0 or 1 */
 	KGB_FILL_TRIANGLE, /* matrices with columns of lo elements and well-conditioned triangles */
+	KGB_FILL_CHAIN, /* the same with two diagonals beside the main one and zeros elsewhere, so
+			   that each unknown depends on the one before */
+	KGB_FILL_LATE, /* 0 before element number lo, normal from there on */
 	/* structured (fill_structured.c) */
 	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */
 	KGB_FILL_SLOTS, /* the same, but about every eighth is -1 */

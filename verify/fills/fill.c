@@ -40,6 +40,11 @@ struct job {
 	_Atomic int64_t n_outliers;
 };
 
+static bool is_normal(enum kgb_fill_kind fill)
+{
+	return fill == KGB_FILL_NORMAL || fill == KGB_FILL_POSITIVE || fill == KGB_FILL_LATE;
+}
+
 /* Words of the stream for n elements, independent of their values; normals come in pairs. */
 static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 {
@@ -47,8 +52,9 @@ static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 		[KGB_FILL_NORMAL] = 2, [KGB_FILL_POSITIVE] = 2, [KGB_FILL_UNIFORM] = 2,
 		[KGB_FILL_INT] = 2,    [KGB_FILL_BOOL] = 1,     [KGB_FILL_ONES] = 0,
 		[KGB_FILL_NAN] = 0,    [KGB_FILL_SIGNS] = 1,    [KGB_FILL_TRIANGLE] = 2,
+		[KGB_FILL_CHAIN] = 2,  [KGB_FILL_LATE] = 2,
 	};
-	const bool in_pairs = fill == KGB_FILL_NORMAL || fill == KGB_FILL_POSITIVE;
+	const bool in_pairs = is_normal(fill);
 
 	return words_each[fill] * ((uint64_t)n + (in_pairs && n % 2 ? 1 : 0));
 }
@@ -79,7 +85,7 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 
 	if (arg->fill == KGB_FILL_INT)
 		return draw_integers(arg, rng, out, n);
-	if (arg->fill == KGB_FILL_NORMAL || arg->fill == KGB_FILL_POSITIVE) {
+	if (is_normal(arg->fill)) {
 		kgb_rng_normals(rng, out, n);
 		for (size_t i = 0; arg->fill == KGB_FILL_POSITIVE && i < n; i++)
 			out[i] = fabs(out[i]);
@@ -87,7 +93,7 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 		kgb_rng_uniforms(rng, out, n);
 		for (size_t i = 0; i < n; i++)
 			out[i] = arg->lo + (arg->hi - arg->lo) * out[i];
-	} else if (arg->fill == KGB_FILL_TRIANGLE) {
+	} else if (arg->fill == KGB_FILL_TRIANGLE || arg->fill == KGB_FILL_CHAIN) {
 		kgb_rng_uniforms(rng, out, n);
 		for (size_t i = 0; i < n; i++)
 			out[i] = (2 * out[i] - 1) / sqrt(arg->lo);
@@ -524,6 +530,51 @@ static void strengthen_diagonals(const struct kgb_arg *arg, void *storage)
 	}
 }
 
+/* The number of a matrix's element by its distance from the diagonal; `random` is -1 .. 1. The
+ * entries of the inverse shrink by 5 to 30 % from one to the next, so that all of them count and
+ * none grows with the size. */
+static double element_of_chain(int64_t distance, double random)
+{
+	const double size = distance == 0   ? 1 + 0.1 * fabs(random)
+			    : distance == 1 ? 0.8 + 0.15 * fabs(random)
+					    : 0;
+
+	return random < 0 ? -size : size;
+}
+
+static void make_chains(const struct kgb_arg *arg, void *storage)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const enum kgb_dtype part = kgb_dtype_part(view->dtype);
+	const size_t part_size = kgb_dtype_size(part),
+		     n_parts = kgb_dtype_size(view->dtype) / part_size;
+	const int64_t n = kgb_tensor_view_numel(view), rows = (int64_t)arg->lo,
+		      last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
+
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t distance = i % last % rows - i % last / rows;
+		char *p = element_at(view, storage, kgb_tensor_view_element(view, i));
+		for (size_t k = 0; k < n_parts; k++, p += part_size) {
+			const double random = kgb_dtype_load(part, p) * sqrt(arg->lo);
+			kgb_dtype_store(
+				part, p,
+				element_of_chain(distance < 0 ? -distance : distance, random) /
+					sqrt((double)n_parts));
+		}
+	}
+}
+
+/* Only the last elements are not 0. */
+static void clear_beginning(const struct kgb_arg *arg, void *storage)
+{
+	const struct kgb_tensor_view *view = &arg->view;
+	const int64_t n = kgb_tensor_view_numel(view);
+
+	for (int64_t i = 0; i < n && i < (int64_t)arg->lo; i++)
+		memset(element_at(view, storage, kgb_tensor_view_element(view, i)), 0,
+		       kgb_dtype_size(view->dtype));
+}
+
 void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng, void *storage)
 {
 	struct kgb_arg parts = *arg;
@@ -532,4 +583,8 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 	fill_parts(&parts, kgb_dtype_is_complex(arg->view.dtype) ? 2 : 1, mode, rng, storage);
 	if (arg->fill == KGB_FILL_TRIANGLE)
 		strengthen_diagonals(arg, storage);
+	else if (arg->fill == KGB_FILL_CHAIN)
+		make_chains(arg, storage);
+	else if (arg->fill == KGB_FILL_LATE)
+		clear_beginning(arg, storage);
 }

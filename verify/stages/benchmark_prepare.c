@@ -114,9 +114,8 @@ bool kgb_benchmark_may_turn(const struct kgb_case *c, size_t i)
 		if (c->args[k].is_repeated && (k == i || c->args[k].same_as == i))
 			return false;
 	return c->mode == KGB_MODE_BENCHMARK && arg->param->kind == KGB_PARAM_TENSOR &&
-	       !arg->param->into && !kgb_fill_is_structured(arg->fill) &&
-	       arg->fill != KGB_FILL_TRIANGLE && arg->read.shape == KGB_READ_ALL &&
-	       !arg->values.has_neighbours;
+	       !arg->param->into && arg->fill < KGB_FILL_TRIANGLE &&
+	       arg->read.shape == KGB_READ_ALL && !arg->values.has_neighbours;
 }
 
 /* Find the tensors that can be turned, by address. All large ones must be, and one at least: slots

@@ -635,7 +635,7 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		{{SPEC_PATH, "layout: $a_layout", "dtype: int8, fill: 'uniform(0.2,0.8)'"},
 		 SELF "fill: no whole numbers of int8 within the bounds, or bounds outside of it"},
 		{{SPEC_PATH, "layout: $a_layout", "dtype: int8, fill: nan"},
-		 SELF "fill: 'nan' and 'triangle' need a floating-point tensor"},
+		 SELF "fill: 'nan' needs a floating-point tensor"},
 		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'distinct(0,-1)'"},
 		 SELF "fill 'distinct(0,-1)' must read distinct(low,high) with low <= high"},
 		{{SPEC_PATH, "layout: $a_layout", "dtype: int32, fill: 'slots(-1,5)'"},
