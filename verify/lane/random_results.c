@@ -207,16 +207,18 @@ static struct range rrelu_place(enum kgb_dtype dtype, const struct element *e)
 static const struct distribution {
 	size_t n_args; /* number of arguments of the distribution */
 	bool is_continuous;
+	bool is_alike; /* all draws of a result have the same distribution */
 	bool (*draws)(const struct element *e); /* whether more than one value is possible */
 	bool (*allows)(enum kgb_dtype dtype, const struct element *e);
 	/* The values of the distribution function on both sides of a possible element. */
 	struct range (*place)(enum kgb_dtype dtype, const struct element *e);
 } distributions[KGB_N_RANDOM_KINDS] = {
-	[KGB_RANDOM_BERNOULLI] = {1, false, bernoulli_draws, bernoulli_allows, bernoulli_place},
-	[KGB_RANDOM_EXPONENTIAL] = {1, true, exponential_draws, exponential_allows,
+	[KGB_RANDOM_BERNOULLI] = {1, false, false, bernoulli_draws, bernoulli_allows,
+				  bernoulli_place},
+	[KGB_RANDOM_EXPONENTIAL] = {1, true, false, exponential_draws, exponential_allows,
 				    exponential_place},
-	[KGB_RANDOM_POISSON] = {1, false, poisson_draws, poisson_allows, poisson_place},
-	[KGB_RANDOM_RRELU] = {3, true, rrelu_draws, rrelu_allows, rrelu_place},
+	[KGB_RANDOM_POISSON] = {1, false, false, poisson_draws, poisson_allows, poisson_place},
+	[KGB_RANDOM_RRELU] = {3, true, true, rrelu_draws, rrelu_allows, rrelu_place},
 	[KGB_RANDOM_PRODUCT] = {.n_args = 1},
 };
 
@@ -329,6 +331,7 @@ static bool are_possible(struct reader *reader, struct kgb_compare *out)
 struct draws {
 	double *u; /* owned; -1: only one value is possible */
 	double *values; /* owned; the elements themselves */
+	double *masses; /* owned; the probabilities of these */
 	size_t n;
 };
 
@@ -336,6 +339,7 @@ static void release_draws(struct draws *draws)
 {
 	kgb_free(draws->u);
 	kgb_free(draws->values);
+	kgb_free(draws->masses);
 }
 
 static void take_window(struct reader *reader, int64_t first, int64_t n_elements,
@@ -349,11 +353,13 @@ static void take_window(struct reader *reader, int64_t first, int64_t n_elements
 			double v = kgb_rng_uniform(rng);
 			out->values[out->n] = e.x;
 			out->u[out->n] = -1;
+			out->masses[out->n] = 1;
 			if (distributions[reader->distribution->kind].draws(&e)) {
 				struct range place =
 					distributions[reader->distribution->kind].place(
 						reader->view->dtype, &e);
 				out->u[out->n] = place.lo + v * (place.hi - place.lo);
+				out->masses[out->n] = place.hi - place.lo;
 			}
 			out->n++;
 		}
@@ -386,7 +392,8 @@ static void take_draws(const struct kgb_case_data *data, void *const *values, si
 		     data->variant * VARIANT_STREAMS + RANDOM_RESULTS_STREAM + (uint32_t)i);
 	size_t n_max = n < (int64_t)KGB_UNIFORMITY_MAX ? (size_t)n : KGB_UNIFORMITY_MAX;
 	*out = (struct draws){.u = kgb_xreallocarray(NULL, n_max + 1, sizeof(double)),
-			      .values = kgb_xreallocarray(NULL, n_max + 1, sizeof(double))};
+			      .values = kgb_xreallocarray(NULL, n_max + 1, sizeof(double)),
+			      .masses = kgb_xreallocarray(NULL, n_max + 1, sizeof(double))};
 	if (n == (int64_t)n_max)
 		take_window(reader, 0, n, &rng, out);
 	for (int w = 0; n > (int64_t)n_max && w < N_WINDOWS; w++)
@@ -404,7 +411,9 @@ static void keep_drawn(struct draws *a, struct draws *b)
 			continue;
 		a->u[kept] = a->u[i];
 		a->values[kept] = a->values[i];
+		a->masses[kept] = a->masses[i];
 		b->u[kept] = b->u[i];
+		b->masses[kept] = b->masses[i];
 		b->values[kept++] = b->values[i];
 	}
 	a->n = b->n = kept;
@@ -412,15 +421,19 @@ static void keep_drawn(struct draws *a, struct draws *b)
 
 static const char *doubt(const struct kgb_case_data *data, void *const *values, size_t i)
 {
-	enum kgb_dtype dtype = data->results[i].view.dtype;
+	const enum kgb_dtype dtype = data->results[i].view.dtype;
+	const bool is_wide = dtype == KGB_DTYPE_FLOAT32 || dtype == KGB_DTYPE_FLOAT64;
+	const struct distribution *distribution =
+		&distributions[data->kase->interface->random_results[i].kind];
 	struct draws draws;
 
 	take_draws(data, values, i, &draws);
 	keep_drawn(&draws, &draws);
 	const char *why = kgb_uniformity_doubt(draws.u, draws.n);
-	if (!why && distributions[data->kase->interface->random_results[i].kind].is_continuous &&
-	    (dtype == KGB_DTYPE_FLOAT32 || dtype == KGB_DTYPE_FLOAT64))
+	if (!why && distribution->is_continuous && is_wide)
 		why = kgb_uniformity_coarse(draws.values, draws.n);
+	else if (!why && distribution->is_continuous && distribution->is_alike)
+		why = kgb_uniformity_sparse(draws.values, draws.masses, draws.n);
 	release_draws(&draws);
 	return why;
 }

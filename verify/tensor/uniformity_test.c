@@ -144,3 +144,52 @@ const char *kgb_uniformity_coarse(double *values, size_t n)
 		       ? "too few different numbers occur"
 		       : NULL;
 }
+
+struct place {
+	double value;
+	size_t at;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	return compare_doubles(&((const struct place *)a)->value,
+			       &((const struct place *)b)->value);
+}
+
+/* For each draw whether it is the first one of its value. */
+static bool *find_first(const double *values, size_t n)
+{
+	KGB_AUTO(free) struct place *places = kgb_xreallocarray(NULL, n, sizeof(*places));
+	bool *is_first = kgb_xcalloc(n, sizeof(*is_first));
+
+	for (size_t i = 0; i < n; i++)
+		places[i] = (struct place){values[i], i};
+	qsort(places, n, sizeof(*places), compare_places);
+	for (size_t i = 0; i < n;) {
+		const double value = places[i].value;
+		size_t first = places[i].at;
+		for (; i < n && places[i].value == value; i++)
+			first = places[i].at < first ? places[i].at : first;
+		is_first[first] = true;
+	}
+	return is_first;
+}
+
+const char *kgb_uniformity_sparse(const double *values, const double *masses, size_t n)
+{
+	static const double rates[] = {0.125, 1};
+	double seen = 0, expected = 0, count = 0;
+
+	if (n == 0)
+		return NULL;
+	KGB_AUTO(free) bool *is_first = find_first(values, n);
+	for (size_t i = 0; i < n; i++) {
+		expected += fmin(seen, 1);
+		count += !is_first[i];
+		seen += is_first[i] ? masses[i] + MOST_PROBABLE : 0;
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rates); i++)
+		if (rates[i] * count - expm1(rates[i]) * expected > TEST_COST + M_LN2)
+			return "too few different numbers occur";
+	return NULL;
+}

@@ -33,5 +33,11 @@ const char *kgb_uniformity_relation(const double *a, const double *b, size_t n);
 /** The same for the resolution: values must not repeat more often than draws of which each value
  * has a probability of 2^-22 at most. Sorts the values. */
 const char *kgb_uniformity_coarse(double *values, size_t n);
+/** The same for values that are rounded to a narrow type: `masses` has the probability of each
+ * one's value. Let N draws repeat an earlier one, and A be the sum, over the draws, of the
+ * probability of the values seen before. For each number t, exp(t N - (exp(t) - 1) A) is a
+ * supermartingale, so that t N - (exp(t) - 1) A > x has probability exp(-x) at most (Freedman
+ * 1975). */
+const char *kgb_uniformity_sparse(const double *values, const double *masses, size_t n);
 
 #endif
