@@ -20,6 +20,7 @@ enum {
 	REPEATED_TRIES = 32, /* lines of templates that are tried for these, each */
 	MODELS_TRIED = 6, /* for a twin OTHER: its value may follow from sizes */
 	VIEWS_STREAM = 1 << 16, /* random stream of a function, beyond those of twins */
+	HASHES_STREAM = 1 << 17,
 	CHANGES_TRIED = 3, /* a variable is given up after so many changes that change a tensor */
 };
 
@@ -554,12 +555,131 @@ static bool can_have_twin(const struct kgb_param *param)
 	return param->kind == KGB_PARAM_VALUE && !param->unused && cJSON_IsString(param->value);
 }
 
+/* Whether a form of numbers in the value has both -1 and -2. */
+static bool has_both(const cJSON *value)
+{
+	const cJSON *child = NULL;
+	const bool is_range =
+		cJSON_IsArray(value) && value->string &&
+		(kgb_str_eq(value->string, "float") || kgb_str_eq(value->string, "int"));
+
+	if (is_range && cJSON_IsNumber(value->child) && cJSON_IsNumber(value->child->next) &&
+	    value->child->valuedouble <= -2 && value->child->next->valuedouble >= -1)
+		return true;
+	cJSON_ArrayForEach(child, value)
+		if (has_both(child))
+			return true;
+	return false;
+}
+
+/* The variable that the argument's value is, if nothing else follows from it. */
+static const cJSON *own_variable(const struct kgb_case_vars *from, const struct kgb_param *param)
+{
+	const char *name = param->value->valuestring + 1;
+	const size_t len = strcspn(name, "|");
+	const cJSON *node = NULL, *own = NULL;
+
+	cJSON_ArrayForEach(node, from->node)
+		if (strlen(node->string) == len && strncmp(node->string, name, len) == 0)
+			own = node;
+	cJSON_ArrayForEach(node, from->node) {
+		KGB_AUTO(free) char *text = own ? cJSON_PrintUnformatted(node) : NULL;
+		if (own && node != own && mentions(text, own->string))
+			own = NULL;
+	}
+	return own;
+}
+
+/* The number of a value, of a complex one its real part. NULL: it is no such number. */
+static double *real_part(struct kgb_case_value *value)
+{
+	return value->kind == KGB_CASE_VALUE_FLOAT || value->kind == KGB_CASE_VALUE_COMPLEX
+		       ? &value->number
+		       : NULL;
+}
+
+static void set_number(struct kgb_case_value *value, int number)
+{
+	double *real = real_part(value);
+
+	if (real)
+		*real = number;
+	else
+		value->integer = number;
+}
+
+static bool is_negative(struct kgb_case_value *value)
+{
+	const double *real = real_part(value);
+
+	return real ? *real < 0 && isfinite(*real)
+		    : value->kind == KGB_CASE_VALUE_INT && value->integer < 0;
+}
+
+/* Draw the model's line again with the number. */
+static int draw_with_number(struct twin_search *search, size_t k, int number)
+{
+	struct kgb_cases *cases = search->cases;
+	const size_t n_templates = count_templates(search->x->interface);
+	const struct kgb_draw_change change = {.twin = search->n_found};
+	const struct drawn line = {.from = take_template(search->x, k % n_templates),
+				   .number = line_number(search->x, k),
+				   .change = &change};
+
+	if (!has_room(search->x, cases, cases->items[search->first + k].dtype))
+		return 0;
+	if (draw_case(search->x, search->seed, &line, cases) < 0)
+		return -1;
+	const struct kgb_case *model = &cases->items[search->first + k];
+	struct kgb_case *c = &cases->items[cases->n - 1];
+	set_number(&c->args[search->arg].value, number);
+	if (!has_same_tensors(model, c) || compare_values(model, c) != 1U << search->arg) {
+		cases->n--;
+		return 0;
+	}
+	search->changed |= 1U << search->arg;
+	follow(c, model);
+	search->n_found++;
+	return 0;
+}
+
+/* Draw two twins of a model, with -1 and -2: in Python these have the same hash, and so have
+ * complex numbers with these real parts. */
+static int draw_same_hash(struct twin_search *search)
+{
+	const size_t n_templates = count_templates(search->x->interface);
+	const struct kgb_param *param = &search->x->interface->params[search->arg];
+
+	for (size_t k = 0; k < search->n; k++) {
+		struct kgb_case *model = &search->cases->items[search->first + k];
+		if (model->mode == KGB_MODE_SPECIAL || !has_plain_tensors(model) ||
+		    kgb_case_elements(model) == 0 || !is_negative(&model->args[search->arg].value))
+			continue;
+		const cJSON *own = own_variable(take_template(search->x, k % n_templates), param);
+		if (own && has_both(own))
+			return draw_with_number(search, k, -1) < 0 ||
+					       draw_with_number(search, k, -2) < 0
+				       ? -1
+				       : 0;
+	}
+	return 0;
+}
+
 static int draw_twins_of_arg(struct twin_search *search)
 {
 	const size_t n_templates = count_templates(search->x->interface);
+	const unsigned n_found = search->n_found;
+	struct kgb_rng rng;
 
+	kgb_rng_init(&rng, search->seed, search->x->interface->entry,
+		     HASHES_STREAM + (uint32_t)search->arg);
+	/* There may be no room for more: in half of the verdicts these are the other values. */
+	const bool is_early = kgb_rng_int(&rng, 0, 1);
+	if (is_early && draw_same_hash(search) < 0)
+		return -1;
 	search->from = SIZE_MAX;
-	for (search->twin = 0; search->twin < OTHER_KIND; search->twin++) {
+	search->twin = search->n_found > n_found ? NEAR : OTHER;
+	for (; search->twin < OTHER_KIND; search->twin++) {
 		const bool is_needed =
 			search->twin >= NEAR || !(search->changed >> search->arg & 1);
 		if (draw_twin_of_any_level(search, is_needed ? N_LEVELS : WITH_OTHERS) < 0)
@@ -570,7 +690,7 @@ static int draw_twins_of_arg(struct twin_search *search)
 		for (search->from = 0; search->from < n_templates; search->from++)
 			if (draw_twin_of_any_level(search, WITH_OTHERS) < 0)
 				return -1;
-	return 0;
+	return is_early ? 0 : draw_same_hash(search);
 }
 
 /* Add twins of the drawn cases: each differs from its model in one argument that is no tensor. A
