@@ -465,8 +465,12 @@ static bool has_kinds(const struct kgb_case_vars *from, const struct kgb_param *
 static bool has_room(const struct kgb_case_expander *x, const struct kgb_cases *cases,
 		     enum kgb_dtype dtype)
 {
-	size_t n = REPEATED_CASES + n_shared_cases(x->interface);
+	size_t n = 0;
 
+	if (kgb_interface_can_repeat_tensors(x->interface))
+		n += REPEATED_CASES;
+	if (kgb_interface_can_share_storage(x->interface))
+		n += n_shared_cases(x->interface);
 	for (size_t i = cases->n; i > 0; i--) {
 		const struct kgb_case *c = &cases->items[i - 1];
 		if (c->interface != x->interface)
