@@ -89,6 +89,50 @@ static void test_triangles_can_be_solved(KGB_UNUSED void **state)
 	}
 }
 
+static void test_chains_have_three_diagonals(KGB_UNUSED void **state)
+{
+	enum { ROWS = 33, COLUMNS = 31 };
+	const int64_t sizes[] = {ROWS * COLUMNS};
+	struct kgb_arg arg = {.fill = KGB_FILL_CHAIN, .lo = ROWS, .bounded = true};
+	struct kgb_err err = KGB_ERR_INIT;
+	float storage[ROWS * COLUMNS];
+	struct kgb_rng rng;
+
+	assert_ok(
+		kgb_tensor_view_layout(&arg.view, KGB_DTYPE_FLOAT32, sizes, 1, "contiguous", &err),
+		err);
+	kgb_rng_init(&rng, &seed, "chain", 0);
+	kgb_fill(&arg, KGB_MODE_STANDARD, &rng, storage);
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		const int distance = abs(i % ROWS - i / ROWS);
+		const double size = fabs((double)storage[i]);
+		if (distance > 1)
+			assert_true(size == 0);
+		else if (distance == 1)
+			assert_true(size > 0.79 && size < 0.96);
+		else
+			assert_true(size >= 1 && size < 1.11);
+	}
+}
+
+static void test_late_elements_are_the_only_ones(KGB_UNUSED void **state)
+{
+	enum { N = 100, FIRST = 60 };
+	const int64_t sizes[] = {N};
+	struct kgb_arg arg = {.fill = KGB_FILL_LATE, .lo = FIRST, .bounded = true};
+	struct kgb_err err = KGB_ERR_INIT;
+	float storage[N];
+	struct kgb_rng rng;
+
+	assert_ok(
+		kgb_tensor_view_layout(&arg.view, KGB_DTYPE_FLOAT32, sizes, 1, "contiguous", &err),
+		err);
+	kgb_rng_init(&rng, &seed, "late", 0);
+	kgb_fill(&arg, KGB_MODE_STANDARD, &rng, storage);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(fabs((double)storage[i]) > 0, i >= FIRST);
+}
+
 static void test_streams_differ_by_seed_label_and_index_and_repeat(KGB_UNUSED void **state)
 {
 	struct kgb_seed other = seed;
@@ -760,6 +804,8 @@ int main(void)
 		cmocka_unit_test(test_philox_gives_the_published_vectors),
 		cmocka_unit_test(test_complex_tensors_are_filled_by_their_parts),
 		cmocka_unit_test(test_triangles_can_be_solved),
+		cmocka_unit_test(test_chains_have_three_diagonals),
+		cmocka_unit_test(test_late_elements_are_the_only_ones),
 		cmocka_unit_test(test_streams_differ_by_seed_label_and_index_and_repeat),
 		cmocka_unit_test(test_the_counter_carries_and_blocks_do_not_repeat),
 		cmocka_unit_test(test_uniform_and_normal_have_their_moments),

@@ -182,6 +182,28 @@ static void test_few_different_numbers_are_told(KGB_UNUSED void **state)
 	}
 }
 
+/* Draws of so many levels, rounded to 1000 values of equal probability. */
+static void test_few_levels_of_narrow_types_are_told(KGB_UNUSED void **state)
+{
+	enum { N = 4096, VALUES = 1000 };
+	static const struct {
+		double levels;
+		bool is_coarse;
+	} rows[] = {{0x1p7, true}, {0x1p8, true}, {0x1p24, false}};
+	double masses[N];
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(free) double *u = draw(N, 6);
+		for (size_t k = 0; k < N; k++) {
+			const double level = floor(u[k] * rows[i].levels) / rows[i].levels;
+			u[k] = floor(level * VALUES);
+			masses[k] = 1.0 / VALUES;
+		}
+		assert_int_equal(kgb_uniformity_sparse(u, masses, N) != NULL, rows[i].is_coarse);
+	}
+	assert_null(kgb_uniformity_sparse(NULL, NULL, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_draw_is_doubted_at_any_seed),
 		cmocka_unit_test(test_related_rows_are_told),
 		cmocka_unit_test(test_few_different_numbers_are_told),
+		cmocka_unit_test(test_few_levels_of_narrow_types_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
