@@ -654,6 +654,7 @@ static int draw_same_hash(struct twin_search *search)
 	const size_t n_templates = count_templates(search->x->interface);
 	const struct kgb_param *param = &search->x->interface->params[search->arg];
 
+	KGB_ASSERT(n_templates > 0);
 	for (size_t k = 0; k < search->n; k++) {
 		struct kgb_case *model = &search->cases->items[search->first + k];
 		if (model->mode == KGB_MODE_SPECIAL || !has_plain_tensors(model) ||

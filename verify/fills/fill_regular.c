@@ -166,14 +166,14 @@ static void make_zero_blocks(const struct lines *lines)
 static void make_zero_region(const struct lines *lines)
 {
 	const int64_t kept = choose_kept(lines);
-	const double value = lines->values[kept];
+	const double other = lines->values[kept];
 	bool is_zero = true;
 
 	kgb_fill_zero_region(lines->arg, lines->n_parts, lines->rng, lines->values);
 	for (int64_t i = 0; i < lines->n && is_zero; i++)
 		is_zero = lines->values[i] == 0;
 	if (is_zero)
-		lines->values[kept] = value;
+		lines->values[kept] = other;
 }
 
 static int compare_up(const void *a, const void *b)

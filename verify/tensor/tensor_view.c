@@ -324,20 +324,24 @@ static int64_t common_divisor(int64_t a, int64_t b)
 }
 
 /* base[::2].unfold(0, 3, 1): what one dim loses, another one gains, so the last element stays where
- * it lies in a row-major tensor. Of two dims without a common divisor only the transpose does. */
+ * it lies in a row-major tensor. Of two dims without a common divisor only the transpose does.
+ * Where nothing does, the tensor is row-major. */
 static int layout_crowded(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	const int last = view->ndim - 1;
 	const int64_t outer = view->sizes[0] - 1, inner = view->sizes[last] - 1;
 
-	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0 || outer < 1 ||
-	    inner < 1)
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
 		return -1;
+	if (outer < 1 || inner < 1)
+		return 0;
 	const int64_t divisor = common_divisor(outer, inner);
+	if (view->ndim == 2 && divisor == 1)
+		return 0;
 	const int64_t n = (divisor + 1) / 2;
 	view->strides[0] -= inner / divisor * n;
 	view->strides[last] += outer / divisor * n;
-	return view->ndim == 2 && divisor == 1 ? -1 : 0;
+	return 0;
 }
 
 static int throw_die(uint64_t *state, int sides)
