@@ -481,15 +481,34 @@ static void store_special(enum kgb_dtype dtype, int64_t which, void *p)
 		store_special_int(dtype, which, p);
 }
 
+static int first_of_longest(const struct kgb_tensor_view *view)
+{
+	int d = view->ndim - 1;
+
+	for (int k = view->ndim - 1; k >= 0; k--)
+		d = view->sizes[k] >= view->sizes[d] ? k : d;
+	return d;
+}
+
 /* The elements whose index is that of a random element, but along one dimension any of a range. */
 static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
 	int64_t which = kgb_rng_int(rng, 0, 10), low[KGB_MAX_DIMS], high[KGB_MAX_DIMS];
+	if (kgb_rng_int(rng, 0, 1) == 0 && kgb_dtype_is_float(view->dtype))
+		which = 1; /* minus infinity */
 	int d = (int)kgb_rng_int(rng, 0, view->ndim - 1);
-	bool whole = kgb_rng_int(rng, 0, view->ndim == 1 ? 7 : 1) == 0;
-	int64_t length = whole ? view->sizes[d] : kgb_rng_int(rng, 1, view->sizes[d]);
+	if (kgb_rng_int(rng, 0, 1) == 0)
+		d = first_of_longest(view);
+	int64_t size = view->sizes[d];
+	bool whole = kgb_rng_int(rng, 0, view->ndim == 1 ? 7 : size >= 1000 ? 3 : 1) == 0;
+	int64_t kind = kgb_rng_int(rng, 0, 3);
+	int64_t length = size;
+	if (!whole)
+		length = kgb_rng_int(rng, kind == 0 || kind == 1 ? size - size / 2 : 1, size);
 
-	low[d] = kgb_rng_int(rng, 0, view->sizes[d] - length);
+	low[d] = kind == 0 ? 0 : size - length;
+	if (kind > 1)
+		low[d] = kgb_rng_int(rng, 0, size - length);
 	high[d] = low[d] + length - 1;
 	for (int k = 0; k < view->ndim; k++)
 		if (k != d)
@@ -516,6 +535,9 @@ static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng
 
 	for (int64_t i = 0; i < n_stretches && view->ndim > 0; i++)
 		add_stretch(view, rng, storage);
+	if (n_stretches > 0 && view->ndim > 0 && view->sizes[first_of_longest(view)] >= 1000 &&
+	    kgb_rng_int(rng, 0, 1) == 1)
+		return;
 	for (int64_t i = 0; i < n; i++)
 		store_special(view->dtype, first + i, random_element(view, storage, rng));
 }

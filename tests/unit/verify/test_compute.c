@@ -388,7 +388,7 @@ static void test_a_seed_gives_the_bytes_that_it_always_gave(KGB_UNUSED void **st
 		{{.fill = KGB_FILL_NORMAL},
 		 KGB_DTYPE_BFLOAT16,
 		 KGB_MODE_SPECIAL,
-		 "fc1924f1e2b047a1"},
+		 "7172d98f0354135a"},
 		{{.fill = KGB_FILL_POSITIVE},
 		 KGB_DTYPE_FLOAT32,
 		 KGB_MODE_BENCHMARK,
@@ -400,7 +400,7 @@ static void test_a_seed_gives_the_bytes_that_it_always_gave(KGB_UNUSED void **st
 		{{.fill = KGB_FILL_INT, .lo = -9, .hi = 9},
 		 KGB_DTYPE_INT32,
 		 KGB_MODE_SPECIAL,
-		 "130570751c837e1f"},
+		 "b23707571137069d"},
 	};
 	const int64_t sizes[] = {70, 1001};
 

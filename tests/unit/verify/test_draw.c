@@ -358,7 +358,7 @@ static void test_layouts_suit_the_shape(KGB_UNUSED void **state)
 	} rows[] = {
 		{"a: [], x: {layout: a}", 2},
 		{"a: [5], x: {layout: a}", 9},
-		{"a: [5, 6], x: {layout: a}", 14},
+		{"a: [5, 6], x: {layout: a}", 15},
 		{"a: [2, 3, 4], x: {layout: a}", 19},
 		{"a: [2, 3, 4, 5], x: {layout: a}", 20},
 		{"a: [2, 3, 4, 5, 6], x: {layout: a}", 20},
