@@ -236,8 +236,7 @@ void kgb_case_describe(const struct kgb_case *c, struct kgb_buf *out)
 
 	static const char *const callers[] = {
 		[KGB_CALLER_PYTHON] = "",
-		[KGB_CALLER_COMPILED] = "; torch.compiler.is_compiling() and "
-					"torch.compiler.is_dynamo_compiling() are true",
+		[KGB_CALLER_COMPILED] = "; torch.compiler says that it compiles, by dynamo, too",
 		[KGB_CALLER_EXPORTED] = "; torch.compiler.is_compiling() is true",
 		[KGB_CALLER_TRACED] = "; torch.jit.is_tracing() is true",
 	};
