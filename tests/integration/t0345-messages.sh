@@ -59,6 +59,7 @@ test_expect_success 'a condition on elements that no input decides both ways is 
 	judged "y = tl.where(tl.sum((x - tl.flip(x) != 0).to(tl.int32), axis=0) == 77, -y, y)" pass &&
 	test_grep "\"code\": *\"coverage.condition\"" verdict && test_grep "\"status\": *\"refused\"" verdict &&
 	test_grep "in all cases: kernel.py:11: y = tl.where(tl.sum(.*: a condition here was never true" verdict &&
+	test_no_grep "; kernel.py:11" verdict &&
 	test_grep "\"uncovered\":\[{\"line\":11,\"never\":\"true\"}\]" verdict &&
 	test_grep "Remove conditions on elements" verdict && test_grep "\"reached\": *\"core\"" verdict
 '

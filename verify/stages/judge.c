@@ -220,13 +220,13 @@ static int cover(struct kgb_judge *judge, struct kgb_lane *lane)
 {
 	struct kgb_conditions *conditions = &lane->verdict->conditions;
 
-	for (uint32_t round = 1; round <= KGB_FURTHER_ROUNDS; round++) {
-		if (kgb_conditions_count_uncovered(conditions) == 0)
-			return 0;
+	for (uint32_t round = 1; kgb_conditions_count_uncovered(conditions) > 0; round++) {
+		if (round > KGB_FURTHER_ROUNDS)
+			return kgb_stage_correctness_refuse_uncovered(lane);
 		if (judge_further(judge, lane, round) != 0)
 			return 1;
 	}
-	return kgb_stage_correctness_close(lane);
+	return 0;
 }
 
 /* Run the stages that execute the candidate, on the GPU if there is one. */

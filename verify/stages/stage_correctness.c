@@ -341,7 +341,7 @@ static void describe(const struct kgb_judge *judge, const struct kgb_exec_condit
 
 /* Each condition must have been true and false: code behind an outcome that no case has was not
  * judged. */
-int kgb_stage_correctness_close(struct kgb_lane *lane)
+int kgb_stage_correctness_refuse_uncovered(struct kgb_lane *lane)
 {
 	const struct kgb_conditions *conditions = &lane->verdict->conditions;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(2048);
@@ -350,8 +350,6 @@ int kgb_stage_correctness_close(struct kgb_lane *lane)
 	for (size_t i = 0; i < conditions->n; i++)
 		if (kgb_condition_is_uncovered(&conditions->items[i]) && n++ < CONDITIONS_SHOWN)
 			describe(lane->judge, &conditions->items[i], &text);
-	if (n == 0)
-		return 0;
 	return kgb_lane_decide(
 		lane, KGB_STAGE_CORRECTNESS, KGB_CODE_COVERAGE_CONDITION,
 		"Remove conditions on elements that come out the same for all valid inputs: what "

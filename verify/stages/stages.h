@@ -17,9 +17,9 @@ KGB_MUST_CHECK int kgb_judge_run(const struct kgb_judge_options *options,
 /** Contract and l1. If they pass, the judge has the numbers of the text. */
 KGB_MUST_CHECK int kgb_stage_static(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
-/** The end of stage correctness, after all cases: 1 if a condition of a kernel still lacks an
- * outcome, else 0. */
-KGB_MUST_CHECK int kgb_stage_correctness_close(struct kgb_lane *lane);
+/** Refuse a kernel whose conditions, united and some of them uncovered, still lack an outcome after
+ * all cases. Returns 1. */
+KGB_MUST_CHECK int kgb_stage_correctness_refuse_uncovered(struct kgb_lane *lane);
 KGB_MUST_CHECK int kgb_stage_ablation(struct kgb_lane *lane, struct kgb_err *err);
 KGB_MUST_CHECK int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err);
 /** Whether the verification times its kernel. */
