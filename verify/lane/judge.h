@@ -38,9 +38,6 @@ struct kgb_judge_options {
 
 struct kgb_compiler;
 
-/** Rounds of further drawn cases, at most, for the conditions of kernels. */
-enum { KGB_FURTHER_ROUNDS = 3 };
-
 /** Counts of the cases of one interface with an ablation. Lanes add to these by atomic
  * operations. */
 struct kgb_ablation_tally {
@@ -54,7 +51,6 @@ struct kgb_judge {
 	struct kgb_spec spec;
 	struct kgb_cases cases;
 	bool goes_outside; /* cases run on values that the spec excludes, too */
-	struct kgb_cases further[KGB_FURTHER_ROUNDS]; /* that were judged in their place */
 	struct kgb_buf source; /* kernel.py */
 	struct kgb_dictionary *numbers; /* borrowed; of its text, by stage static */
 	struct kgb_l1 *l1;

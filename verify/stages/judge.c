@@ -17,7 +17,10 @@
 #include "verify/stages/gpu_health.h"
 #include "verify/stages/lanes.h"
 
-enum { READY_MS = 120 * 1000 };
+enum {
+	READY_MS = 120 * 1000,
+	FURTHER_ROUNDS_MAX = 3, /* of drawn cases, for conditions that lack an outcome */
+};
 
 /* verify/policy/dispatch.yaml: {allow: [names]} */
 static int load_dispatch_policy(struct kgb_judge *judge, struct kgb_err *err)
@@ -193,25 +196,26 @@ static int judge_further(struct kgb_judge *judge, struct kgb_lane *lane, uint32_
 {
 	const struct kgb_cases first = judge->cases;
 	unsigned char *const may_be_sensitive = judge->may_be_sensitive;
-	struct kgb_cases *further = &judge->further[round - 1];
+	struct kgb_cases further;
 	struct kgb_err err = KGB_ERR_INIT;
 	int rc = 0;
 
 	if (kgb_cases_expand_further(&judge->spec, &lane->verdict->seed, judge->numbers, round,
-				     further, &err) < 0) {
+				     &further, &err) < 0) {
 		kgb_verdict_decide_infra(lane->verdict, correctness.number, correctness.trouble,
 					 &err);
 		return 1;
 	}
-	judge->cases = *further;
+	judge->cases = further;
 	judge->goes_outside = true;
-	judge->may_be_sensitive = kgb_xcalloc(further->n + 1, 1);
+	judge->may_be_sensitive = kgb_xcalloc(further.n + 1, 1);
 	count_cases(judge, lane->verdict);
-	if (further->n > 0)
+	if (further.n > 0)
 		rc = run_stage(lane, &correctness);
 	kgb_free(judge->may_be_sensitive);
 	judge->may_be_sensitive = may_be_sensitive;
 	judge->cases = first;
+	kgb_cases_release(&further);
 	return rc;
 }
 
@@ -221,7 +225,7 @@ static int cover(struct kgb_judge *judge, struct kgb_lane *lane)
 	struct kgb_conditions *conditions = &lane->verdict->conditions;
 
 	for (uint32_t round = 1; kgb_conditions_count_uncovered(conditions) > 0; round++) {
-		if (round > KGB_FURTHER_ROUNDS)
+		if (round > FURTHER_ROUNDS_MAX)
 			return kgb_stage_correctness_refuse_uncovered(lane);
 		if (judge_further(judge, lane, round) != 0)
 			return 1;
@@ -331,8 +335,6 @@ static void release(struct kgb_judge *judge)
 	kgb_free(judge->may_be_sensitive);
 	kgb_free(judge->tallies);
 	kgb_cases_release(&judge->cases);
-	for (size_t i = 0; i < KGB_FURTHER_ROUNDS; i++)
-		kgb_cases_release(&judge->further[i]);
 	kgb_spec_release(&judge->spec);
 	kgb_disk_cache_free(judge->truths);
 	kgb_disk_cache_free(judge->proofs);
