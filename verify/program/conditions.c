@@ -51,11 +51,6 @@ static void pass(struct search *search, const uint32_t *to, const uint32_t *from
 			mark(search, &to[i], 1);
 }
 
-static bool is_named(const struct kgb_operation *op, const char *name)
-{
-	return kgb_str_eq(op->name, name);
-}
-
 static bool reads_memory(const struct kgb_operation *op)
 {
 	static const char *const names[] = {"tt.load",
@@ -71,15 +66,16 @@ static bool reads_memory(const struct kgb_operation *op)
 /* `x != x` of integers is false, whatever x is. */
 static bool compares_with_itself(const struct search *search, const struct kgb_operation *op)
 {
-	return is_named(op, "arith.cmpi") && kgb_builder__value(search->b, op->in[0])->root ==
-						     kgb_builder__value(search->b, op->in[1])->root;
+	return kgb_operation__is(op, "arith.cmpi") &&
+	       kgb_builder__value(search->b, op->in[0])->root ==
+		       kgb_builder__value(search->b, op->in[1])->root;
 }
 
 /* Operands become arguments of the regions: those of a combine region twice. */
 static void enter_regions(struct search *search, const struct kgb_operation *op)
 {
 	const struct kgb_machine_block *block = &op->regions[0]->blocks[0];
-	const uint32_t skipped = is_named(op, "scf.for") ? 3 : 0; /* bounds and step */
+	const uint32_t skipped = kgb_operation__is(op, "scf.for") ? 3 : 0; /* bounds and step */
 	const uint32_t n = op->n_in - skipped;
 
 	if (skipped) {
@@ -95,11 +91,11 @@ static void enter_regions(struct search *search, const struct kgb_operation *op)
 static void leave_region(struct search *search, const struct kgb_operation *op, uint32_t k,
 			 const struct kgb_operation *end)
 {
-	const bool is_while = is_named(op, "scf.while"), is_condition = is_while && k == 0;
+	const bool is_while = kgb_operation__is(op, "scf.while"), is_condition = is_while && k == 0;
 	const uint32_t *values = end->in + is_condition;
 	const uint32_t n = end->n_in - is_condition;
 	const struct kgb_region *next = op->regions[is_condition ? 1 : 0];
-	const uint32_t skipped = is_named(op, "scf.for"); /* the counter */
+	const uint32_t skipped = kgb_operation__is(op, "scf.for"); /* the counter */
 
 	if (!is_while || is_condition)
 		pass(search, op->out, values, n < op->n_out ? n : op->n_out);
@@ -125,7 +121,7 @@ static void pass_region(struct search *search, const struct kgb_region *region)
 {
 	for (uint32_t i = 0; i < region->n_operations; i++) {
 		const struct kgb_operation *op = region->operations[i];
-		const bool chooses = op->n_regions == 0 || is_named(op, "scf.if");
+		const bool chooses = op->n_regions == 0 || kgb_operation__is(op, "scf.if");
 		const bool depends = reads_memory(op) || (has_data(search, op->in, op->n_in) &&
 							  !compares_with_itself(search, op));
 		if (chooses && depends)
@@ -203,7 +199,7 @@ static void add_guards(const struct search *search, struct kgb_operation *op, ui
 	if (!maker || --*left < 0 || !has_shape(search, value, op->out[0]) || maker->n_out != 1 ||
 	    !has_shape(search, maker->out[0], op->out[0]))
 		return;
-	if (is_named(maker, "tt.load")) {
+	if (kgb_operation__is(maker, "tt.load")) {
 		if (maker->n_in > 1 && has_shape(search, maker->in[1], op->out[0]) &&
 		    op->n_guards < GUARDS_MAX && !is_guard(op, maker->in[1]))
 			op->guards[op->n_guards++] = maker->in[1];

@@ -177,11 +177,6 @@ static bool same_as_results(struct kgb_builder *b, const struct kgb_ttir_stateme
  * 9.0, loads of at least 4 bytes that are in the body itself and whose result an operation of the
  * body uses. It does not if the body has a barrier; bodies with products follow other rules. */
 
-static bool is_named(const struct kgb_operation *op, const char *name)
-{
-	return strcmp(op->name, name) == 0;
-}
-
 /* Whether a region has a loop or a call, which may contain a loop, or a barrier, or a product. */
 static bool has_one_stage(const struct kgb_region *region)
 {
@@ -190,8 +185,8 @@ static bool has_one_stage(const struct kgb_region *region)
 	for (uint32_t i = 0; !has && i < region->n_operations; i++) {
 		const struct kgb_operation *op = region->operations[i];
 		has = op->run == kgb_for_run || op->run == kgb_while_run ||
-		      op->run == kgb_call_run || is_named(op, "gpu.barrier") ||
-		      is_named(op, "ttg.barrier") || is_named(op, "tt.dot");
+		      op->run == kgb_call_run || kgb_operation__is(op, "gpu.barrier") ||
+		      kgb_operation__is(op, "ttg.barrier") || kgb_operation__is(op, "tt.dot");
 		for (uint32_t k = 0; op->run == kgb_if_run && !has && k < op->n_regions; k++)
 			has = has_one_stage(op->regions[k]);
 	}
@@ -221,7 +216,7 @@ static void note_stages(struct kgb_builder *b, struct kgb_operation *op,
 	op->number[1] = missed < MISSED_MAX ? missed : MISSED_MAX;
 	for (uint32_t i = 0; i < region->n_operations; i++) {
 		struct kgb_operation *load = region->operations[i];
-		if (is_named(load, "tt.load") && load->n_out == 1 &&
+		if (kgb_operation__is(load, "tt.load") && load->n_out == 1 &&
 		    kgb_ttir_element_size((enum kgb_ttir_element)load->element) >= 4)
 			load->is_early = is_used(b, region, load->out[0]);
 	}

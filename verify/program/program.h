@@ -5,6 +5,8 @@
 #ifndef KGB_VERIFY_PROGRAM_PROGRAM_H
 #define KGB_VERIFY_PROGRAM_PROGRAM_H
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "verify/lanes/lanes.h"
 #include "verify/program/launch.h"
@@ -121,6 +123,12 @@ struct kgb_operation {
 	const char *text; /* of an assertion; owned by the program */
 	uint32_t successors[2], successor_in[2]; /* blocks, and the first operand for each */
 };
+
+/** Whether it is an operation of this name: "tt.load". */
+static inline bool kgb_operation__is(const struct kgb_operation *op, const char *name)
+{
+	return strcmp(op->name, name) == 0;
+}
 
 struct kgb_machine_claim {
 	int64_t divisibility; /* of an argument, 0: none claimed */
