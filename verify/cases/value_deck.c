@@ -137,13 +137,6 @@ static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct
 	}
 }
 
-static bool has_special_values(const struct kgb_arg *arg)
-{
-	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
-	       kgb_dtype_is_float(arg->view.dtype) && kgb_fill_follows_mode(arg) &&
-	       !arg->values.is_spared;
-}
-
 /* Three of four tensors with zeros have no special values, if another one has: NaN and infinity
  * times 0 count, also where a whole tile is 0. */
 static void spare_zeros(struct kgb_rng *rng, struct kgb_case *c)
@@ -151,12 +144,12 @@ static void spare_zeros(struct kgb_rng *rng, struct kgb_case *c)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_args; i++)
-		n += has_special_values(&c->args[i]);
+		n += kgb_fill_has_special_floats(&c->args[i]);
 	for (size_t i = 0; i < c->n_args && c->mode == KGB_MODE_SPECIAL; i++) {
 		struct kgb_values *values = &c->args[i].values;
 		const bool is_chosen = kgb_rng_int(rng, 0, 3);
 		if (n < 2 || !is_chosen || !is_of_zeros(values->pattern) ||
-		    !has_special_values(&c->args[i]))
+		    !kgb_fill_has_special_floats(&c->args[i]))
 			continue;
 		values->is_spared = true;
 		n--;

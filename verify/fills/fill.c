@@ -470,6 +470,13 @@ bool kgb_fill_follows_mode(const struct kgb_arg *arg)
 	       arg->view.dtype != KGB_DTYPE_BOOL;
 }
 
+bool kgb_fill_has_special_floats(const struct kgb_arg *arg)
+{
+	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
+	       kgb_dtype_is_float(arg->view.dtype) && kgb_fill_follows_mode(arg) &&
+	       !arg->values.is_spared;
+}
+
 /* The elements of `arg` are real numbers, `n_parts` of them for each of the tensor. */
 static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mode,
 		       struct kgb_rng *rng, void *storage)

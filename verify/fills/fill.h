@@ -20,6 +20,9 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
  */
 bool kgb_fill_follows_mode(const struct kgb_arg *arg);
 
+/** Whether the mode `special` gives the argument special floats of its own. */
+bool kgb_fill_has_special_floats(const struct kgb_arg *arg);
+
 /** Whether kgb_fill_structured makes the whole tensor at once. */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);
 /** Whether the fill's numbers are all different, so that no two elements may share a place. */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "verify/fills/fill.h"
+#include "verify/fills/values.h"
 
 enum { FAR = 1 << 20 };
 
@@ -29,7 +30,7 @@ static bool excludes_whole(const struct kgb_arg *arg, int64_t value)
 	if (!arg->bounded || value < kgb_dtype_min_i64(dtype) || value > kgb_dtype_max_i64(dtype))
 		return false;
 	if (arg->fill == KGB_FILL_INT)
-		return (double)value < arg->lo || (double)value > arg->hi;
+		return !kgb_values_fit(arg, (double)value);
 	return kgb_fill_is_structured(arg->fill) && (value < 0 || value >= FAR);
 }
 
@@ -56,8 +57,8 @@ static double draw_float(const struct kgb_arg *arg, struct kgb_rng *rng, enum kg
 static bool excludes_float(const struct kgb_arg *arg, enum kgb_special class, double value)
 {
 	if (arg->fill == KGB_FILL_UNIFORM && arg->bounded)
-		return !(value >= arg->lo && value < arg->hi);
-	if (arg->fill == KGB_FILL_POSITIVE && !(value > 0))
+		return !kgb_values_fit(arg, value);
+	if (arg->fill == KGB_FILL_POSITIVE && !kgb_values_fit(arg, value))
 		return true;
 	return arg->bounded || !(arg->specials & 1U << class);
 }

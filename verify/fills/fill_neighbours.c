@@ -228,6 +228,20 @@ static void couple(const struct kgb_arg *arg, const struct kgb_tensor_view *from
 	}
 }
 
+/* The views of two arguments' parts in the sizes of the larger one. False: none broadcasts to the
+ * other. */
+static bool view_both(const struct kgb_arg *one, const struct kgb_arg *other,
+		      struct kgb_tensor_view *a, struct kgb_tensor_view *b)
+{
+	*a = one->view;
+	*b = other->view;
+	if (!align(a, b))
+		return false;
+	*a = kgb_tensor_view_parts(a);
+	*b = kgb_tensor_view_parts(b);
+	return true;
+}
+
 void kgb_fill_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
 		      void *const *storages)
 {
@@ -235,13 +249,10 @@ void kgb_fill_couples(const struct kgb_arg *args, size_t i, struct kgb_rng *rng,
 	bool is_done = !is_coupled(&arg);
 
 	for (size_t k = 0; k < i && !is_done; k++) {
-		struct kgb_tensor_view from = args[k].view;
-		arg.view = args[i].view;
-		if (!is_coupled(&args[k]) || from.dtype != arg.view.dtype ||
-		    !align(&from, &arg.view))
+		struct kgb_tensor_view from;
+		if (!is_coupled(&args[k]) || args[k].view.dtype != args[i].view.dtype ||
+		    !view_both(&args[k], &args[i], &from, &arg.view))
 			continue;
-		from = kgb_tensor_view_parts(&from);
-		arg.view = kgb_tensor_view_parts(&arg.view);
 		couple(&arg, &from, storages[k], rng, storages[i]);
 		is_done = true;
 	}
@@ -257,13 +268,6 @@ static bool is_special(enum kgb_dtype dtype, const void *element)
 
 	return !isfinite(value) || value == 0 || fabs(value) >= kgb_dtype_max(dtype) / 2 ||
 	       fabs(value) <= kgb_dtype_tiny(dtype);
-}
-
-static bool can_be_special(const struct kgb_arg *arg)
-{
-	return arg->param->kind == KGB_PARAM_TENSOR && !arg->is_absent && !arg->is_repeated &&
-	       arg->view.storage_elements > 0 && kgb_dtype_is_float(arg->view.dtype) &&
-	       kgb_fill_follows_mode(arg) && !arg->values.is_spared;
 }
 
 static void couple_specials(const struct kgb_arg *arg, const struct kgb_tensor_view *from,
@@ -289,15 +293,11 @@ void kgb_fill_special_couples(const struct kgb_arg *args, size_t i, struct kgb_r
 {
 	struct kgb_arg arg = args[i];
 
-	for (size_t k = 0; k < i && can_be_special(&arg); k++) {
-		struct kgb_tensor_view from = args[k].view;
-		arg.view = args[i].view;
-		if (!can_be_special(&args[k]) || !align(&from, &arg.view))
-			continue;
-		from = kgb_tensor_view_parts(&from);
-		arg.view = kgb_tensor_view_parts(&arg.view);
-		if (kgb_tensor_view_numel(&arg.view) == kgb_tensor_view_numel(&from) &&
-		    kgb_tensor_view_numel(&from) > 0)
+	for (size_t k = 0; k < i && kgb_fill_has_special_floats(&args[i]); k++) {
+		struct kgb_tensor_view from;
+		if (kgb_fill_has_special_floats(&args[k]) &&
+		    view_both(&args[k], &args[i], &from, &arg.view) &&
+		    kgb_tensor_view_numel(&arg.view) == kgb_tensor_view_numel(&from))
 			couple_specials(&arg, &from, storages[k], rng, storages[i]);
 	}
 }
