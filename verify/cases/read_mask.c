@@ -251,8 +251,6 @@ static bool goes_by_numbers(const struct kgb_read *read)
 	return read->shape == KGB_READ_NAMED || read->shape == KGB_READ_PAGES;
 }
 
-/* Fill arguments whose masks depend on numbers last: by then all unread numbers are -1 (or 255) and
- * name no item. */
 /* Whether the call may change the argument's memory, by this argument or one in the same place. */
 static bool is_changed(const struct kgb_case *c, size_t i)
 {
@@ -275,6 +273,8 @@ static uint8_t byte_of(const struct kgb_case *c, size_t i, uint8_t byte)
 	return byte == UINT8_MAX && is_place && is_changed(c, i) ? KEPT : byte;
 }
 
+/* Fill arguments whose masks depend on numbers last: by then all unread numbers are -1 (or 255) and
+ * name no item. */
 void kgb_read_mask_fill(const struct kgb_case *c, void *const *storages, uint8_t byte)
 {
 	for (int by_numbers = 0; by_numbers <= 1; by_numbers++)

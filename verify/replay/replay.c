@@ -519,10 +519,16 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return rc;
 }
 
+/* The replayer of the machine for Triton's IR; NULL: none yet. */
+static struct kgb_replayer *find_machine(const struct kgb_lane *lane)
+{
+	return lane->judge->options->device == KGB_DEVICE_CPU ? lane->replay->replayer
+							      : lane->replay->machine;
+}
+
 int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		       const struct kgb_case_data *data, struct kgb_err *err)
 {
-	const bool on_cpu = lane->judge->options->device == KGB_DEVICE_CPU;
 	struct kgb_exec_request request = {.skip = KGB_REPLAY_SKIP_NOTHING,
 					   .flags = KGB_EXEC_OUTSIDE | KGB_EXEC_WITHOUT_ARENA};
 	struct kgb_candidate_call call = {0};
@@ -530,7 +536,7 @@ int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_replay_case *rcas
 	struct kgb_exec_layout layout;
 	struct kgb_rng rng;
 
-	if (!on_cpu && lane->replay->uses != lane->replay->machine)
+	if (lane->replay->uses != find_machine(lane))
 		return 0;
 	if (prepare(lane, rcase, data, OUTSIDE_REPETITION, &call, err) < 0)
 		return -1;
@@ -549,8 +555,7 @@ int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_replay_case *rcas
 
 int kgb_replay_take_conditions(struct kgb_lane *lane, struct kgb_err *err)
 {
-	const bool on_cpu = lane->judge->options->device == KGB_DEVICE_CPU;
-	struct kgb_replayer *machine = on_cpu ? lane->replay->replayer : lane->replay->machine;
+	struct kgb_replayer *machine = find_machine(lane);
 
 	if (!machine || !machine->runs || machine->exec.output_bytes == 0)
 		return 0;

@@ -146,8 +146,8 @@ KGB_MUST_CHECK int kgb_replay_give_inputs(struct kgb_lane *lane,
 					  struct kgb_exec_arena_spec *inputs,
 					  struct kgb_failure *failure, struct kgb_err *err);
 /** Run the plan on `data` with values that the spec excludes, if it excludes any, so that
- * conditions show whether they wait for these. Results and faults do not count. Only for a case
- * that the machine replays. 0, -1 *err. */
+ * conditions show whether they wait for these. Results and faults do not count. Nothing is done for
+ * a case that a GPU replays. 0, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				      const struct kgb_case_data *data, struct kgb_err *err);
 /** Add what the machine has seen of kernel.py's conditions in this lane to its verdict. 0, -1

@@ -74,17 +74,19 @@ static struct kgb_slice quoted(struct kgb_ttir_statement *statement, struct kgb_
 static void add_place(uint64_t *place, struct kgb_slice s, const struct kgb_slice *aliases,
 		      size_t n_aliases, int depth, size_t *left)
 {
-	for (; s.n > 0 && *left > 0; s = behind(s, 1), *left -= *left > 0) {
-		for (; starts(s, "#loc") && depth<DEPTH_MAX && * left> 0; (*left)--) {
+	while (s.n > 0 && *left > 0) {
+		(*left)--;
+		if (depth < DEPTH_MAX && starts(s, "#loc")) {
 			const size_t at = (size_t)number(behind(s, 4));
 			if (at < n_aliases)
 				add_place(place, aliases[at], aliases, n_aliases, depth + 1, left);
 			s = behind(s, 4);
 			while (s.n > 0 && isdigit((unsigned char)s.s[0]))
 				s = behind(s, 1);
-		}
-		if (s.n > 0 && *left > 0)
+		} else {
 			*place = (*place ^ (uint8_t)s.s[0]) * UINT64_C(0x100000001b3);
+			s = behind(s, 1);
+		}
 	}
 }
 
@@ -92,8 +94,8 @@ void kgb_ttir_locate(struct kgb_ttir_statement *statement, const struct kgb_slic
 		     size_t n_aliases)
 {
 	struct kgb_slice s = statement->location;
-
 	size_t left = PLACE_MAX;
+
 	statement->place = UINT64_C(0xcbf29ce484222325);
 	add_place(&statement->place, s, aliases, n_aliases, 0, &left);
 	for (int depth = 0; depth < DEPTH_MAX && s.n > 0; depth++)

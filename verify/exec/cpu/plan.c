@@ -37,11 +37,13 @@ uint8_t *kgb_cpu_plan_outcomes(const struct kgb_cpu_plan *plan, const struct kgb
 	       (outside ? kgb_machine_program_n_conditions(plan->programs[number]) : 0);
 }
 
+_Static_assert(KGB_OUTCOME_TRUE == KGB_EXEC_WAS_TRUE && KGB_OUTCOME_FALSE == KGB_EXEC_WAS_FALSE,
+	       "the same bits");
+
 static void add_conditions(const struct kgb_machine_program *program, const uint8_t *outcomes,
 			   struct kgb_conditions *conditions)
 {
 	const struct kgb_machine_condition *from = kgb_machine_program_conditions(program);
-
 	const uint32_t n = kgb_machine_program_n_conditions(program);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -50,9 +52,6 @@ static void add_conditions(const struct kgb_machine_program *program, const uint
 						 .line = (uint32_t)from[i].kernel_line,
 						 .outcomes = outcomes[i],
 						 .outside = outcomes[n + i]};
-		_Static_assert(KGB_OUTCOME_TRUE == KGB_EXEC_WAS_TRUE &&
-				       KGB_OUTCOME_FALSE == KGB_EXEC_WAS_FALSE,
-			       "the same bits");
 		(void)snprintf(one.file, sizeof(one.file), "%s", from[i].kernel_file);
 		kgb_conditions_add(conditions, &one);
 	}
