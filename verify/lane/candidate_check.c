@@ -376,6 +376,18 @@ static bool is_conversion(const struct kgb_case *c, enum kgb_dtype to)
 	return false;
 }
 
+/* Whether products of two tensors of at most 16 bits may be added up: by tensor cores. */
+static bool multiplies_short_numbers(const struct kgb_case *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_args; i++)
+		n += c->args[i].param->kind == KGB_PARAM_TENSOR &&
+		     kgb_dtype_is_float(c->args[i].view.dtype) &&
+		     kgb_dtype_size(c->args[i].view.dtype) <= 2;
+	return n >= 2;
+}
+
 bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 				const struct kgb_candidate_call *call, size_t i,
 				struct kgb_compare *out)
@@ -397,6 +409,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 	struct kgb_tensor_view views[KGB_MAX_RESULTS];
 	kgb_case_data_views(data, views);
 	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
+	tolerance.cuts_off = multiplies_short_numbers(data->kase);
 	tolerance.has_nan_bits &= !is_conversion(data->kase, truth->view.dtype);
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
