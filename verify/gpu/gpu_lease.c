@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-enum { RETRY_MS = 20 };
+enum { RETRY_MS = 4 };
 
 /* Opens a lock file; -1 with errno. All users may lock it: they share the machine. A file that
  * exists is opened without O_CREAT, because the kernel refuses O_CREAT for another user's file in
@@ -54,7 +54,7 @@ static int wait_for(int fd, int kind, int device, int64_t deadline_ms, struct kg
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return kgb_fail_errno(err, errno, "lock GPU %d", device);
 		if (kgb_mono_ms() >= deadline_ms)
-			return kgb_fail(err, KGB_ERR_TIMEOUT,
+			return kgb_fail(err, KGB_ERR_BUSY,
 					"GPU %d is in use by other verifications", device);
 		(void)poll(NULL, 0, RETRY_MS);
 	}
@@ -86,6 +86,67 @@ void kgb_gpu_lease_give(struct kgb_gpu_lease *lease)
 {
 	kgb_close(lease->fd);
 	lease->fd = -1;
+}
+
+static int64_t waited_ms(const struct kgb_gpu_share *share)
+{
+	return share->waited_ms + (share->n_waiting > 0 ? kgb_mono_ms() - share->since_ms : 0);
+}
+
+int64_t kgb_gpu_share_waited_ms(struct kgb_gpu_share *share)
+{
+	pthread_mutex_lock(&share->lock);
+	const int64_t ms = waited_ms(share);
+	pthread_mutex_unlock(&share->lock);
+	return ms;
+}
+
+/* Returns the milliseconds that are left to wait. */
+static int64_t begin_wait(struct kgb_gpu_share *share)
+{
+	pthread_mutex_lock(&share->lock);
+	const int64_t left_ms = KGB_WAITS_MAX_MS - waited_ms(share);
+	if (share->n_waiting++ == 0)
+		share->since_ms = kgb_mono_ms();
+	pthread_mutex_unlock(&share->lock);
+	return left_ms;
+}
+
+static void end_wait(struct kgb_gpu_share *share)
+{
+	pthread_mutex_lock(&share->lock);
+	if (--share->n_waiting == 0)
+		share->waited_ms += kgb_mono_ms() - share->since_ms;
+	pthread_mutex_unlock(&share->lock);
+}
+
+static int wait_for_lease(struct kgb_gpu_share *share, struct kgb_gpu_lease *lease, bool alone,
+			  struct kgb_err *err)
+{
+	const int64_t left_ms = begin_wait(share);
+	const int rc =
+		kgb_gpu_lease_take(lease, share->device, alone, kgb_mono_ms() + left_ms, err);
+
+	end_wait(share);
+	return rc;
+}
+
+int kgb_gpu_share_enter(struct kgb_gpu_share *share, struct kgb_gpu_lease *lease,
+			struct kgb_err *err)
+{
+	if (!share || share->alone.fd >= 0)
+		return 0;
+	return wait_for_lease(share, lease, false, err);
+}
+
+int kgb_gpu_share_take_alone(struct kgb_gpu_share *share, struct kgb_err *err)
+{
+	return wait_for_lease(share, &share->alone, true, err);
+}
+
+void kgb_gpu_share_give_alone(struct kgb_gpu_share *share)
+{
+	kgb_gpu_lease_give(&share->alone);
 }
 
 void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * The GPUs and processors that all judges of this machine share, as locks on files in /tmp; the
- * kernel releases a lock when its process ends, for any reason. The right to use a GPU is shared
- * while kernels are checked, and exclusive while one is timed. A verification runs one lane
- * (lanes.h) for each seat that it gets. */
+ * kernel releases a lock when its process ends, for any reason. The right to use a GPU is shared by
+ * requests to processes that check kernels, and exclusive while a benchmark is timed. A
+ * verification runs one lane (lanes.h) for each seat that it gets. */
 #ifndef KGB_VERIFY_GPU_GPU_LEASE_H
 #define KGB_VERIFY_GPU_GPU_LEASE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,12 +27,41 @@ struct kgb_gpu_lease {
 	}
 
 /** Take the lease of device number `device`, or turn the lease that is held into the other kind.
- * `alone`: exclusive, else shared. Waits for other judges until `deadline_ms` (monotonic): TIMEOUT
+ * `alone`: exclusive, else shared. Waits for other judges until `deadline_ms` (monotonic): BUSY
  * then, and nothing is held. */
 KGB_MUST_CHECK int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, bool alone,
 				      int64_t deadline_ms, struct kgb_err *err);
 /** Accepts one that holds nothing. */
 void kgb_gpu_lease_give(struct kgb_gpu_lease *lease);
+
+/** The right of one verification to use a GPU: one request after the other shares it with other
+ * verifications, so that one which needs the GPU alone waits for requests, not for verifications.
+ * Any thread. */
+struct kgb_gpu_share {
+	int device;
+	struct kgb_gpu_lease alone; /* held: requests need no lease */
+	pthread_mutex_t lock; /* of the following */
+	size_t n_waiting; /* threads that wait for other verifications */
+	int64_t since_ms; /* n_waiting > 0 */
+	int64_t waited_ms; /* time during which any thread waited, without the current wait */
+};
+#define KGB_GPU_SHARE_INIT(number)                                                             \
+	{                                                                                      \
+		.device = (number), .alone = KGB_LEASE_NONE, .lock = PTHREAD_MUTEX_INITIALIZER \
+	}
+
+/** Begin a request that uses the GPU; kgb_gpu_lease_give ends it. A thread has at most one such
+ * lease, and waits for no lock while it has it: the lock's holder may wait for the GPU. NULL: the
+ * request uses no GPU. BUSY after KGB_WAITS_MAX_MS of waiting in all. */
+KGB_MUST_CHECK int kgb_gpu_share_enter(struct kgb_gpu_share *share, struct kgb_gpu_lease *lease,
+				       struct kgb_err *err);
+/** Take the GPU alone. No request of this verification may be under way. Errors as above. */
+KGB_MUST_CHECK int kgb_gpu_share_take_alone(struct kgb_gpu_share *share, struct kgb_err *err);
+/** Accepts one that is not alone. */
+void kgb_gpu_share_give_alone(struct kgb_gpu_share *share);
+/** Milliseconds of waiting for other verifications so far. They do not count as time of this one.
+ */
+int64_t kgb_gpu_share_waited_ms(struct kgb_gpu_share *share);
 
 #define KGB_SEATS_MAX 32
 

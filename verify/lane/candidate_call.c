@@ -396,28 +396,27 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	struct kgb_shared_arena *memory =
 		spec->baseline ? &lane->baseline->memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
-	/* The baseline may run until the verification's deadline: it may have to be compiled first,
-	 * and is trusted to return. */
-	int64_t deadline = spec->baseline ? lane->deadline_ms : kgb_lane_call_deadline(lane);
-
 	if (kgb_candidate_call_prepare(lane, data, spec, call, err) < 0)
 		return -1;
 	/* Those of benchmarks and of calls without launches are compared in replays only. */
 	call->without_values =
 		spec->baseline || spec->only_records || data->kase->mode == KGB_MODE_BENCHMARK;
 	const size_t taken = call->without_values ? 0 : out_bytes(data);
-	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, taken, false, deadline,
-				     err) < 0)
+	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, taken, false,
+				     kgb_lane_call_deadline(lane) - kgb_mono_ms(), err) < 0)
 		return -1;
 	kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
 	add_noise(lane, &call->rng, memory->out, taken);
 
-	int64_t started_ns = kgb_mono_ns();
 	if (send_call(worker, data, spec, native, call, err) < 0)
 		return -1;
+	int64_t started_ns = kgb_mono_ns();
 	int rc;
-	if (spec->baseline) /* its failure is an infrastructure error */
-		rc = kgb_worker_await(worker, deadline, "baseline", &call->reply, err);
+	/* The baseline's failure is an infrastructure error. It may run until the verification's
+	 * deadline: it may have to be compiled first, and is trusted to return. */
+	if (spec->baseline)
+		rc = kgb_worker_await(worker, kgb_lane_deadline(lane), "baseline", &call->reply,
+				      err);
 	else
 		rc = kgb_lane_await_runner(lane, &call->reply, failure, err);
 	lane->launched |= call->reply.n_launches > 0;

@@ -58,7 +58,7 @@ struct kgb_candidate_call {
 	bool without_values; /* the call's results stay in the runner, because none is compared */
 	bool fresh_is_ones; /* memory that torch gave the call had every bit set */
 	uint64_t fresh_seed; /* else it had kgb_exec_poison_word of this seed; 0: unknown bytes */
-	int64_t wall_ns; /* from sending the request to having the reply */
+	int64_t wall_ns; /* from the request, once it is sent, to the reply */
 	struct kgb_rng rng; /* of this call; writing the image has drawn its first numbers */
 };
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "verify/cases/read_mask.h"
 #include "verify/fills/fill.h"
 #include "verify/fills/values.h"
@@ -281,8 +282,8 @@ int kgb_case_data_ask(const struct kgb_case_data *data, struct kgb_trusted *refe
 	const size_t used = place_storages(data, at);
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
 
-	if (kgb_shared_arena_reserve(memory, &reference->worker, used, 1, true, deadline_ms, err) <
-	    0)
+	if (kgb_shared_arena_reserve(memory, &reference->worker, used, 1, true,
+				     deadline_ms - kgb_mono_ms(), err) < 0)
 		return kgb_ctx(err, "case '%s'", c->name);
 	for (size_t i = 0; i < c->n_args; i++)
 		if (data->storages[i])
@@ -394,6 +395,7 @@ int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_trusted *ref
 {
 	struct kgb_worker *worker = &reference->worker;
 	struct kgb_shared_arena *memory = &reference->memory;
+	const int64_t timeout_ms = deadline_ms - kgb_mono_ms();
 	KGB_AUTO(free)
 	char *what = kgb_xasprintf("case '%s': the reference failed", data->kase->name);
 
@@ -403,10 +405,10 @@ int kgb_case_data_wait(const struct kgb_case_data *data, struct kgb_trusted *ref
 		return 0;
 	/* The results did not fit; now their size is known. */
 	if (kgb_shared_arena_reserve(memory, worker, memory->arena_bytes, (size_t)reply->value,
-				     true, deadline_ms, err) < 0 ||
-	    kgb_case_data_ask(data, reference, exact, deadline_ms, err) < 0)
+				     true, timeout_ms, err) < 0 ||
+	    kgb_case_data_ask(data, reference, exact, kgb_mono_ms() + timeout_ms, err) < 0)
 		return -1;
-	return kgb_worker_await(worker, deadline_ms, what, reply, err);
+	return kgb_worker_await(worker, kgb_mono_ms() + timeout_ms, what, reply, err);
 }
 
 int kgb_case_data_take(struct kgb_case_data *data, const struct kgb_wire_reply *reply,

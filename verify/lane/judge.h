@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/system/disk_cache.h"
 #include "verify/cases/cases.h"
+#include "verify/gpu/gpu_lease.h"
 #include "verify/process/zygote.h"
 #include "verify/protocol/judge_request.h"
 #include "verify/spec/spec.h"
@@ -63,6 +64,7 @@ struct kgb_judge {
 	struct kgb_disk_cache *truths; /* owned; NULL: none */
 	struct kgb_disk_cache *proofs; /* owned; NULL: none */
 	struct kgb_compiler *compiler; /* owned */
+	struct kgb_gpu_share *share; /* borrowed; NULL without a GPU */
 	struct kgb_ablation_tally *tallies; /* owned; for each interface */
 };
 #define KGB_NOISE_BYTES ((size_t)1 << 20)

@@ -86,7 +86,7 @@ static int explain_signal(struct kgb_lane *lane, int signo, struct kgb_failure *
 static int explain_timeout(struct kgb_lane *lane, struct kgb_failure *failure)
 {
 	const struct kgb_judge_request *request = &lane->judge->options->request;
-	const bool is_over = kgb_mono_ms() >= lane->deadline_ms;
+	const bool is_over = kgb_mono_ms() >= kgb_lane_deadline(lane);
 
 	return kgb_lane_refuse(
 		lane, failure, KGB_CODE_VERIFY_TIMEOUT,

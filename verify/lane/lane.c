@@ -23,7 +23,6 @@ void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
 	*lane = (struct kgb_lane){
 		.judge = judge,
 		.verdict = verdict,
-		.lease = KGB_LEASE_NONE,
 		.runner = KGB_WORKER_INIT,
 		.own_reference = KGB_TRUSTED_INIT,
 		.reference = &lane->own_reference,
@@ -56,11 +55,19 @@ void kgb_lane_release(struct kgb_lane *lane)
 	kgb_buf_release(&lane->after);
 }
 
+int64_t kgb_lane_deadline(const struct kgb_lane *lane)
+{
+	struct kgb_gpu_share *share = lane->judge->share;
+
+	return lane->deadline_ms + (share ? kgb_gpu_share_waited_ms(share) : 0);
+}
+
 int64_t kgb_lane_call_deadline(const struct kgb_lane *lane)
 {
-	int64_t deadline = kgb_mono_ms() + lane->judge->options->request.call_timeout_ms;
+	const int64_t deadline_ms = kgb_mono_ms() + lane->judge->options->request.call_timeout_ms;
+	const int64_t last_ms = kgb_lane_deadline(lane);
 
-	return deadline < lane->deadline_ms ? deadline : lane->deadline_ms;
+	return deadline_ms < last_ms ? deadline_ms : last_ms;
 }
 
 /* ---- waiting for others ---- */
@@ -77,20 +84,16 @@ static void add_wait(struct kgb_lane *lane, int64_t since_ms)
 	lane->deadline_ms += waited_ms;
 }
 
-int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone)
+int kgb_lane_await_gpu(struct kgb_lane *lane, enum kgb_stage stage)
 {
-	const int64_t since_ms = kgb_mono_ms();
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 	struct kgb_err err = KGB_ERR_INIT;
-	int rc = kgb_gpu_lease_take(&lane->lease, lane->judge->options->device, alone,
-				    since_ms + KGB_WAITS_MAX_MS - lane->waited_ms, &err);
 
-	add_wait(lane, since_ms);
-	if (rc == 0)
+	if (kgb_gpu_share_enter(lane->judge->share, &lease, &err) == 0) {
+		kgb_gpu_lease_give(&lease);
 		return 0;
-	kgb_verdict_decide_infra(lane->verdict, stage,
-				 err.kind == KGB_ERR_TIMEOUT ? KGB_CODE_INFRA_GPU_BUSY
-							     : KGB_CODE_INFRA_GPU_LEASE,
-				 &err);
+	}
+	kgb_verdict_decide_infra(lane->verdict, stage, KGB_CODE_INFRA_GPU_LEASE, &err);
 	return 1;
 }
 
@@ -99,7 +102,10 @@ int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum
 			  struct kgb_err *err)
 {
 	const int64_t since_ms = kgb_mono_ms();
-	int rc = kgb_worker_start(worker, &lane->judge->zygotes[role], spec, timeout_ms, err);
+	struct kgb_worker_spec of_lane = *spec;
+
+	of_lane.share = lane->judge->share;
+	int rc = kgb_worker_start(worker, &lane->judge->zygotes[role], &of_lane, timeout_ms, err);
 
 	add_wait(lane, since_ms);
 	return rc;
@@ -180,10 +186,10 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 static int await_ready(struct kgb_lane *lane, struct kgb_worker *worker, struct kgb_err *err)
 {
 	KGB_AUTO(free) struct kgb_wire_reply *reply = kgb_xmalloc(sizeof(*reply));
-	const int64_t since_ms = kgb_mono_ms();
 
 	if (kgb_worker_send(worker, "{\"op\":\"ready\"}", NULL, 0, err) < 0)
 		return -1;
+	const int64_t since_ms = kgb_mono_ms();
 	bool answered = kgb_worker_wait(worker, since_ms + START_MS, reply);
 	add_wait(lane, since_ms);
 	if (!answered)
@@ -301,14 +307,16 @@ int kgb_lane_await_runner(struct kgb_lane *lane, struct kgb_wire_reply *reply,
 	int64_t compiled_ms = kgb_compiler_seat_waited_ms(lane->seat);
 	int64_t deadline_ms = kgb_lane_call_deadline(lane);
 
-	while (!kgb_worker_poll(&lane->runner, deadline_ms) && deadline_ms < lane->deadline_ms) {
+	const int64_t last_ms = kgb_lane_deadline(lane);
+
+	while (!kgb_worker_poll(&lane->runner, deadline_ms) && deadline_ms < last_ms) {
 		const int64_t more_ms = kgb_compiler_seat_waited_ms(lane->seat) - compiled_ms;
 		if (more_ms == 0)
 			break;
 		compiled_ms += more_ms;
 		deadline_ms += more_ms;
-		if (deadline_ms > lane->deadline_ms)
-			deadline_ms = lane->deadline_ms;
+		if (deadline_ms > last_ms)
+			deadline_ms = last_ms;
 	}
 	if (!kgb_worker_wait(&lane->runner, deadline_ms, reply))
 		return kgb_lane_explain_end(lane, failure, err);

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 
-#include "verify/gpu/gpu_lease.h"
 #include "verify/lane/case_data.h"
 #include "verify/lane/judge.h"
 #include "verify/lane/verdict.h"
@@ -24,9 +23,10 @@ struct kgb_benchmarks;
 struct kgb_lane {
 	const struct kgb_judge *judge; /* borrowed */
 	struct kgb_verdict *verdict; /* borrowed; of this lane */
-	int64_t deadline_ms; /* of the whole verification, monotonic */
-	int64_t waited_ms; /* spent waiting for others; does not count as the verification's time */
-	struct kgb_gpu_lease lease; /* of lane 0 */
+	int64_t deadline_ms; /* of the whole verification, monotonic, had it not waited for the GPU
+			      */
+	int64_t waited_ms; /* spent waiting for processes to start, which is no time of the
+			      verification; deadline_ms has it */
 	struct kgb_nvml *nvml; /* of lane 0; owned; NULL: none */
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
@@ -57,12 +57,15 @@ void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
  * processes should begin to end at once. */
 void kgb_lane_kill(struct kgb_lane *lane);
 /** End the lane's processes and free its memory. A second call does nothing. The other fields stay:
- * `replay`, `benchmarks`, `gpu`, `nvml` and `lease` belong to the stages. */
+ * `replay`, `benchmarks`, `gpu` and `nvml` belong to the stages. */
 void kgb_lane_release(struct kgb_lane *lane);
 
-/** Take the right to use the GPU, shared or alone (gpu_lease.h). The wait does not count as the
- * verification's time; its limit is KGB_WAITS_MAX_MS. 0, 1 decided. */
-KGB_MUST_CHECK int kgb_lane_take_gpu(struct kgb_lane *lane, enum kgb_stage stage, bool alone);
+/** Wait until requests may use the GPU (gpu_lease.h). 0, 1 decided: the locks of the GPU cannot be
+ * used, or others use it for too long. */
+KGB_MUST_CHECK int kgb_lane_await_gpu(struct kgb_lane *lane, enum kgb_stage stage);
+/** The deadline of the whole verification, in monotonic milliseconds. It moves while the
+ * verification waits for the GPU. */
+int64_t kgb_lane_deadline(const struct kgb_lane *lane);
 /** kgb_worker_start, without counting its wait as the verification's time. */
 KGB_MUST_CHECK int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker,
 					 enum kgb_role role, const struct kgb_worker_spec *spec,

@@ -86,7 +86,7 @@ void kgb_verdict_decide_infra(struct kgb_verdict *verdict, enum kgb_stage stage,
 			      const struct kgb_err *err)
 {
 	const struct kgb_failure failure = {
-		.code = code,
+		.code = err->kind == KGB_ERR_BUSY ? KGB_CODE_INFRA_GPU_BUSY : code,
 		.message = kgb_arena_strdup(&verdict->arena, err->msg),
 		.hint = "This is a fault of the judge or its machine, not of the kernel: "
 			"nothing was decided about the kernel.",

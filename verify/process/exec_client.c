@@ -416,11 +416,15 @@ static enum kgb_exec_outcome ask(struct kgb_exec_client *exec, struct kgb_exec_r
 				 const int *fds, size_t n_fds, int64_t timeout_ms,
 				 struct kgb_err *err)
 {
-	enum kgb_exec_outcome outcome = send_request(exec, request, fds, n_fds, err);
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 
-	return outcome == KGB_EXEC_DONE
-		       ? await_reply(exec, (enum kgb_exec_op)request->op, timeout_ms, err)
-		       : outcome;
+	if (kgb_gpu_share_enter(exec->share, &lease, err) < 0)
+		return KGB_EXEC_NO_GPU;
+	enum kgb_exec_outcome outcome = send_request(exec, request, fds, n_fds, err);
+	if (outcome == KGB_EXEC_DONE)
+		outcome = await_reply(exec, (enum kgb_exec_op)request->op, timeout_ms, err);
+	kgb_gpu_lease_give(&lease);
+	return outcome;
 }
 
 static enum kgb_exec_outcome ask_to_open(struct kgb_exec_client *exec, uint32_t device,
@@ -468,6 +472,7 @@ enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
 
 	*exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	exec->n_starts = n_starts;
+	exec->share = spec->share;
 	if (spawn(exec, spec, err) == 0)
 		outcome = ask_to_open(exec, spec->device, err);
 	if (outcome != KGB_EXEC_DONE) {

@@ -2,7 +2,8 @@
 /** \file
  * The judge's side of one kgb-exec process: sandboxed, with requests in fixed structs, and a
  * deadline on every wait. Its answers are data to be checked. After an outcome of KGB_EXEC_FAULTED
- * or greater the process is gone; only kgb_exec_stop may follow. One thread. */
+ * or greater the process is gone; only kgb_exec_stop may follow. Each request but the first, which
+ * makes a context, waits until the process may use the GPU (kgb_gpu_share_enter). One thread. */
 #ifndef KGB_VERIFY_PROCESS_EXEC_CLIENT_H
 #define KGB_VERIFY_PROCESS_EXEC_CLIENT_H
 
@@ -13,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "sandbox/isolation/policy.h"
+#include "verify/gpu/gpu_lease.h"
 #include "verify/protocol/exec_protocol.h"
 #include "verify/protocol/exec_request.h"
 
@@ -38,6 +40,7 @@ const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome);
 struct kgb_exec_client {
 	pid_t launcher; /* 0: none, or reaped */
 	int channel_fd, log_fd, status_fd;
+	struct kgb_gpu_share *share; /* of its requests; borrowed; NULL: it uses no GPU */
 	uint64_t last_id;
 	uint64_t arena_bytes; /* of the last good kgb_exec_arena */
 	uint64_t output_bytes;
@@ -60,6 +63,7 @@ struct kgb_exec_spec {
 	const char *launcher; /* path of kgb-launch; NULL: that of the installation */
 	const char *cupti; /* path of libcupti.so.N on this host; NULL: the loader's path */
 	uint32_t device; /* CUDA's number of the GPU */
+	struct kgb_gpu_share *share; /* borrowed; NULL: requests do not wait for the GPU */
 };
 
 /** The sandbox of kgb-exec: /usr, GPU devices where it uses one, nothing writable except its

@@ -9,12 +9,15 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
+#include "base/time.h"
 
+/* Pages that nobody writes take no memory. A worker that uses no GPU has few addresses. */
 #define LEAST_BYTES ((size_t)16 << 20)
+#define LEAST_BYTES_GPU ((size_t)512 << 20)
 
-static size_t rounded_up(size_t bytes)
+static size_t rounded_up(const struct kgb_worker *worker, size_t bytes)
 {
-	size_t size = LEAST_BYTES;
+	size_t size = worker->share ? LEAST_BYTES_GPU : LEAST_BYTES;
 
 	while (size < bytes)
 		size *= 2;
@@ -23,7 +26,7 @@ static size_t rounded_up(size_t bytes)
 
 int kgb_shared_arena_reserve(struct kgb_shared_arena *shared, struct kgb_worker *worker,
 			     size_t arena_bytes, size_t out_bytes, bool arena_is_read_only,
-			     int64_t deadline_ms, struct kgb_err *err)
+			     int64_t timeout_ms, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int arena_fd = -1;
 	KGB_AUTO(fd) int out_fd = -1;
@@ -31,9 +34,10 @@ int kgb_shared_arena_reserve(struct kgb_shared_arena *shared, struct kgb_worker 
 
 	if (arena_bytes <= shared->arena_bytes && out_bytes <= shared->out_bytes)
 		return 0;
-	arena_bytes =
-		rounded_up(arena_bytes > shared->arena_bytes ? arena_bytes : shared->arena_bytes);
-	out_bytes = rounded_up(out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
+	arena_bytes = rounded_up(worker, arena_bytes > shared->arena_bytes ? arena_bytes
+									   : shared->arena_bytes);
+	out_bytes =
+		rounded_up(worker, out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
 	kgb_shared_arena_release(shared);
 	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena,
 			     &arena_fd, err) < 0)
@@ -50,7 +54,8 @@ int kgb_shared_arena_reserve(struct kgb_shared_arena *shared, struct kgb_worker 
 	if (kgb_worker_send(worker, text, fds, KGB_ARRAY_LEN(fds), err) < 0)
 		return -1;
 	reply = kgb_xmalloc(sizeof(*reply));
-	if (kgb_worker_wait(worker, deadline_ms, reply) && reply->status != KGB_WIRE_OK) {
+	if (kgb_worker_wait(worker, kgb_mono_ms() + timeout_ms, reply) &&
+	    reply->status != KGB_WIRE_OK) {
 		KGB_AUTO(free)
 		char *why = kgb_xasprintf("cannot map its memory: %.200s", reply->text);
 		kgb_worker_refuse(worker, why);

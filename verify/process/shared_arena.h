@@ -19,13 +19,14 @@ struct kgb_shared_arena {
 };
 
 /** Make sure that both memories are at least this large: else map new ones and send them to the
- * worker in a separate request; their contents are lost then. `arena_is_read_only`: the worker
- * cannot write to the arena. A worker that dies or refuses is no error here: worker->end shows it.
+ * worker in a separate request, with `timeout_ms` for the answer; their contents are lost then.
+ * `arena_is_read_only`: the worker cannot write to the arena. A worker that dies or refuses is no
+ * error here: worker->end shows it.
  */
 KGB_MUST_CHECK int kgb_shared_arena_reserve(struct kgb_shared_arena *shared,
 					    struct kgb_worker *worker, size_t arena_bytes,
 					    size_t out_bytes, bool arena_is_read_only,
-					    int64_t deadline_ms, struct kgb_err *err);
+					    int64_t timeout_ms, struct kgb_err *err);
 void kgb_shared_arena_release(struct kgb_shared_arena *shared);
 
 #endif

@@ -219,6 +219,7 @@ int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 
 	*worker = (struct kgb_worker)KGB_WORKER_INIT;
 	worker->role = zygote->role;
+	worker->share = spec->share;
 	worker->stderr_text = (struct kgb_buf)KGB_BUF_INIT(STDERR_KEPT);
 	if (kgb_zygote_connect(zygote, &worker->control_fd, err) < 0)
 		return -1;
@@ -244,15 +245,9 @@ int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 	return 0;
 }
 
-int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds,
-		    struct kgb_err *err)
+static int send_text(struct kgb_worker *worker, const char *text, const int *fds, size_t n_fds,
+		     struct kgb_err *err)
 {
-	KGB_AUTO(free)
-	char *text =
-		kgb_xasprintf("{\"id\":%llu,%s", (unsigned long long)++worker->last_id, json + 1);
-
-	if (worker->end != KGB_WORKER_ALIVE)
-		return 0;
 	if (kgb_wire_send(worker->channel_fd, text, strlen(text), fds, n_fds, err) == 0)
 		return 0;
 	if (err->domain != KGB_ERR_DOMAIN_ERRNO)
@@ -263,6 +258,23 @@ int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 	}
 	/* A worker that died between two requests: kgb_worker_wait gets the report of its end. */
 	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
+}
+
+int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds,
+		    struct kgb_err *err)
+{
+	KGB_AUTO(free)
+	char *text =
+		kgb_xasprintf("{\"id\":%llu,%s", (unsigned long long)++worker->last_id, json + 1);
+
+	if (worker->end != KGB_WORKER_ALIVE)
+		return 0;
+	if (kgb_gpu_share_enter(worker->share, &worker->lease, err) < 0)
+		return -1;
+	const int rc = send_text(worker, text, fds, n_fds, err);
+	if (rc < 0)
+		kgb_gpu_lease_give(&worker->lease);
+	return rc;
 }
 
 void kgb_worker_last_words(const struct kgb_worker *worker, struct kgb_buf *out)
@@ -337,7 +349,7 @@ bool kgb_worker_poll(struct kgb_worker *worker, int64_t deadline_ms)
 	       wait_readable(worker, worker->channel_fd, deadline_ms);
 }
 
-bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
+static bool receive(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
 {
 	KGB_AUTO(free) char *bytes = kgb_xmalloc(sizeof(*out));
 	struct kgb_err err = KGB_ERR_INIT;
@@ -363,6 +375,14 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 	return false;
 }
 
+bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out)
+{
+	const bool answered = receive(worker, deadline_ms, out);
+
+	kgb_gpu_lease_give(&worker->lease);
+	return answered;
+}
+
 void kgb_worker_stop(struct kgb_worker *worker)
 {
 	if (worker->end == KGB_WORKER_ALIVE && worker->is_lasting)
@@ -373,6 +393,7 @@ void kgb_worker_stop(struct kgb_worker *worker)
 	close_fd(&worker->channel_fd);
 	close_fd(&worker->stderr_fd);
 	close_fd(&worker->pid_fd);
+	kgb_gpu_lease_give(&worker->lease);
 	kgb_buf_release(&worker->stderr_text);
 	worker->end = KGB_WORKER_LOST;
 }

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "verify/gpu/gpu_lease.h"
 #include "verify/process/zygote.h"
 #include "verify/protocol/wire.h"
 
@@ -38,6 +39,8 @@ struct kgb_worker {
 	int end_value;
 	char why[256];
 	char python[32], torch[64], triton[32]; /* versions as the supervisor reported them */
+	struct kgb_gpu_share *share; /* of its requests; borrowed; NULL: it uses no GPU */
+	struct kgb_gpu_lease lease; /* of the request under way */
 	char identity[KGB_SHA256_HEX_LEN]; /* digest of the software behind its answers; "" for a
 					      runner */
 };
@@ -49,21 +52,24 @@ struct kgb_worker_spec {
 	int64_t tmp_bytes;
 	int fds[2]; /* borrowed; passed on in this order */
 	size_t n_fds;
+	struct kgb_gpu_share *share; /* borrowed; NULL: the worker uses no GPU */
 };
 
 /** A worker that does not exist: kgb_worker_stop accepts it. */
 #define KGB_WORKER_INIT                                                            \
 	{                                                                          \
 		.control_fd = -1, .channel_fd = -1, .stderr_fd = -1, .pid_fd = -1, \
-		.end = KGB_WORKER_LOST                                             \
+		.end = KGB_WORKER_LOST, .lease = KGB_LEASE_NONE                    \
 	}
 
 /** Fork a worker; waits until it exists. */
 KGB_MUST_CHECK int kgb_worker_start(struct kgb_worker *worker, struct kgb_zygote *zygote,
 				    const struct kgb_worker_spec *spec, int64_t timeout_ms,
 				    struct kgb_err *err);
-/** Send a request: `json` is an object without "id", which is added. A worker that is gone is not
- * an error here: the wait for the reply reports it. LIMIT when the request is too long. */
+/** Send a request: `json` is an object without "id", which is added. Waits until the worker
+ * may use the GPU, if it uses one (kgb_gpu_share_enter); it may until the wait for the reply has
+ * ended. A worker that is gone is not an error here: the wait for the reply reports it. LIMIT when
+ * the request is too long. */
 KGB_MUST_CHECK int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds,
 				   size_t n_fds, struct kgb_err *err);
 /** Wait until kgb_worker_wait has nothing left to wait for: a reply has come, or the worker is

@@ -84,7 +84,8 @@ void kgb_gpu_facts_free(struct kgb_gpu_facts *facts)
 struct kgb_exec_spec kgb_replay_gpu_spec(const struct kgb_lane *lane)
 {
 	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
-				      .cupti = lane->judge->options->request.cupti};
+				      .cupti = lane->judge->options->request.cupti,
+				      .share = lane->judge->share};
 }
 
 static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane, bool in_machine)

@@ -124,7 +124,7 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 
 	/* A lack of time or memory is no evidence about the op that was left out. */
 	if (rc == 1 &&
-	    (kgb_mono_ms() >= lane->deadline_ms || failure->code == KGB_CODE_VERIFY_OOM)) {
+	    (kgb_mono_ms() >= kgb_lane_deadline(lane) || failure->code == KGB_CODE_VERIFY_OOM)) {
 		kgb_candidate_call_release(&call);
 		return 1;
 	}

@@ -184,7 +184,8 @@ static void note_state(struct kgb_lane *lane, const struct kgb_nvml_state *state
  * to it. */
 static void test_device(const struct kgb_lane *lane, struct test *out)
 {
-	const struct kgb_exec_spec spec = {.device = (uint32_t)lane->judge->options->device};
+	const struct kgb_exec_spec spec = {.device = (uint32_t)lane->judge->options->device,
+					   .share = lane->judge->share};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_exec_client exec;
 	enum kgb_exec_outcome outcome = kgb_exec_client_start(&exec, &spec, START_MS, &err);

@@ -370,6 +370,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 		.zygotes = zygotes,
 	};
 	struct kgb_dictionary numbers = {.n = 0};
+	struct kgb_gpu_share share = KGB_GPU_SHARE_INIT(options->device);
 	struct kgb_lane lane;
 	struct kgb_rng rng;
 	int64_t started_ms = kgb_mono_ms();
@@ -382,15 +383,14 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 	verdict->final_mode = options->request.purpose == KGB_PURPOSE_FINAL;
 	open_stores(&judge);
 	judge.numbers = &numbers;
+	judge.share = options->device == KGB_DEVICE_CPU ? NULL : &share;
 	judge.noise = kgb_xmalloc(KGB_NOISE_BYTES);
 	kgb_rng_init(&rng, &verdict->seed, "noise", 0);
 	kgb_rng_bytes(&rng, judge.noise, KGB_NOISE_BYTES);
 	kgb_lane_init(&lane, &judge, verdict);
 	int rc = run(&judge, &lane, err);
-	kgb_benchmarks_free(lane.benchmarks);
 	kgb_lane_close(&lane);
 	kgb_gpu_facts_free(lane.gpu);
-	kgb_gpu_lease_give(&lane.lease);
 	release(&judge);
 	verdict->wall_ms = kgb_mono_ms() - started_ms;
 	return rc;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "verify/replay/replay.h"
+#include "verify/stages/benchmark.h"
 
 enum {
 	LANES_MAX = 4, /* of one verification, unless its request has a number */
@@ -46,12 +47,22 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_s
 
 void kgb_lane_close(struct kgb_lane *lane)
 {
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
 	KGB_MEASURE(lane, KGB_PHASE_END);
+	/* The end of a context disturbs kernels that are timed: wait, but not for ever. */
+	if (kgb_gpu_share_enter(lane->judge->share, &lease, &ignored) < 0)
+		kgb_gpu_lease_give(&lease);
 	kgb_lane_kill(lane);
 	kgb_replay_kill(lane->replay);
+	kgb_benchmarks_free(lane->benchmarks);
+	lane->benchmarks = NULL;
+	kgb_lane_release(lane);
+	kgb_gpu_lease_give(&lease);
+	/* This takes a lock, whose holder may wait for the GPU. */
 	kgb_replay_free(lane->replay);
 	lane->replay = NULL;
-	kgb_lane_release(lane);
 }
 
 /* A lane for the verification of lane 0, with its own verdict. */

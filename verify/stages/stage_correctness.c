@@ -87,7 +87,7 @@ static bool ends_all(const struct kgb_lane *lane, const struct kgb_failure *fail
 	return lane->runner.end != KGB_WORKER_ALIVE || failure->code == KGB_CODE_VERIFY_TIMEOUT ||
 	       kgb_code_status(failure->code) == KGB_STATUS_CHEATED ||
 	       kgb_code_status(failure->code) == KGB_STATUS_INFRA_ERROR ||
-	       kgb_mono_ms() >= lane->deadline_ms;
+	       kgb_mono_ms() >= kgb_lane_deadline(lane);
 }
 
 /* Count the case of this turn as passed (failure NULL) or failed, in the queue too. */
@@ -359,8 +359,7 @@ int kgb_stage_correctness_refuse_uncovered(struct kgb_lane *lane)
 
 int kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err)
 {
-	if (lane->judge->options->device != KGB_DEVICE_CPU &&
-	    kgb_lane_take_gpu(lane, KGB_STAGE_CORRECTNESS, false) != 0)
+	if (kgb_lane_await_gpu(lane, KGB_STAGE_CORRECTNESS) != 0)
 		return 1;
 	int rc = judge_all(lane, err);
 	/* A cheat that one lane found counts, even if another lane failed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
- * Stage timing: all benchmark cases, with exclusive use of the GPU.
+ * Stage timing: all benchmark cases, each with exclusive use of the GPU.
  */
 #include "base/system/cache_dir.h"
 #include "verify/replay/replay.h"
@@ -39,16 +39,54 @@ static int refuse(struct kgb_lane *lane, struct kgb_err *err)
 	return 0;
 }
 
-int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
+/* Find the performance of the GPU in a process of ours that ran nothing yet. */
+static int find_peak(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_verdict *verdict = lane->verdict;
 	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
+	KGB_AUTO(free) char *cache = kgb_cache_dir("machines");
+
+	lane->replay->uses = lane->replay->replayer;
+	if (kgb_replay_start_exec(lane, err) < 0 ||
+	    kgb_gpu_peak_find(&verdict->machine, &spec, &lane->replay->replayer->exec.machine,
+			      cache, MACHINE_MS, err) < 0)
+		return -1;
+	verdict->has_machine = true;
+	return 0;
+}
+
+static int measure(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
+{
+	struct kgb_failure failure;
+
+	if (!lane->verdict->has_machine && find_peak(lane, err) < 0)
+		return -1;
+	const int rc = kgb_benchmark_measure(lane, b, &lane->benchmarks->processes, &failure, err);
+	if (rc == 1)
+		kgb_verdict_decide(lane->verdict, KGB_STAGE_TIMING, &failure);
+	return rc;
+}
+
+/* Between two benchmarks other verifications use the GPU. */
+static int measure_alone(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
+{
+	struct kgb_gpu_share *share = lane->judge->share;
+
+	if (kgb_gpu_share_take_alone(share, err) < 0)
+		return -1;
+	const int rc = measure(lane, b, err);
+	kgb_gpu_share_give_alone(share);
+	return rc;
+}
+
+int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
+{
+	struct kgb_verdict *verdict = lane->verdict;
 	const char *const baselines[] = {
 		[KGB_BASELINE_TORCH] = kgb_spec_baseline(&lane->judge->spec),
 		[KGB_BASELINE_COMPILE] = "torch.compile",
 		[KGB_BASELINE_KERNEL] = "kernel",
 	};
-	KGB_AUTO(free) char *cache = kgb_cache_dir("machines");
 	int rc = 0;
 
 	verdict->timing_comparable = lane->judge->cases.n_benchmarks > 0;
@@ -65,21 +103,10 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 	struct kgb_benchmarks *benchmarks = lane->benchmarks;
 	if (kgb_timing_processes_await(&benchmarks->processes, lane, err) < 0)
 		return -1;
-	if (kgb_lane_take_gpu(lane, KGB_STAGE_TIMING, true) != 0)
-		return 1;
-	lane->replay->uses = lane->replay->replayer;
-	if (kgb_replay_start_exec(lane, err) < 0 ||
-	    kgb_gpu_peak_find(&verdict->machine, &spec, &lane->replay->replayer->exec.machine,
-			      cache, MACHINE_MS, err) < 0)
-		return -1;
-	verdict->has_machine = true;
-	for (size_t i = 0; i < benchmarks->n && rc == 0; i++) {
-		struct kgb_benchmark *b = &benchmarks->items[i];
-		struct kgb_failure failure;
-		if (b->state == KGB_BENCHMARK_READY)
-			rc = kgb_benchmark_measure(lane, b, &benchmarks->processes, &failure, err);
-		if (rc == 1)
-			kgb_verdict_decide(verdict, KGB_STAGE_TIMING, &failure);
-	}
+	/* No code of the candidate runs on the host from here on. */
+	kgb_worker_stop(&lane->runner);
+	for (size_t i = 0; i < benchmarks->n && rc == 0; i++)
+		if (benchmarks->items[i].state == KGB_BENCHMARK_READY)
+			rc = measure_alone(lane, &benchmarks->items[i], err);
 	return rc;
 }

@@ -19,7 +19,7 @@ static int take(struct kgb_gpu_lease *lease, bool alone)
 	int rc = kgb_gpu_lease_take(lease, device, alone, kgb_mono_ms() + SOON_MS, &err);
 
 	if (rc < 0)
-		assert_int_equal(err.kind, KGB_ERR_TIMEOUT);
+		assert_int_equal(err.kind, KGB_ERR_BUSY);
 	return rc;
 }
 
@@ -112,6 +112,102 @@ static void test_the_end_of_a_process_gives_back(KGB_UNUSED void **state)
 	kgb_gpu_lease_give(&lease);
 }
 
+static void *hold_for_a_while(void *payload)
+{
+	struct kgb_gpu_lease *lease = payload;
+
+	(void)poll(NULL, 0, SOON_MS);
+	kgb_gpu_lease_give(lease);
+	return NULL;
+}
+
+static void test_alone_waits_for_a_request_and_not_for_its_verification(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_share other = KGB_GPU_SHARE_INIT(device), own = KGB_GPU_SHARE_INIT(device);
+	struct kgb_gpu_lease request = KGB_LEASE_NONE, second = KGB_LEASE_NONE;
+	struct kgb_err err = KGB_ERR_INIT;
+	pthread_t thread;
+
+	assert_ok(kgb_gpu_share_enter(&other, &request, &err), err);
+	assert_ok(kgb_gpu_share_enter(&other, &second, &err), err);
+	kgb_gpu_lease_give(&second);
+	assert_int_equal(pthread_create(&thread, NULL, hold_for_a_while, &request), 0);
+	assert_ok(kgb_gpu_share_take_alone(&own, &err), err);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(request.fd, -1);
+	assert_true(kgb_gpu_share_waited_ms(&own) >= SOON_MS / 2);
+	/* Its own requests need no lease now. */
+	assert_ok(kgb_gpu_share_enter(&own, &second, &err), err);
+	assert_int_equal(second.fd, -1);
+	kgb_gpu_share_give_alone(&own);
+	assert_ok(kgb_gpu_share_enter(&own, &second, &err), err);
+	assert_true(second.fd >= 0);
+	kgb_gpu_lease_give(&second);
+	kgb_gpu_share_give_alone(&own);
+}
+
+struct waiter {
+	struct kgb_gpu_share *share;
+	struct kgb_gpu_lease lease;
+	int rc;
+};
+
+static void *enter(void *payload)
+{
+	struct waiter *waiter = payload;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	waiter->rc = kgb_gpu_share_enter(waiter->share, &waiter->lease, &err);
+	kgb_gpu_lease_give(&waiter->lease);
+	return NULL;
+}
+
+static void test_waits_of_several_threads_count_once(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_share other = KGB_GPU_SHARE_INIT(device), own = KGB_GPU_SHARE_INIT(device);
+	struct waiter waiters[4];
+	pthread_t threads[KGB_ARRAY_LEN(waiters)];
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_gpu_share_take_alone(&other, &err), err);
+	const int64_t since_ms = kgb_mono_ms();
+	for (size_t i = 0; i < KGB_ARRAY_LEN(waiters); i++) {
+		waiters[i] = (struct waiter){.share = &own, .lease = KGB_LEASE_NONE};
+		assert_int_equal(pthread_create(&threads[i], NULL, enter, &waiters[i]), 0);
+	}
+	(void)poll(NULL, 0, SOON_MS);
+	kgb_gpu_share_give_alone(&other);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(waiters); i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(waiters[i].rc, 0);
+	}
+	assert_true(kgb_gpu_share_waited_ms(&own) >= SOON_MS / 2);
+	assert_true(kgb_gpu_share_waited_ms(&own) <= kgb_mono_ms() - since_ms);
+}
+
+static void test_waits_have_a_limit(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_share other = KGB_GPU_SHARE_INIT(device), own = KGB_GPU_SHARE_INIT(device);
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_gpu_share_take_alone(&other, &err), err);
+	own.waited_ms = KGB_WAITS_MAX_MS;
+	assert_int_equal(kgb_gpu_share_enter(&own, &lease, &err), -1);
+	assert_int_equal(err.kind, KGB_ERR_BUSY);
+	assert_int_equal(lease.fd, -1);
+	kgb_gpu_share_give_alone(&other);
+}
+
+static void test_without_a_gpu_nothing_is_taken(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	assert_ok(kgb_gpu_share_enter(NULL, &lease, &err), err);
+	assert_int_equal(lease.fd, -1);
+}
+
 /* No seat is in both. */
 static void assert_apart(const struct kgb_seats *a, const struct kgb_seats *b)
 {
@@ -154,6 +250,10 @@ int main(void)
 		cmocka_unit_test(test_who_waits_to_be_alone_comes_before_those_who_come_later),
 		cmocka_unit_test(test_locks_are_everybodys),
 		cmocka_unit_test(test_the_end_of_a_process_gives_back),
+		cmocka_unit_test(test_alone_waits_for_a_request_and_not_for_its_verification),
+		cmocka_unit_test(test_waits_of_several_threads_count_once),
+		cmocka_unit_test(test_waits_have_a_limit),
+		cmocka_unit_test(test_without_a_gpu_nothing_is_taken),
 		cmocka_unit_test(test_seats_are_taken_once_and_as_far_as_there_are_some),
 	};
 

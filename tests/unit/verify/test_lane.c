@@ -14,10 +14,12 @@ enum { HELD_MS = 50, REST_MS = 100, LONG_MS = 60000 };
 
 /* A device that no machine has and no other test: locks are the machine's. */
 static struct kgb_judge_options options;
-static const struct kgb_judge judge = {.options = &options};
+static struct kgb_gpu_share share;
+static const struct kgb_judge judge = {.options = &options, .share = &share};
 
 static void open_lane(struct kgb_lane *lane, struct kgb_verdict *verdict)
 {
+	share = (struct kgb_gpu_share)KGB_GPU_SHARE_INIT(options.device);
 	kgb_verdict_init(verdict);
 	verdict->platform = "cuda";
 	kgb_lane_init(lane, &judge, verdict);
@@ -60,14 +62,14 @@ static void test_waiting_for_the_gpu_is_not_the_verifications_time(KGB_UNUSED vo
 
 	hold(&other);
 	open_lane(&lane, verdict);
-	const int64_t deadline_ms = lane.deadline_ms;
+	const int64_t deadline_ms = kgb_lane_deadline(&lane);
 	assert_int_equal(pthread_create(&thread, NULL, give_later, &other), 0);
-	assert_int_equal(kgb_lane_take_gpu(&lane, KGB_STAGE_CORRECTNESS, false), 0);
+	assert_int_equal(kgb_lane_await_gpu(&lane, KGB_STAGE_CORRECTNESS), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(verdict->code, KGB_CODE_NONE);
-	assert_true(lane.waited_ms >= HELD_MS);
-	assert_int_equal(lane.deadline_ms - deadline_ms, lane.waited_ms);
-	kgb_gpu_lease_give(&lane.lease);
+	const int64_t waited_ms = kgb_gpu_share_waited_ms(&share);
+	assert_true(waited_ms >= HELD_MS);
+	assert_int_equal(kgb_lane_deadline(&lane) - deadline_ms, waited_ms);
 	kgb_verdict_release(verdict);
 }
 
@@ -79,17 +81,16 @@ static void test_it_has_a_bound_of_its_own_that_is_nobodys_fault(KGB_UNUSED void
 
 	hold(&other);
 	open_lane(&lane, verdict);
-	const int64_t deadline_ms = lane.deadline_ms;
-	lane.waited_ms = KGB_WAITS_MAX_MS - REST_MS;
+	const int64_t deadline_ms = kgb_lane_deadline(&lane);
+	share.waited_ms = KGB_WAITS_MAX_MS - REST_MS;
 	const int64_t since_ms = kgb_mono_ms();
-	assert_int_equal(kgb_lane_take_gpu(&lane, KGB_STAGE_TIMING, true), 1);
+	assert_int_equal(kgb_lane_await_gpu(&lane, KGB_STAGE_CORRECTNESS), 1);
 	assert_true(kgb_mono_ms() - since_ms < LONG_MS);
-	assert_int_equal(lane.lease.fd, -1);
-	assert_int_equal(lane.waited_ms, KGB_WAITS_MAX_MS);
-	assert_int_equal(lane.deadline_ms - deadline_ms, REST_MS);
+	assert_true(kgb_gpu_share_waited_ms(&share) >= KGB_WAITS_MAX_MS);
+	assert_true(kgb_lane_deadline(&lane) - deadline_ms >= KGB_WAITS_MAX_MS);
 	assert_int_equal(verdict->status, KGB_STATUS_INFRA_ERROR);
 	assert_int_equal(verdict->code, KGB_CODE_INFRA_GPU_BUSY);
-	assert_int_equal(verdict->decided_by, KGB_STAGE_TIMING);
+	assert_int_equal(verdict->decided_by, KGB_STAGE_CORRECTNESS);
 	KGB_AUTO(free)
 	char *who = kgb_xasprintf("GPU %d is in use by other verifications", options.device);
 	assert_contains(verdict->message, who);
