@@ -30,6 +30,7 @@
 	X(ABLATION, "ablation") \
 	X(BASELINE, "baseline") /* start the baseline and call it */ \
 	X(SLOTS, "slots") /* inputs and right results for the timer */ \
+	X(REHEARSAL, "rehearsal") /* load code and inputs of a benchmark, and samples that do not count */ \
 	X(TIMER, "timer") \
 	X(TIMER_STARTS, "timer_starts") /* in TIMER: new processes, with their plans */ \
 	X(TIMER_BLOCKS, "timer_blocks") /* in TIMER: samples, with kgb-exec's work for them */ \

@@ -4,6 +4,7 @@
  * blocks that the timer's controller orders, on rotating inputs. The result of the last call of
  * every block of the candidate is checked. */
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/time.h"
 #include "verify/cost/cost.h"
 #include "verify/lane/candidate_check.h"
@@ -14,6 +15,9 @@ enum {
 	EXEC_MS = 60 * 1000,
 	TRIES = 2,
 	STARTS = 6,
+	REHEARSED_PAIRS = 3, /* of processes; only `thorough` uses more */
+	FIRST_PLACES = 4, /* of code and memory, for a process that loads code for the first time */
+	REHEARSED_PLACEMENT = 1 << 30, /* a number that the timer does not use */
 };
 #define RULER_STEP_NS 32 /* resolution of events and of CUPTI's activity, measured on an H200 */
 
@@ -74,6 +78,54 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 		outcome = kgb_exec_client_plan(exec, 1, b->rcase.prologue.record.ptr,
 					       b->rcase.prologue.record.len, EXEC_MS, err);
 	return outcome;
+}
+
+/* Take samples that do not count, at other places: this uploads inputs and loads code. */
+static enum kgb_exec_outcome sample(struct measurement *m, struct kgb_timing_process *process,
+				    enum kgb_timer_side side, uint32_t n_places,
+				    struct kgb_err *err)
+{
+	const struct kgb_benchmark *b = m->benchmark;
+	enum kgb_exec_outcome outcome = KGB_EXEC_DONE;
+
+	for (uint32_t i = 0; i < n_places && outcome == KGB_EXEC_DONE; i++) {
+		struct kgb_exec_request request = {
+			.prologue =
+				side == KGB_SIDE_B && b->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+			.skip = -1,
+			.n_slots = b->n_slots,
+			.n_samples = 1,
+			.placement = REHEARSED_PLACEMENT + i,
+			.flags = KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA,
+		};
+		struct kgb_exec_layout layout;
+		outcome = kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
+	}
+	return outcome;
+}
+
+/* A process that fails is stopped, and another one fails where the failure counts. Processes are
+ * numbered by pair, then by side. */
+static void rehearse(void *payload, int64_t begin, int64_t end)
+{
+	struct measurement *m = payload;
+
+	for (int64_t i = begin; i < end; i++) {
+		const enum kgb_timer_side side = (enum kgb_timer_side)(i % KGB_N_SIDES);
+		struct kgb_timing_process *process = &m->processes->pairs[i / KGB_N_SIDES][side];
+		struct kgb_err ignored = KGB_ERR_INIT;
+		if (!process->runs)
+			continue;
+		enum kgb_exec_outcome outcome = load(m, process, side, &ignored);
+		if (outcome == KGB_EXEC_DONE)
+			outcome = sample(m, process, side, process->rehearsed ? 1 : FIRST_PLACES,
+					 &ignored);
+		process->rehearsed = true;
+		if (outcome == KGB_EXEC_DONE)
+			process->holds = m->benchmark;
+		else
+			kgb_timing_process_stop(process);
+	}
 }
 
 /* The process of a side, ready for this benchmark; NULL with *err. Memory that a library of the
@@ -323,21 +375,30 @@ static int run_timer(struct measurement *m, struct kgb_err *err)
 	return rc;
 }
 
+int kgb_benchmark_rehearse(struct kgb_lane *lane, struct kgb_benchmark *b,
+			   struct kgb_timing_processes *processes, struct kgb_err *err)
+{
+	struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
+
+	KGB_MEASURE(lane, KGB_PHASE_REHEARSAL);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		if (kgb_timing_output_reserve(processes, (enum kgb_timer_side)side, output_bytes(b),
+					      err) < 0)
+			return -1;
+	kgb_parallel_for((int64_t)REHEARSED_PAIRS * KGB_N_SIDES, 1, rehearse, &m);
+	return 0;
+}
+
 int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 			  struct kgb_timing_processes *processes, struct kgb_failure *failure,
 			  struct kgb_err *err)
 {
 	KGB_AUTO(free) struct measurement *m = kgb_xcalloc(1, sizeof(*m));
-	int rc = 0;
 
 	*m = (struct measurement){
 		.lane = lane, .benchmark = b, .processes = processes, .failure = failure};
 	KGB_MEASURE(lane, KGB_PHASE_TIMER);
-	for (int side = 0; side < KGB_N_SIDES && rc == 0; side++)
-		rc = kgb_timing_output_reserve(processes, (enum kgb_timer_side)side,
-					       output_bytes(b), err);
-	if (rc == 0)
-		rc = run_timer(m, err);
+	const int rc = run_timer(m, err);
 	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
 		if (m->has_truth[slot])
 			kgb_case_data_release(&m->truths[slot]);

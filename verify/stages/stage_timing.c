@@ -72,7 +72,8 @@ static int measure_alone(struct kgb_lane *lane, struct kgb_benchmark *b, struct 
 {
 	struct kgb_gpu_share *share = lane->judge->share;
 
-	if (kgb_gpu_share_take_alone(share, err) < 0)
+	if (kgb_benchmark_rehearse(lane, b, &lane->benchmarks->processes, err) < 0 ||
+	    kgb_gpu_share_take_alone(share, err) < 0)
 		return -1;
 	const int rc = measure(lane, b, err);
 	kgb_gpu_share_give_alone(share);

@@ -28,7 +28,7 @@ void kgb_timing_process_stop(struct kgb_timing_process *process)
 {
 	if (process->begun || process->runs)
 		kgb_exec_client_stop(&process->exec);
-	process->begun = process->runs = false;
+	process->begun = process->runs = process->rehearsed = false;
 	process->holds = NULL;
 }
 
@@ -72,9 +72,11 @@ int kgb_timing_processes_begin(struct kgb_timing_processes *processes, const str
 	const uint32_t most = fit < n_pairs ? (uint32_t)fit : n_pairs;
 
 	for (uint32_t pair = 0; pair < most; pair++)
-		for (int side = 0; side < KGB_N_SIDES; side++)
-			if (begin(&processes->pairs[pair][side], lane, err) < 0)
+		for (int side = 0; side < KGB_N_SIDES; side++) {
+			struct kgb_timing_process *process = &processes->pairs[pair][side];
+			if (!process->begun && !process->runs && begin(process, lane, err) < 0)
 				return -1;
+		}
 	return 0;
 }
 

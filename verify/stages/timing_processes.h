@@ -17,6 +17,7 @@ struct kgb_timing_process {
 	struct kgb_exec_client exec;
 	bool begun; /* its start has begun and is not finished */
 	bool runs;
+	bool rehearsed; /* it has loaded code before */
 	const void *holds; /* what its plans and inputs belong to; NULL: nothing */
 };
 
@@ -33,8 +34,9 @@ struct kgb_timing_processes {
 void kgb_timing_processes_init(struct kgb_timing_processes *processes);
 void kgb_timing_processes_release(struct kgb_timing_processes *processes);
 
-/** Begin the start of the first `n_pairs` pairs, without waiting; no more than the free memory of
- * the GPU allows. They end with the thread that calls this. */
+/** Begin the start of the first `n_pairs` pairs, without waiting, unless they have begun; no more
+ * than the free memory of the GPU allows, none while that is not known. They end with the thread
+ * that calls this. */
 KGB_MUST_CHECK int kgb_timing_processes_begin(struct kgb_timing_processes *processes,
 					      const struct kgb_lane *lane, uint32_t n_pairs,
 					      struct kgb_err *err);

@@ -136,8 +136,10 @@ static void give_all(struct kgb_code_cache *code)
 {
 	struct kgb_err err = KGB_ERR_INIT;
 
-	for (size_t i = 0; i < code->n; i++)
+	for (size_t i = 0; i < code->n; i++) {
 		code->items[i]->n_users = 0;
+		code->items[i]->len = 1; /* small ones go */
+	}
 	assert_int_equal(kgb_code_cache_move(code, 0, &err), 0);
 	kgb_free(code->items);
 	assert_int_equal(n_loaded(), 0);
@@ -168,7 +170,7 @@ static void test_the_same_image_is_loaded_once(void **state)
 static void test_what_nobody_uses_stays_loaded_for_a_while(void **state)
 {
 	struct kgb_code_cache code = start();
-	char *large = kgb_xcalloc(1, 20 << 20);
+	char *large = kgb_xcalloc(1, 140 << 20);
 
 	(void)state;
 	struct kgb_loaded *used = take(&code, "used", 4);
@@ -182,18 +184,18 @@ static void test_what_nobody_uses_stays_loaded_for_a_while(void **state)
 	kgb_code_cache_give(&code, take(&code, &(int){0}, sizeof(int)));
 	assert_int_equal(gpu_code.n_loads, n_loads + 1);
 	/* Two large ones are too much together. */
-	kgb_code_cache_give(&code, take(&code, large, 20 << 20));
+	kgb_code_cache_give(&code, take(&code, large, 140 << 20));
 	large[0] = 1;
-	kgb_code_cache_give(&code, take(&code, large, 20 << 20));
+	kgb_code_cache_give(&code, take(&code, large, 140 << 20));
 	assert_int_equal(n_loaded(), 1 + 1);
 	assert_true(gpu_code.loaded[(size_t)used->copies[0] - 1]);
 	kgb_free(large);
 	give_all(&code);
 }
 
-/* 100 moves of an image of `len` bytes: how many loads, and how many places after the first ones?
- */
-static void move_100_times(size_t len, size_t n_loads, size_t n_places)
+/* 100 moves of an image of `len` bytes: how many loads, how many places after the first ones, and
+ * how many copies that stay for a later plan? */
+static void move_100_times(size_t len, size_t n_loads, size_t n_places, size_t n_kept)
 {
 	struct kgb_code_cache code = start();
 	struct kgb_err err = KGB_ERR_INIT;
@@ -224,15 +226,19 @@ static void move_100_times(size_t len, size_t n_loads, size_t n_places)
 	assert_int_equal(n_seen, n_places);
 	assert_int_equal(gpu_code.n_loads, 2 + n_loads);
 	kgb_code_cache_give(&code, loaded);
-	assert_int_equal(n_loaded(), 1); /* idle copies would not be counted */
+	assert_int_equal(n_loaded(), n_kept);
+	/* An image that nobody uses does not move. */
+	assert_int_equal(kgb_code_cache_move(&code, 101, &err), 0);
+	assert_int_equal(gpu_code.n_loads, 2 + n_loads);
+	assert_int_equal(n_loaded(), n_kept > 1 ? n_kept : 0);
 	give_all(&code);
 }
 
 static void test_code_that_moves_lies_elsewhere_and_is_as_before(void **state)
 {
 	(void)state;
-	move_100_times(5, 100, 100 + 1 - KGB_CODE_COPIES);
-	move_100_times(2 << 20, KGB_CODE_COPIES - 1, KGB_CODE_COPIES);
+	move_100_times(5, 100, 100 + 1 - KGB_CODE_COPIES, 1);
+	move_100_times(2 << 20, KGB_CODE_COPIES - 1, KGB_CODE_COPIES, KGB_CODE_COPIES);
 }
 
 static void test_code_that_cannot_move_stays_where_it_is(void **state)

@@ -15,8 +15,8 @@ enum { PARAMS_MAX = 4096 };
 /* Carveout of a function with unknown earlier use. */
 #define CARVEOUT_UNKNOWN INT32_MIN
 
-/* Bytes of images that stay loaded without a user. */
-#define IDLE_BYTES_MAX ((size_t)32 << 20)
+/* Bytes of images, with their copies, that stay loaded without a user. */
+#define IDLE_BYTES_MAX ((size_t)256 << 20)
 enum { IDLE_MAX = 32 };
 
 /* ---- images ---- */
@@ -88,7 +88,7 @@ static void limit_idle(struct kgb_code_cache *code)
 		for (size_t i = 0; i < code->n; i++) {
 			if (code->items[i]->n_users > 0)
 				continue;
-			bytes += code->items[i]->len;
+			bytes += code->items[i]->len * code->items[i]->n_copies;
 			n++;
 			if (oldest == SIZE_MAX || code->items[i]->used < code->items[oldest]->used)
 				oldest = i;
@@ -113,7 +113,7 @@ void kgb_code_cache_give(struct kgb_code_cache *code, struct kgb_loaded *loaded)
 {
 	loaded->n_users--;
 	loaded->used = ++code->n_uses;
-	if (loaded->n_users == 0)
+	if (loaded->n_users == 0 && loaded->len <= QUICK_BYTES)
 		drop_other_copies(code, loaded);
 	limit_idle(code);
 }
@@ -290,10 +290,11 @@ static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
 int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed, struct kgb_err *err)
 {
 	for (size_t i = code->n; i > 0; i--)
-		if (code->items[i - 1]->n_users == 0)
+		if (code->items[i - 1]->n_users == 0 && code->items[i - 1]->len <= QUICK_BYTES)
 			drop(code, i - 1);
 	for (size_t i = 0; i < code->n; i++)
-		if (move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err))
+		if (code->items[i]->n_users > 0 &&
+		    move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err))
 			return -1;
 	return 0;
 }
