@@ -31,8 +31,15 @@ class Baseline(runner.Runner):
         return self.compiled[name]
 
 
+def warm_up():
+    """Called once, in a spare worker: everything that needs a CUDA context, after torch's memory comes from the library."""
+    on_cuda.take_over_memory()
+    on_cuda.Platform()
+
+
 def main(channel, compiled):
     if compiled:
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # compile in this process: it starts no others
-    on_cuda.take_over_memory()
+    if not on_cuda.TRACE:
+        on_cuda.take_over_memory()
     wire.serve(channel, Baseline(compiled).handle)

@@ -13,7 +13,7 @@ candidate code. PLACE is the folder below which a runner finds kernel.py. For ea
 
 Some workers are made in advance (spares): jailed, without privileges, with a CUDA context where there is a GPU. A spare serves
 one verification like any other worker; then a new spare takes its place. Spares of the reference are lasting: they never run
-foreign code, so after one verification they serve the next.
+foreign code, so after one verification they serve the next. The first spare of a baseline is made after the first request for one.
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
 stderr, ...]. Supervisor: {"started": {versions}, "lasting": true | false} with a pidfd that ends the whole worker, later
@@ -46,12 +46,12 @@ GPU_FILE_BYTES = 512 << 20
 ROLE_WAIT_S = 1.0
 REFILL_MS = 400
 LASTING_ROLE = "reference"
-LASTING_AT_FIRST = 1  # lasting spares at the start: lanes share one
+AT_FIRST = {LASTING_ROLE: 1, "baseline": 0}  # spares at the start; lanes share a reference
 FREE = b"free"
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
-SPARE_ROLES = ("runner", "reference")  # no baseline: it must take over memory before it makes a CUDA context
+SPARES_OF = {"runner": ("runner",), "reference": ("reference", "baseline")}  # roles of a zygote's spares
 PLACE = sys.argv[3] if len(sys.argv) > 3 else None
 SPARES, SPARE_TMP_BYTES = map(int, os.environ.get("KGB_SPARES", "0 0").split())
 
@@ -117,6 +117,9 @@ def warm_up(role):
     if role == "runner":
         import on_cuda
         on_cuda.warm_up()
+    elif role == "baseline":
+        import baseline
+        baseline.warm_up()
     else:
         import torch
         (torch.ones(2, device="cuda").double() + 1).cpu()
@@ -359,42 +362,28 @@ def run_supervisor(function, control):
 
 
 class Spares:
-    """The zygote's ends of the sockets at whose other ends spares wait."""
+    """The zygote's ends of the sockets at whose other ends spares of one role wait."""
 
-    def __init__(self, role, hub, hello):
-        self.role, self.hub, self.hello = role, hub, hello
+    def __init__(self, role, hello):
+        self.role, self.hello = role, hello
         self.doors = []
         self.lent = []  # doors of lasting spares that serve a verification
         self.lasts = role == LASTING_ROLE
-        self.most = SPARES if role in SPARE_ROLES else 0
-        self.wanted = min(self.most, LASTING_AT_FIRST) if self.lasts else self.most
+        self.most = min(SPARES, 1) if role == "baseline" else SPARES
+        self.wanted = min(self.most, AT_FIRST.get(role, self.most))
 
     def count(self):
         return len(self.doors) + len(self.lent)
 
     def add(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        forked(lambda: (self.close(), ours.close(), supervise_spare(self.role, theirs, self.hello)))
+        forked(lambda: (close_all_but([theirs.fileno()]), supervise_spare(self.role, theirs, self.hello)))
         theirs.close()
         self.doors.append(ours)
 
     def fill(self):
         while self.count() < self.wanted:
             self.add()
-
-    def wait(self):
-        """Wait for a request for a worker. Spares are made after a pause without requests: a starting verification needs the
-        driver, or on the CPU the processors, for its own processes."""
-        while True:
-            poll = select.poll()
-            for one in [self.hub] + self.lent:
-                poll.register(one, select.POLLIN)
-            ready = [fd for fd, _ in poll.poll(REFILL_MS if self.count() < self.wanted else None)]
-            self.take_back([door for door in self.lent if door.fileno() in ready])
-            if self.hub.fileno() in ready:
-                return
-            if not ready:
-                self.fill()
 
     def take_back(self, doors):
         for door in doors:
@@ -404,15 +393,12 @@ class Spares:
             else:
                 door.close()
 
-    def close(self):
-        self.hub.close()
-        for door in self.doors + self.lent:
-            door.close()
+    def lacks(self):
+        return self.count() < self.wanted
 
     def hand_over(self, control):
-        """Give this control socket to a spare; False when none fits."""
-        if asked_role(control) not in SPARE_ROLES:
-            return False
+        """Give this control socket to a spare; False when there is none."""
+        self.wanted = max(self.wanted, min(self.most, 1))
         if self.lasts and not self.doors and self.count() < self.most:
             self.add()
         while self.doors:
@@ -428,6 +414,22 @@ class Spares:
                 door.close()
             return True
         return False
+
+
+def wait_for_request(hub, all_spares):
+    """Wait for a request for a worker. Spares are made after a pause without requests: a starting verification needs the driver,
+    or on the CPU the processors, for its own processes."""
+    while True:
+        poll = select.poll()
+        for one in [hub] + [door for spares in all_spares for door in spares.lent]:
+            poll.register(one, select.POLLIN)
+        ready = [fd for fd, _ in poll.poll(REFILL_MS if any(spares.lacks() for spares in all_spares) else None)]
+        for spares in all_spares:
+            spares.take_back([door for door in spares.lent if door.fileno() in ready])
+            if not ready:
+                spares.fill()
+        if hub.fileno() in ready:
+            return
 
 
 def asked_role(control):
@@ -458,6 +460,8 @@ def import_role(role):
     else:
         import reference
         reference.prepare()
+        if HAS_GPU:
+            import baseline  # noqa: F401: its imports take a second
     return versions(role)
 
 
@@ -488,17 +492,20 @@ def main():
     gc.collect()
     gc.freeze()
     hub.send(json.dumps({"ready": hello}).encode())
-    spares = Spares(role, hub, hello)
-    spares.fill()
+    all_spares = {one: Spares(one, hello) for one in SPARES_OF.get(role, ())}
+    for spares in all_spares.values():
+        spares.fill()
     n_workers = 0
     while True:
-        spares.wait()
+        wait_for_request(hub, all_spares.values())
         data, fds, _, _ = socket.recv_fds(hub, 16, 1)
         if not data:
             return 0
         control = socket.socket(fileno=fds[0])
-        if not spares.hand_over(control):
-            forked(lambda: (spares.close(), run_supervisor(lambda: supervise(role, control, hello), control)))
+        spares = all_spares.get(asked_role(control)) if all_spares else None
+        if not spares or not spares.hand_over(control):
+            forked(lambda: (close_all_but([control.fileno()]),
+                            run_supervisor(lambda: supervise(role, control, hello), control)))
         control.close()
         n_workers += 1
         if n_workers == HUGE_PAGES_FROM:
