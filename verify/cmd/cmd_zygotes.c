@@ -26,7 +26,7 @@ struct server {
 	int dir_fd;
 };
 
-enum { SPARES_CPU = 1, SPARES_GPU = 4, SPARES_MAX = 64, AS_DEVICE = -1 };
+enum { SPARES_CPU = 1, SPARES_GPU = 8, SPARES_MAX = 64, AS_DEVICE = -1 };
 
 struct arguments {
 	const char *dir, *python, *device, *cupti;

@@ -5,6 +5,9 @@
 
 #include "base/mem.h"
 
+/* So many turns are worth the start of a runner, on a GPU 0.1 to 0.5 s. */
+enum { TURNS_FOR_A_RUNNER = 16 };
+
 static bool is_cheaper(const struct kgb_case *c, const struct kgb_case *than)
 {
 	return c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0 &&
@@ -100,6 +103,7 @@ void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failure
 		.changed = PTHREAD_COND_INITIALIZER,
 		.n = n,
 		.end = n,
+		.border = n,
 		.n_lanes = 1,
 		.max_failures = max_failures,
 	};
@@ -156,15 +160,36 @@ static void take_last(struct kgb_case_queue *queue, size_t size, struct kgb_case
 	queue->end = share->next;
 }
 
+/* Turns that no lane has taken, for one of the two runners. */
+static size_t n_left(const struct kgb_case_queue *queue, bool from_end)
+{
+	const size_t begin = from_end && queue->next < queue->border ? queue->border : queue->next;
+	const size_t end = !from_end && queue->end > queue->border ? queue->border : queue->end;
+
+	return begin < end ? end - begin : 0;
+}
+
+static void take_part(struct kgb_case_queue *queue, struct kgb_case_share *share)
+{
+	const size_t others = n_left(queue, !share->from_end);
+	size_t left = n_left(queue, share->from_end);
+
+	if (left == 0 && (queue->n_lanes == 1 || others >= TURNS_FOR_A_RUNNER)) {
+		share->from_end = !share->from_end;
+		left = others;
+	}
+	if (left == 0)
+		return;
+	const size_t part = left / (2 * queue->n_lanes);
+	const size_t size = queue->next == 0 || part == 0 ? 1 : part;
+	(share->from_end ? take_last : take_first)(queue, size, share);
+}
+
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share)
 {
 	LOCKED(queue);
-	if (share->next == share->end && queue->next < queue->end) {
-		const size_t left = queue->end - queue->next;
-		const size_t part = left / (2 * queue->n_lanes);
-		const size_t size = queue->next == 0 || part == 0 ? 1 : part;
-		(share->from_end ? take_last : take_first)(queue, size, share);
-	}
+	if (share->next == share->end)
+		take_part(queue, share);
 	return !queue->stop && share->next < share->end ? share->next++ : queue->n;
 }
 

@@ -24,6 +24,8 @@ struct kgb_case_queue {
 	pthread_cond_t changed;
 	size_t n; /* number of turns */
 	size_t next, end; /* no lane has taken the turns from `next` to `end` - 1 */
+	size_t border; /* the turns from here on need another runner than those before; to be set
+			  before the lanes start; n: all need the same */
 	size_t next_benchmark, n_benchmarks; /* n_benchmarks is to be set before the lanes start */
 	size_t n_lanes; /* to be set before the lanes start */
 	const bool *follows; /* borrowed; true: the turn goes to the lane of the turn before; NULL:
@@ -36,15 +38,18 @@ struct kgb_case_queue {
 /** The turns that one lane has taken and not yet judged. */
 struct kgb_case_share {
 	size_t next, end;
-	bool from_end; /* the lane takes its turns from the end of the order */
+	bool from_end; /* the lane's runner is that of the turns from the border on, which it takes
+			  from the end */
 };
 
 void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failures);
 void kgb_case_queue_release(struct kgb_case_queue *queue);
 
 /** The lane's next turn; queue->n when there is none. Neighbours in the order go to one lane: most
- * of them need the same compiled kernels. A lane that takes turns from the end needs no second
- * runner before it reaches the middle. */
+ * of them need the same compiled kernels. A lane gets turns for its runner as long as there are
+ * some, and turns for the other runner (share->from_end changes) only if there are many, or there
+ * is no other lane: it takes time to start a runner. With several lanes there must be one of each
+ * kind. */
 size_t kgb_case_queue_take(struct kgb_case_queue *queue, struct kgb_case_share *share);
 
 /** The number of a benchmark that no lane has taken; n_benchmarks when there is none, or when a

@@ -161,41 +161,49 @@ static int judge_case(struct kgb_lane *lane, struct work *work, size_t turn, str
 	return rc < 0 ? -1 : 0;
 }
 
-static int judge_cases(struct kgb_lane *lane, bool from_end, struct work *work, struct kgb_err *err)
+/* Lane 0, after its first case: begin to start the processes for timing, unless something failed.
+ * They end with the thread that starts them, and that of lane 0 goes on. A verification that got
+ * one seat shares the machine, and makes only the pair that it certainly needs. 0, -1 *err. */
+static int begin_timing(struct kgb_lane *lane, size_t number, struct work *work,
+			struct kgb_err *err)
+{
+	const uint32_t n_pairs =
+		work->queue.n_lanes > 1 ? kgb_benchmark_level(lane->judge)->max_processes : 1;
+
+	if (number > 0 || work->queue.n_benchmarks == 0 || kgb_case_queue_has_failed(&work->queue))
+		return 0;
+	return kgb_timing_processes_begin(&work->first->benchmarks->processes, lane, n_pairs, err);
+}
+
+static int judge_cases(struct kgb_lane *lane, size_t number, bool from_end, struct work *work,
+		       struct kgb_err *err)
 {
 	struct kgb_case_share share = {.from_end = from_end};
-	size_t turn;
+	size_t turn, n_judged = 0;
 	int rc = 0;
 
-	while (rc == 0 && (turn = kgb_case_queue_take(&work->queue, &share)) < work->queue.n)
+	while (rc == 0 && (turn = kgb_case_queue_take(&work->queue, &share)) < work->queue.n) {
 		rc = judge_case(lane, work, turn, err);
+		if (rc == 0 && n_judged++ == 0)
+			rc = begin_timing(lane, number, work, err);
+	}
 	return rc;
 }
 
-/* Prepare benchmarks until there are none. 0, -1 *err. */
-static int prepare_benchmarks(struct kgb_lane *lane, size_t number, struct work *work,
-			      struct kgb_err *err)
+/* Prepare benchmarks until there are none. */
+static void prepare_benchmarks(struct kgb_lane *lane, struct work *work)
 {
 	struct kgb_benchmarks *benchmarks = work->first->benchmarks;
 	size_t i;
 
 	if (work->queue.n_benchmarks == 0)
-		return 0;
-	/* The processes end with the thread that starts them: that of lane 0 goes on. A
-	 * verification that got one seat shares the machine, and makes only the pair that it
-	 * certainly needs. */
-	const uint32_t n_pairs =
-		work->queue.n_lanes > 1 ? kgb_benchmark_level(lane->judge)->max_processes : 1;
-	if (number == 0 && !kgb_case_queue_has_failed(&work->queue) &&
-	    kgb_timing_processes_begin(&benchmarks->processes, lane, n_pairs, err) < 0)
-		return -1;
+		return;
 	while ((i = kgb_case_queue_take_benchmark(&work->queue)) < benchmarks->n) {
 		struct kgb_benchmark *b = &benchmarks->items[i];
 		kgb_benchmark_prepare(lane, b);
 		if (b->state == KGB_BENCHMARK_REFUSED || b->state == KGB_BENCHMARK_BROKEN)
 			kgb_case_queue_end_benchmarks(&work->queue);
 	}
-	return 0;
 }
 
 /* The case whose runner a lane starts first: the last one in the lane's part of the order, if all
@@ -241,11 +249,13 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 		kgb_replay_new(lane);
 	if (number == 0)
 		kgb_case_queue_let_go(&work->queue);
-	rc = judge_cases(lane, from_end, work, err);
+	rc = judge_cases(lane, number, from_end, work, err);
 	if (rc == 0)
 		rc = kgb_replay_take_conditions(lane, err);
 	if (rc == 0)
-		rc = prepare_benchmarks(lane, number, work, err);
+		rc = begin_timing(lane, number, work, err);
+	if (rc == 0)
+		prepare_benchmarks(lane, work);
 	lane->verdict->n_inline_ptx +=
 		kgb_provenance_n_inline(lane->replay->provenance) - n_inline_before;
 	return rc;
@@ -289,6 +299,18 @@ static const struct kgb_failure *choose(const struct kgb_verdict *verdict)
 	return &verdict->failures[0];
 }
 
+/* The first turn that needs another runner than the first case; the number of turns if none does.
+ */
+static size_t find_border(const struct kgb_lane *lane, const struct work *work)
+{
+	size_t turn = 0;
+
+	while (turn < work->queue.n && case_of(lane, work, turn)->style.without_asserts ==
+					       case_of(lane, work, 0)->style.without_asserts)
+		turn++;
+	return turn;
+}
+
 static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 {
 	KGB_AUTO(free) size_t *order = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*order));
@@ -300,6 +322,7 @@ static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 	kgb_case_queue_init(&work.queue, lane->judge->cases.n,
 			    (int)lane->judge->options->request.max_failures);
 	work.queue.follows = follows;
+	work.queue.border = find_border(lane, &work);
 	if (kgb_stage_timing_is_wanted(lane->judge) && !lane->benchmarks) {
 		lane->benchmarks = kgb_benchmarks_new(lane->judge);
 		work.queue.n_benchmarks = lane->benchmarks->n;

@@ -137,21 +137,56 @@ static void test_what_follows_goes_to_the_same_lane(KGB_UNUSED void **state)
 	kgb_case_queue_release(&queue);
 }
 
-static void test_lanes_from_both_ends_meet(KGB_UNUSED void **state)
+static void test_lanes_with_other_runners_meet_at_the_border(KGB_UNUSED void **state)
 {
 	static const bool follows[8] = {[1] = true, [5] = true, [6] = true};
-	static const size_t turns[][2] = {{0, 7}, {1, 4}, {2, 5}, {3, 6}, {8, 8}};
+	static const size_t turns[][2] = {{0, 7}, {1, 4}, {2, 5}, {8, 6}, {8, 3}, {8, 8}};
 	struct kgb_case_queue queue;
 	struct kgb_case_share first = {0}, last = {.from_end = true};
 
 	kgb_case_queue_init(&queue, 8, FAILURES);
 	queue.n_lanes = 4;
+	queue.border = 3;
 	queue.follows = follows;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(turns); i++) {
 		assert_int_equal(kgb_case_queue_take(&queue, &first), turns[i][0]);
 		assert_int_equal(kgb_case_queue_take(&queue, &last), turns[i][1]);
 	}
 	kgb_case_queue_release(&queue);
+}
+
+/* The turns that lanes get which begin at the front: the first that needs another runner, and their
+ * number. */
+static void test_a_lane_changes_its_runner_for_many_turns_or_alone(KGB_UNUSED void **state)
+{
+	static const struct {
+		size_t n, border, n_lanes, n_turns;
+	} rows[] = {
+		{20, 10, 1, 20}, /* alone */
+		{20, 10, 2, 10}, /* ten are left to another lane */
+		{40, 10, 2, 40}, /* thirty are worth a runner */
+		{20, 20, 2, 20}, /* one runner for all */
+		{20, 0, 1, 20},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_case_queue queue;
+		struct kgb_case_share share = {0};
+		bool seen[40] = {false};
+		size_t turn, n_turns = 0;
+		kgb_case_queue_init(&queue, rows[i].n, FAILURES);
+		queue.n_lanes = rows[i].n_lanes;
+		queue.border = rows[i].border;
+		while ((turn = kgb_case_queue_take(&queue, &share)) < rows[i].n) {
+			assert_false(seen[turn]);
+			assert_true(share.from_end == (turn >= rows[i].border));
+			seen[turn] = true;
+			n_turns++;
+		}
+		if (n_turns != rows[i].n_turns)
+			fail_msg("row %zu: %zu turns", i, n_turns);
+		kgb_case_queue_release(&queue);
+	}
 }
 
 static void *wait_for_go(void *payload)
@@ -265,7 +300,8 @@ int main(void)
 		cmocka_unit_test(test_enough_failures_end_it_and_so_does_one_that_ends_all),
 		cmocka_unit_test(test_benchmarks_are_handed_out_until_a_case_fails_or_they_end),
 		cmocka_unit_test(test_what_follows_goes_to_the_same_lane),
-		cmocka_unit_test(test_lanes_from_both_ends_meet),
+		cmocka_unit_test(test_lanes_with_other_runners_meet_at_the_border),
+		cmocka_unit_test(test_a_lane_changes_its_runner_for_many_turns_or_alone),
 		cmocka_unit_test(
 			test_the_others_begin_when_they_are_let_go_and_never_when_it_is_over),
 		cmocka_unit_test(test_the_cheapest_ordinary_case_comes_first_then_types_together),
