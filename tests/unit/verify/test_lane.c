@@ -86,7 +86,7 @@ static void test_it_has_a_bound_of_its_own_that_is_nobodys_fault(KGB_UNUSED void
 	const int64_t since_ms = kgb_mono_ms();
 	assert_int_equal(kgb_lane_await_gpu(&lane, KGB_STAGE_CORRECTNESS), 1);
 	assert_true(kgb_mono_ms() - since_ms < LONG_MS);
-	assert_true(kgb_gpu_share_waited_ms(&share) >= KGB_WAITS_MAX_MS);
+	assert_in_range(kgb_gpu_share_waited_ms(&share), KGB_WAITS_MAX_MS, KGB_WAITS_MAX_MS + 2000);
 	assert_true(kgb_lane_deadline(&lane) - deadline_ms >= KGB_WAITS_MAX_MS);
 	assert_int_equal(verdict->status, KGB_STATUS_INFRA_ERROR);
 	assert_int_equal(verdict->code, KGB_CODE_INFRA_GPU_BUSY);
