@@ -9,8 +9,10 @@ enum {
 	REPETITIONS = 2,
 	LATER_CALLS = 16, /* of a veteran case without kernels; their results stay in use */
 	REPEAT_US = 1000,
+	REPEATED_PART = 4, /* one case in so many */
 	VETERAN_US = 100 * 1000,
 	VETERAN_STREAM = 3000,
+	REPEAT_STREAM = 3001,
 };
 
 bool kgb_case_is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
@@ -33,7 +35,12 @@ bool kgb_case_is_veteran(const struct kgb_lane *lane, const struct kgb_case *c)
 
 int kgb_case_repeat_us(const struct kgb_lane *lane, const struct kgb_case *c)
 {
-	return kgb_case_is_veteran(lane, c) ? VETERAN_US : REPEAT_US;
+	struct kgb_rng rng;
+
+	if (kgb_case_is_veteran(lane, c))
+		return VETERAN_US;
+	kgb_rng_init(&rng, &lane->verdict->seed, c->name, REPEAT_STREAM);
+	return kgb_rng_int(&rng, 0, REPEATED_PART - 1) == 0 ? REPEAT_US : 0;
 }
 
 bool kgb_case_computes(const struct kgb_judge *judge, const struct kgb_case_data *data)
@@ -144,6 +151,9 @@ static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 						     .repeat_us =
 							     kgb_case_repeat_us(lane, data->kase)};
 	struct kgb_candidate_call call;
+
+	if (spec.repeat_us == 0)
+		return 0;
 	int rc = kgb_candidate_call_measured(lane, data, &spec, &call, failure, err);
 
 	kgb_candidate_call_release(&call);

@@ -20,7 +20,8 @@ bool kgb_case_result_needs_kernel(const struct kgb_case_data *data, size_t i);
 bool kgb_case_needs_launch(const struct kgb_judge *judge, const struct kgb_case_data *data);
 /** Whether this is the case of its interface that the seed selects for thousands of calls. */
 bool kgb_case_is_veteran(const struct kgb_lane *lane, const struct kgb_case *c);
-/** The time for repeated calls of the case: enough for some dozens of calls, or for thousands. */
+/** The time for repeated calls of the case, as the seed draws: 0, or enough for some dozens of
+ * calls, or for thousands. */
 int kgb_case_repeat_us(const struct kgb_lane *lane, const struct kgb_case *c);
 /** Call the case in the runner, twice under different poison and at different addresses, and judge
  * the results. If the operator needs no kernel, call it again and again, and then with other

@@ -86,7 +86,7 @@ static int repeat_call(struct kgb_lane *lane, const struct kgb_case_data *data,
 							     kgb_case_repeat_us(lane, data->kase)};
 	struct kgb_candidate_call call;
 
-	if (data->kase->mode == KGB_MODE_BENCHMARK ||
+	if (spec.repeat_us == 0 || data->kase->mode == KGB_MODE_BENCHMARK ||
 	    lane->judge->spec.launches != KGB_LAUNCHES_FIXED)
 		return 0;
 	int rc = kgb_candidate_call_measured(lane, data, &spec, &call, failure, err);
