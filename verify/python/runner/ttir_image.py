@@ -91,8 +91,8 @@ CURRENT = Current()
 
 @contextlib.contextmanager
 def noting():
-    """A context in which the values that the front end looks up are noted."""
-    before, CURRENT.notes = CURRENT.notes, Notes()
+    """A context in which the values that the front end looks up are noted. One inside of another has the same notes."""
+    before, CURRENT.notes = CURRENT.notes, CURRENT.notes or Notes()
     try:
         yield CURRENT.notes
     finally:
