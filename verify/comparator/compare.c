@@ -663,12 +663,13 @@ static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 
 /* Where terms cancel, abs(r) is small beside S, and so is the error of their sums. Tensor cores cut
  * off after 16 products, which are 32 terms: an error of up to 1.1 eps each time was seen, always
- * towards zero (docs/tolerance.md). eps_S times ulps, 8 eps, allow 1.6 eps. */
+ * towards zero, in products of up to 16,384 terms (docs/tolerance.md). eps_S times ulps, 8 eps,
+ * allow 1.6 eps. Longer sums, as those of losses, are not added up in one chain. */
 static double chain_of(const struct kgb_tolerance *tolerance)
 {
 	const double rounded = sqrt(tolerance->n_terms / 144);
 
-	return tolerance->cuts_off ? fmax(rounded, tolerance->n_terms / 160) : rounded;
+	return tolerance->cuts_off ? fmax(rounded, fmin(tolerance->n_terms, 40000) / 160) : rounded;
 }
 
 /* The largest number of the coarsest type that terms may have: a little less, as they are rounded.

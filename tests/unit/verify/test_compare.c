@@ -362,7 +362,8 @@ static void test_chains_of_additions_err_with_their_length(KGB_UNUSED void **sta
 		{100, 1000, 20, false, false},   {0, 1000, 20, false, false},
 		{3000, 1, 20, false, false},     {3526, 1000, 118, true, true},
 		{3526, 1000, 118, false, false}, {3526, 1000, 200, true, false},
-		{3526, 1, 118, true, false},
+		{3526, 1, 118, true, false},     {1e6, 1, 118, true, false},
+		{1e5, 1000, 2500, true, false},
 	};
 	const double magnitude[] = {1000};
 
