@@ -2,15 +2,52 @@
 /** \file
  * The texts about an operator in prompts, from its spec and its cases, and facts that choose
  * between sentences of the templates. No code here is for one operator only. */
+#include <ctype.h>
 #include <math.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "methods/prompt.h"
 #include "verify/cases/cases.h"
 
 /* ---- functions ---- */
 
-/** "def add_Tensor(self, other, *, alpha)": names and order as the judge will call them. */
+/* The default that the schema gives a parameter, as Python writes it, with its "="; *len is 0 if it
+ * gives none, or a name that Python does not know. */
+static const char *default_of(const struct kgb_interface *interface, const struct kgb_param *param,
+			      size_t *len)
+{
+	static const char *const names[] = {"None", "True", "False", NULL};
+	const char *from = kgb_schema_find_param(interface->schema, param->name);
+	int depth = 0;
+
+	*len = 0;
+	if (!from || *from != '=')
+		return "";
+	const char *to = from;
+	for (; *to && (depth > 0 || !strchr(",)", *to)); to++)
+		depth += (*to == '[') - (*to == ']');
+	KGB_AUTO(free) char *value = kgb_xstrndup(from + 1, (size_t)(to - from) - 1);
+	if (!isalpha((unsigned char)*value) || kgb_str_is_one_of(value, names))
+		*len = (size_t)(to - from);
+	return from;
+}
+
+/* Whether Python permits a default for parameter i: no positional one behind it lacks one. */
+static bool may_have_default(const struct kgb_interface *interface, const struct kgb_param *params,
+			     size_t n, size_t i)
+{
+	for (size_t k = i; k < n && !params[i].keyword && !params[k].keyword; k++) {
+		size_t len;
+		(void)default_of(interface, &params[k], &len);
+		if (len == 0)
+			return false;
+	}
+	return true;
+}
+
+/** "def add_Tensor(self, other, *, alpha=1)": names and order as the judge will call them. */
 static void add_signature(const struct kgb_interface *interface, struct kgb_buf *out)
 {
 	kgb_buf_addf(out, "def %s(", interface->entry);
@@ -26,6 +63,10 @@ static void add_signature(const struct kgb_interface *interface, struct kgb_buf 
 			keyword = true;
 		}
 		kgb_buf_adds(out, param->name);
+		size_t len;
+		const char *value = default_of(interface, param, &len);
+		if (may_have_default(interface, params, n_params, i))
+			(void)kgb_buf_add(out, value, len);
 	}
 	kgb_buf_addc(out, ')');
 }
