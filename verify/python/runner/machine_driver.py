@@ -27,6 +27,7 @@ WARP_SIZE = ttir_image.TARGET.warp_size
 # Properties of an H100, by which candidates choose sizes.
 PROPERTIES = {"max_shared_mem": shared_memory.LIMIT, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": WARP_SIZE,
               "sm_clock_rate": 1980000, "mem_clock_rate": 2619000, "mem_bus_width": 5120}
+BLOCKS_OF_ONE, THREADS_OF_ONE = 32, 2048  # that a multiprocessor holds
 MEMORY_BYTES = 80 << 30
 L2_BYTES = 50 << 20
 # Attributes of a compiled kernel that only machine code would give.
@@ -95,6 +96,11 @@ def address_of(value, position):
     return address
 
 
+def most_at_a_time(n_threads):
+    """The programs that an H100 holds at a time; shared memory and registers may permit fewer."""
+    return PROPERTIES["multiprocessor_count"] * min(BLOCKS_OF_ONE, THREADS_OF_ONE // n_threads)
+
+
 def check_descriptor(value):
     if value.padding == "nan" or getattr(value, "round_f32_to_tf32", False):
         cpu_trace.unsupported("a tensor descriptor that pads with NaN or rounds")
@@ -104,6 +110,7 @@ class Launcher:
     def __init__(self, src, metadata):
         self.kinds = tuple(src.signature.values())
         self.n_threads = WARP_SIZE * metadata.num_warps
+        self.most_programs = most_at_a_time(self.n_threads) if metadata.launch_cooperative_grid else None
         self.name = metadata.name
         self.scratch_bytes = metadata.global_scratch_size
 
@@ -111,6 +118,8 @@ class Launcher:
         if enter_hook is not None:
             enter_hook(launch_metadata)
         grid = launch_words.grid_of(x, y, z)
+        if self.most_programs and grid[0] * grid[1] * grid[2] > self.most_programs:
+            raise RuntimeError("Triton Error [CUDA]: too many blocks in cooperative launch")
         allocator = _allocation._allocator.get()
         if self.scratch_bytes and isinstance(allocator, _allocation.NullAllocator):
             # Triton's default allocator raises, and nothing is launched, as on a GPU. The candidate's allocator is not called: here,

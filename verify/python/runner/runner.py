@@ -105,6 +105,41 @@ def with_gradient(tensor, gradient):
         return torch.as_strided(tensor, tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
+# Settings of torch that a caller has. A call leaves them as they are.
+SETTINGS = {
+    "torch.is_grad_enabled()": torch.is_grad_enabled,
+    "torch.is_inference_mode_enabled()": torch.is_inference_mode_enabled,
+    "torch.get_default_dtype()": torch.get_default_dtype,
+    "torch.get_default_device()": torch.get_default_device,
+    "torch.get_float32_matmul_precision()": torch.get_float32_matmul_precision,
+    "torch.are_deterministic_algorithms_enabled()": torch.are_deterministic_algorithms_enabled,
+    "torch.is_autocast_enabled()": torch.is_autocast_enabled,
+    "torch.get_num_threads()": torch.get_num_threads,
+}
+
+
+class Changed(Exception):
+    """A call changed something of its caller's beside the elements of its arguments."""
+
+
+def state_of(tensors):
+    """What a caller sees of torch's settings and of the tensors that it passes, beside their elements."""
+    state = {name: read() for name, read in SETTINGS.items()}
+    for number, tensor in enumerate(tensors):
+        state["requires_grad of tensor %d" % number] = tensor.requires_grad
+        state["grad of tensor %d" % number] = tensor.grad is None if tensor.is_leaf else True
+        state["the form of tensor %d" % number] = tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset()
+    return state
+
+
+def check_state(before, tensors):
+    for name, value in state_of(tensors).items():
+        # Autograd gives requires_grad to a tensor that a call writes to.
+        gained = name.startswith("requires_grad") and value
+        if value != before[name] and not gained:
+            raise Changed("the call changed %s: leave what the caller has as it was" % name)
+
+
 def asks(path):
     """Whether the code that asks torch about its caller is in this file. torch's own functions get the true answer."""
     frame = sys._getframe(2)
@@ -200,7 +235,10 @@ class Runner:
         try:
             entry = self.entry(request["entry"])
             with self.platform.calling(request), self.settings(request):
+                tensors = list(self.tensors.values())
+                before = state_of(tensors)
                 result = entry(*args, **kwargs)
+                check_state(before, tensors)
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.kernel))
         reply = self.results(result, request["take"])
