@@ -559,7 +559,9 @@ test_expect_success 'killed at 4 random moments, no sample is lost or asked for 
 		kgb-agent neg,silu -m llm --model-name m --samples 40 --set model.seed=1 --concurrency 4 --skip-verify --runs-dir kills \
 		-- kgb-agent resume --runs-dir kills
 	run=$(run_dir kills)
-	test_equal "$(calls jitter-kills)" "$(jq ".summary | .model_calls + .model_calls_unsure" "$run/results.json")" "calls in results.json"
+	# A call that a kill ended may have reached the server or not.
+	jq -e --argjson got "$(calls jitter-kills)" \
+		".summary | .model_calls <= \$got and \$got <= .model_calls + .model_calls_unsure" "$run/results.json"
 	python3 count.py "$run" 40
 	jq -e ".summary.samples | .answered == 80 and .judged == 80" "$run/results.json"
 '
