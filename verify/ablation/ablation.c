@@ -10,6 +10,7 @@ enum {
 	CASES_PER_INTERFACE =
 		2, /* cases of an interface in which kernels are left out one at a time */
 	WATCHED_PER_INTERFACE = 3,
+	SUSPECTED_PER_INTERFACE = 12, /* while torch made the results of all watched ones */
 	TRIES_PER_INTERFACE = 24, /* cheapest cases, which may show whether kernels compute */
 	LEAST_ELEMENTS = 8,
 };
@@ -193,13 +194,23 @@ void kgb_ablation_count(const struct kgb_judge *judge, const struct kgb_case_dat
 	(void)__atomic_fetch_add(&tally_of(judge, data->kase)->n_ablated, 1, __ATOMIC_RELAXED);
 }
 
+/* Whether enough cases of the interface were watched. In some a copy by torch is the result, by the
+ * numbers of the call: a rotation by 0. */
+static bool is_watched_enough(const struct kgb_ablation_tally *tally)
+{
+	const unsigned char n_watched = __atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED);
+	const unsigned char n_by_host = __atomic_load_n(&tally->n_by_host, __ATOMIC_RELAXED);
+
+	return n_watched >=
+	       (n_by_host < n_watched ? WATCHED_PER_INTERFACE : SUSPECTED_PER_INTERFACE);
+}
+
 bool kgb_ablation_begin_watch(const struct kgb_judge *judge, const struct kgb_case_data *data,
 			      struct kgb_result_origin *origin)
 {
 	const struct kgb_ablation_tally *tally = tally_of(judge, data->kase);
 
-	if (!judge->may_be_sensitive[data->kase - judge->cases.items] ||
-	    __atomic_load_n(&tally->n_watched, __ATOMIC_RELAXED) >= WATCHED_PER_INTERFACE ||
+	if (!judge->may_be_sensitive[data->kase - judge->cases.items] || is_watched_enough(tally) ||
 	    !kgb_ablation_is_sensitive(judge, data))
 		return false;
 	kgb_result_origin_init(origin, data, judge->spec.triton == KGB_TRITON_ALONE);
