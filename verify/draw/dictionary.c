@@ -200,14 +200,22 @@ static bool fits_float(const struct domain *domain, const struct kgb_number *num
 	       (-number->value >= domain->lo && -number->value <= domain->hi);
 }
 
+/* The number next to this one; next to 0 a number that half precision has, too: a routine whose
+ * numbers are floats takes the next double for 0. */
+static double next_to(double value, bool upwards)
+{
+	if (fpclassify(value) == FP_ZERO)
+		return upwards ? 0x1p-14 : -0x1p-14;
+	return nextafter(value, upwards ? (double)INFINITY : -(double)INFINITY);
+}
+
 /* A number by a card of 8: most cards are the number itself, two are beside it in the type double
  * and in half precision. */
 static double vary_float(struct kgb_rng *rng, double value)
 {
 	switch (kgb_rng_int(rng, 0, 7)) {
 	case 5:
-		return nextafter(value,
-				 kgb_rng_int(rng, 0, 1) ? (double)INFINITY : -(double)INFINITY);
+		return next_to(value, kgb_rng_int(rng, 0, 1));
 	case 6:
 		return value * (kgb_rng_int(rng, 0, 1) ? 1 + 0x1p-10 : 1 - 0x1p-10);
 	case 7:
