@@ -52,8 +52,7 @@ void kgb_lane_close(struct kgb_lane *lane)
 
 	KGB_MEASURE(lane, KGB_PHASE_END);
 	/* The end of a context disturbs kernels that are timed: wait, but not for ever. */
-	if (kgb_gpu_share_enter(lane->judge->share, &lease, &ignored) < 0)
-		kgb_gpu_lease_give(&lease);
+	(void)!kgb_gpu_share_enter(lane->judge->share, &lease, &ignored);
 	kgb_lane_kill(lane);
 	kgb_replay_kill(lane->replay);
 	kgb_benchmarks_free(lane->benchmarks);
