@@ -57,6 +57,14 @@ void kgb_case_value_describe(const struct kgb_case_value *value, struct kgb_buf 
 	}
 }
 
+/* "0.5" or "0.5 + 1 * k" */
+static void describe_points(const struct kgb_points *points, struct kgb_buf *out)
+{
+	kgb_buf_addf(out, "%.6g", points->first);
+	if (points->step != 0)
+		kgb_buf_addf(out, " + %.6g * k", points->step);
+}
+
 /* How the elements differ from the usual ones: " times 2^-12, sorted". */
 static void describe_values(const struct kgb_values *values, struct kgb_buf *out)
 {
@@ -71,10 +79,13 @@ static void describe_values(const struct kgb_values *values, struct kgb_buf *out
 		[KGB_PATTERN_PERIODIC] = ", periodic",
 		[KGB_PATTERN_RUNS] = ", runs of equal elements",
 		[KGB_PATTERN_COARSE] = ", numbers of few bits",
+		[KGB_PATTERN_POINTS] = ", at or near ",
 	};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
 	kgb_buf_adds(&text, patterns[values->pattern]);
+	if (values->pattern == KGB_PATTERN_POINTS)
+		describe_points(&values->points, &text);
 	if (values->scale != 0)
 		kgb_buf_addf(&text, ", %s 2^%d",
 			     values->scales_rows || values->scales_parts ? "some times" : "times",

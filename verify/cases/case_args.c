@@ -230,7 +230,7 @@ static int parse_bounds(const char *args, size_t n_bounds, double *lo, double *h
 	    kgb_parse_double(parts.items[0], lo, NULL) < 0 ||
 	    kgb_parse_double(parts.items[n_bounds - 1], hi, NULL) < 0)
 		return -1;
-	return *lo <= *hi ? 0 : -1;
+	return 0;
 }
 
 /* "(name)" of an earlier tensor. */
@@ -257,11 +257,12 @@ static const struct fill_form {
 	const char *args; /* as written; NULL: none */
 	size_t n_bounds; /* of them; 0 with args: the name of a parameter */
 	bool is_free; /* the modes `outlier` and `special` may leave the fill's range */
+	bool has_order; /* the first bound is not above the second one */
 } fill_forms[] = {
 	[KGB_FILL_NORMAL] = {"normal", .is_free = true},
 	[KGB_FILL_POSITIVE] = {"positive", .is_free = true},
-	[KGB_FILL_UNIFORM] = {"uniform", "(low,high) with low <= high", 2},
-	[KGB_FILL_INT] = {"int", "(low,high) with low <= high", 2},
+	[KGB_FILL_UNIFORM] = {"uniform", "(low,high) with low <= high", 2, .has_order = true},
+	[KGB_FILL_INT] = {"int", "(low,high) with low <= high", 2, .has_order = true},
 	[KGB_FILL_BOOL] = {"bool"},
 	[KGB_FILL_ONES] = {"ones"},
 	[KGB_FILL_NAN] = {"nan"},
@@ -269,11 +270,13 @@ static const struct fill_form {
 	[KGB_FILL_TRIANGLE] = {"triangle", "(rows)", 1},
 	[KGB_FILL_CHAIN] = {"chain", "(rows)", 1},
 	[KGB_FILL_LATE] = {"late", "(first)", 1},
-	[KGB_FILL_DISTINCT] = {"distinct", "(low,high) with low <= high", 2},
-	[KGB_FILL_SLOTS] = {"slots", "(low,high) with low <= high", 2},
-	[KGB_FILL_CHOICE] = {"choice", "(low,high) with low <= high", 2},
-	[KGB_FILL_SORTED] = {"sorted", "(low,high) with low <= high", 2},
-	[KGB_FILL_SORTED_DOWN] = {"sorted_down", "(low,high) with low <= high", 2},
+	[KGB_FILL_BESIDE] = {"beside", "(point,step)", 2},
+	[KGB_FILL_DISTINCT] = {"distinct", "(low,high) with low <= high", 2, .has_order = true},
+	[KGB_FILL_SLOTS] = {"slots", "(low,high) with low <= high", 2, .has_order = true},
+	[KGB_FILL_CHOICE] = {"choice", "(low,high) with low <= high", 2, .has_order = true},
+	[KGB_FILL_SORTED] = {"sorted", "(low,high) with low <= high", 2, .has_order = true},
+	[KGB_FILL_SORTED_DOWN] = {"sorted_down", "(low,high) with low <= high", 2,
+				  .has_order = true},
 	[KGB_FILL_OFFSETS] = {"offsets", "(total)", 1},
 	[KGB_FILL_STEPS] = {"steps", "(length)", 1},
 	[KGB_FILL_BLOCKS] = {"blocks", "(bytes)", 1},
@@ -300,6 +303,7 @@ static int parse_fill(const struct kgb_case_expander *x, const char *text, struc
 			    : form->n_bounds ? parse_bounds(text + len, form->n_bounds, &arg->lo,
 							    &arg->hi) == 0
 					     : parse_sibling(x, text + len, arg) == 0;
+		good = good && (!form->has_order || arg->lo <= arg->hi);
 		return good ? 0
 			    : fail_case(x, "fill '%.80s' must read %s%s", text, form->name,
 					form->args ? form->args : "");

@@ -96,12 +96,65 @@ static bool is_of_zeros(enum kgb_pattern pattern)
 
 static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 {
-	if (pattern == KGB_PATTERN_COARSE)
+	if (pattern == KGB_PATTERN_POINTS && !arg->values.may_repeat)
+		return false;
+	if (pattern == KGB_PATTERN_COARSE || pattern == KGB_PATTERN_POINTS)
 		return kgb_dtype_is_float(arg->view.dtype) && arg->fill != KGB_FILL_INT &&
 		       arg->fill != KGB_FILL_BOOL;
 	if (pattern == KGB_PATTERN_SORTED || !arg->values.may_repeat)
 		return pattern == KGB_PATTERN_SORTED;
 	return !is_of_zeros(pattern) || kgb_values_fit(arg, 0);
+}
+
+/* A number of the call, which may be a border: a threshold, an exponent. 0: there is none. */
+static double choose_number(struct kgb_rng *rng, const struct kgb_case *c)
+{
+	double numbers[2 * KGB_MAX_ARGS];
+	int64_t n = 0;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_case_value *value = &c->args[i].value;
+		const double number = value->kind == KGB_CASE_VALUE_FLOAT ? value->number
+				      : value->kind == KGB_CASE_VALUE_INT ? (double)value->integer
+									  : 0;
+		if (c->args[i].param->kind == KGB_PARAM_VALUE && number != 0 && isfinite(number)) {
+			numbers[n++] = number;
+			numbers[n++] = -number;
+		}
+	}
+	return n > 0 ? numbers[kgb_rng_int(rng, 0, n - 1)] : 0;
+}
+
+/* Whether elements may lie at the points or on one side of them. */
+static bool can_be_near(const struct kgb_arg *arg, const struct kgb_points *points)
+{
+	if (arg->fill == KGB_FILL_UNIFORM)
+		return (points->first >= arg->lo && points->first <= arg->hi) ||
+		       (points->step != 0 && arg->hi - arg->lo >= points->step);
+	return arg->fill == KGB_FILL_NORMAL || points->first > 0 || points->step != 0;
+}
+
+/* Points where functions are 0 or change their form: a number of the call, or one of these. */
+static void deal_points(struct kgb_value_deck *deck, struct kgb_rng *rng, const struct kgb_case *c,
+			struct kgb_arg *arg)
+{
+	const struct kgb_points usual[] = {{1, 0},   {0, 1},    {M_PI_2, M_PI}, {-1, 0},
+					   {0.5, 1}, {0, M_PI}, {arg->lo, 0},   {arg->hi, 0}};
+	const size_t n = KGB_ARRAY_LEN(usual) - (arg->fill == KGB_FILL_UNIFORM ? 0 : 2);
+	const size_t card = deal(deck, c, "points", deck->n_points++, n);
+	const bool prefers_number = kgb_rng_int(rng, 0, 1);
+	struct kgb_points *points = &arg->values.points;
+
+	arg->values.scale = 0;
+	arg->values.scales_rows = arg->values.scales_parts = false;
+	*points = (struct kgb_points){.first = choose_number(rng, c)};
+	if (prefers_number && points->first != 0 && can_be_near(arg, points))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		*points = usual[(card + i) % n];
+		if (can_be_near(arg, points))
+			break;
+	}
 }
 
 static bool is_index_or_mask(const struct kgb_arg *arg)
@@ -119,7 +172,8 @@ static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct
 		KGB_PATTERN_CONSTANT,    KGB_PATTERN_TWO_VALUES,  KGB_PATTERN_ZEROS,
 		KGB_PATTERN_ZERO_BLOCKS, KGB_PATTERN_SORTED,      KGB_PATTERN_PERIODIC,
 		KGB_PATTERN_RUNS,        KGB_PATTERN_COARSE,      KGB_PATTERN_CONSTANT,
-		KGB_PATTERN_SORTED,      KGB_PATTERN_ZERO_REGION, KGB_PATTERN_ZERO_REGION};
+		KGB_PATTERN_SORTED,      KGB_PATTERN_ZERO_REGION, KGB_PATTERN_ZERO_REGION,
+		KGB_PATTERN_POINTS};
 
 	for (size_t i = 0; i < c->n_args; i++) {
 		struct kgb_arg *arg = &c->args[i];
@@ -134,6 +188,8 @@ static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct
 		if (pattern == KGB_PATTERN_ZERO_REGION && !kgb_values_have_matrix(arg))
 			pattern = KGB_PATTERN_ZERO_BLOCKS;
 		arg->values.pattern = is_possible(arg, pattern) ? pattern : KGB_PATTERN_SORTED;
+		if (arg->values.pattern == KGB_PATTERN_POINTS)
+			deal_points(deck, rng, c, arg);
 	}
 }
 

@@ -14,7 +14,8 @@
 struct kgb_value_deck {
 	const struct kgb_seed *seed;
 	const struct kgb_dictionary *numbers; /* of the candidate's text; NULL: none */
-	uint32_t n_cases, n_scaled, n_patterns, n_regions, n_wide, n_numbers; /* dealt so far */
+	uint32_t n_cases, n_scaled, n_patterns, n_regions, n_points, n_wide,
+		n_numbers; /* dealt so far */
 };
 
 /** Draw the styles of a case's tensors. `from` is the template of the case: what it excludes from

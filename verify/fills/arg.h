@@ -48,6 +48,7 @@ enum kgb_fill_kind {
 	KGB_FILL_CHAIN, /* the same with two diagonals beside the main one and zeros elsewhere, so
 			   that each unknown depends on the one before */
 	KGB_FILL_LATE, /* 0 before element number lo, normal from there on */
+	KGB_FILL_BESIDE, /* at lo plus multiples of hi, or near one of these points */
 	/* structured (fill_structured.c) */
 	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */
 	KGB_FILL_SLOTS, /* the same, but about every eighth is -1 */
@@ -102,11 +103,18 @@ enum kgb_pattern {
 	KGB_PATTERN_PERIODIC,
 	KGB_PATTERN_RUNS, /* of equal elements */
 	KGB_PATTERN_COARSE, /* floats with few bits */
+	KGB_PATTERN_POINTS, /* floats as the fill `beside` makes them */
 	KGB_N_PATTERNS
+};
+/** Numbers where a function may be 0 or change its form: one, or all at whole multiples of a step
+ * from it. */
+struct kgb_points {
+	double first, step; /* step 0: one point */
 };
 /** How the elements of a drawn case's tensor differ from independent draws of one size. */
 struct kgb_values {
 	enum kgb_pattern pattern;
+	struct kgb_points points; /* of the pattern POINTS */
 	int scale; /* the elements are multiplied by this power of two, */
 	bool scales_rows; /* each line by a power between it and 1; or, of complex numbers, */
 	bool scales_parts; /* real and imaginary parts by one each */

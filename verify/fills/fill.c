@@ -52,7 +52,7 @@ static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 		[KGB_FILL_NORMAL] = 2, [KGB_FILL_POSITIVE] = 2, [KGB_FILL_UNIFORM] = 2,
 		[KGB_FILL_INT] = 2,    [KGB_FILL_BOOL] = 1,     [KGB_FILL_ONES] = 0,
 		[KGB_FILL_NAN] = 0,    [KGB_FILL_SIGNS] = 1,    [KGB_FILL_TRIANGLE] = 2,
-		[KGB_FILL_CHAIN] = 2,  [KGB_FILL_LATE] = 2,
+		[KGB_FILL_CHAIN] = 2,  [KGB_FILL_LATE] = 2,     [KGB_FILL_BESIDE] = 6,
 	};
 	const bool in_pairs = is_normal(fill);
 
@@ -77,12 +77,27 @@ static bool draw_integers(const struct kgb_arg *arg, struct kgb_rng *rng, double
 	return is_fair;
 }
 
-/* Draw n elements, at most CHUNK. False: an integer must be drawn again. */
-static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+static void draw_beside(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+{
+	const struct kgb_points points = {arg->lo, arg->hi};
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = kgb_values_draw_beside(&points, arg->view.dtype, rng);
+}
+
+static void draw_few(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
 {
 	static const double signs[] = {-1, -0.0, 0, 1};
 	uint32_t words[CHUNK];
 
+	kgb_rng_words(rng, words, n);
+	for (size_t i = 0; i < n; i++)
+		out[i] = arg->fill == KGB_FILL_BOOL ? words[i] & 1 : signs[words[i] & 3];
+}
+
+/* Draw n elements, at most CHUNK. False: an integer must be drawn again. */
+static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, size_t n)
+{
 	if (arg->fill == KGB_FILL_INT)
 		return draw_integers(arg, rng, out, n);
 	if (is_normal(arg->fill)) {
@@ -97,10 +112,10 @@ static bool draw(const struct kgb_arg *arg, struct kgb_rng *rng, double *out, si
 		kgb_rng_uniforms(rng, out, n);
 		for (size_t i = 0; i < n; i++)
 			out[i] = (2 * out[i] - 1) / sqrt(arg->lo);
+	} else if (arg->fill == KGB_FILL_BESIDE) {
+		draw_beside(arg, rng, out, n);
 	} else if (arg->fill == KGB_FILL_BOOL || arg->fill == KGB_FILL_SIGNS) {
-		kgb_rng_words(rng, words, n);
-		for (size_t i = 0; i < n; i++)
-			out[i] = arg->fill == KGB_FILL_BOOL ? words[i] & 1 : signs[words[i] & 3];
+		draw_few(arg, rng, out, n);
 	} else {
 		for (size_t i = 0; i < n; i++)
 			out[i] = arg->fill == KGB_FILL_ONES ? 1 : (double)NAN;

@@ -279,6 +279,20 @@ static void make_coarse(const struct lines *lines)
 	}
 }
 
+/* Elements that find no place near a point stay. */
+static void make_points(const struct lines *lines)
+{
+	const struct kgb_arg *arg = lines->arg;
+
+	for (int64_t i = 0; i < lines->n; i++) {
+		const double value = kgb_dtype_round(
+			arg->view.dtype,
+			kgb_values_draw_beside(&arg->values.points, arg->view.dtype, lines->rng));
+		if (kgb_values_fit(arg, value))
+			lines->values[i] = value;
+	}
+}
+
 static void make_pattern(const struct lines *lines)
 {
 	switch (lines->arg->values.pattern) {
@@ -308,6 +322,9 @@ static void make_pattern(const struct lines *lines)
 		break;
 	case KGB_PATTERN_COARSE:
 		make_coarse(lines);
+		break;
+	case KGB_PATTERN_POINTS:
+		make_points(lines);
 		break;
 	case KGB_PATTERN_NONE:
 	case KGB_N_PATTERNS:

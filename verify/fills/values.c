@@ -15,6 +15,22 @@ bool kgb_values_fit(const struct kgb_arg *arg, double value)
 	return arg->fill == KGB_FILL_POSITIVE ? value > 0 : value != 0 || arg->values.may_be_zero;
 }
 
+enum { MULTIPLES_BITS = 10 }; /* multiples of a step are below two to this power, most below 8 */
+
+double kgb_values_draw_beside(const struct kgb_points *points, enum kgb_dtype dtype,
+			      struct kgb_rng *rng)
+{
+	const double place = 2 * kgb_rng_uniform(rng) - 1, near = kgb_rng_uniform(rng);
+	const double side = kgb_rng_uniform(rng) < 0.5 ? -1 : 1;
+	const double multiple = floor(exp2(MULTIPLES_BITS * pow(place, 4))) - 1;
+	const double point = points->first + points->step * copysign(multiple, place);
+	const double size = point != 0 ? fabs(point) : points->step != 0 ? points->step : 1;
+
+	if (near >= 0.375)
+		return point;
+	return point + side * size / 4 * exp2(near / 0.375 * log2(kgb_dtype_eps(dtype)));
+}
+
 bool kgb_values_store_step(const struct kgb_arg *arg, const char *from, int by, char *to)
 {
 	const enum kgb_dtype dtype = arg->view.dtype;

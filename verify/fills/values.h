@@ -25,6 +25,10 @@ bool kgb_values_have_tiles(const struct kgb_arg *arg);
  * the elements in row-major order, each of `n_parts` numbers. */
 void kgb_fill_zero_region(const struct kgb_arg *arg, int n_parts, struct kgb_rng *rng,
 			  double *values);
+/** Draw a number of the points, in five of eight draws, or one near it: its distance has a random
+ * size, down to the last bit of the type. Takes six words. */
+double kgb_values_draw_beside(const struct kgb_points *points, enum kgb_dtype dtype,
+			      struct kgb_rng *rng);
 /** Give a few elements, and one line, sizes between the usual ones and the ends of the type, as the
  * classes `largest` and `smallest` allow. For the mode `special`. */
 void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);

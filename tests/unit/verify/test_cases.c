@@ -624,6 +624,8 @@ static void test_every_fault_names_set_case_and_variable(KGB_UNUSED void **state
 		 SELF "fill 'normal(0,1)' must read normal"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: uniform"},
 		 SELF "fill 'uniform' must read uniform(low,high) with low <= high"},
+		{{SPEC_PATH, "layout: $a_layout", "fill: 'beside(1)'"},
+		 SELF "fill 'beside(1)' must read beside(point,step)"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: 'int(5,4)'"},
 		 SELF "fill 'int(5,4)' must read int(low,high) with low <= high"},
 		{{SPEC_PATH, "layout: $a_layout", "fill: 'int(a,4)'"},

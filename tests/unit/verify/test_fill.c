@@ -133,6 +133,52 @@ static void test_late_elements_are_the_only_ones(KGB_UNUSED void **state)
 		assert_int_equal(fabs((double)storage[i]) > 0, i >= FIRST);
 }
 
+static void test_most_numbers_beside_points_are_points(KGB_UNUSED void **state)
+{
+	enum { N = 4000 };
+	static const struct {
+		enum kgb_dtype dtype;
+		struct kgb_points points;
+	} rows[] = {
+		{KGB_DTYPE_FLOAT32, {1, 0}},    {KGB_DTYPE_FLOAT32, {M_PI_2, M_PI}},
+		{KGB_DTYPE_FLOAT64, {0, 1}},    {KGB_DTYPE_FLOAT16, {-0.5, 0}},
+		{KGB_DTYPE_BFLOAT16, {0.5, 1}},
+	};
+	static const int64_t sizes[] = {N};
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		const struct kgb_points *points = &rows[r].points;
+		struct kgb_arg arg = {.fill = KGB_FILL_BESIDE,
+				      .lo = points->first,
+				      .hi = points->step,
+				      .bounded = true};
+		struct kgb_err err = KGB_ERR_INIT;
+		char storage[N * sizeof(double)];
+		struct kgb_rng rng;
+		int exact = 0, near = 0, first = 0;
+		assert_ok(kgb_tensor_view_layout(&arg.view, rows[r].dtype, sizes, 1, "contiguous",
+						 &err),
+			  err);
+		kgb_rng_init(&rng, &seed, "beside", (uint32_t)r);
+		kgb_fill(&arg, KGB_MODE_SPECIAL, &rng, storage);
+		for (size_t i = 0; i < N; i++) {
+			const double value = kgb_dtype_load(
+				rows[r].dtype, storage + i * kgb_dtype_size(rows[r].dtype));
+			const double multiple =
+				points->step != 0
+					? nearbyint((value - points->first) / points->step)
+					: 0;
+			const double point = points->first + multiple * points->step;
+			exact += value == kgb_dtype_round(rows[r].dtype, point);
+			near += fabs(value - point) < 0x1p-5 * fmax(fabs(point), points->step);
+			first += multiple == 0;
+		}
+		assert_in_range(exact, N / 2, N * 7 / 8);
+		assert_in_range(near, exact + N / 16, N);
+		assert_in_range(first, N / 4, points->step != 0 ? N * 3 / 4 : N);
+	}
+}
+
 static void test_streams_differ_by_seed_label_and_index_and_repeat(KGB_UNUSED void **state)
 {
 	struct kgb_seed other = seed;
@@ -806,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_triangles_can_be_solved),
 		cmocka_unit_test(test_chains_have_three_diagonals),
 		cmocka_unit_test(test_late_elements_are_the_only_ones),
+		cmocka_unit_test(test_most_numbers_beside_points_are_points),
 		cmocka_unit_test(test_streams_differ_by_seed_label_and_index_and_repeat),
 		cmocka_unit_test(test_the_counter_carries_and_blocks_do_not_repeat),
 		cmocka_unit_test(test_uniform_and_normal_have_their_moments),

@@ -106,6 +106,15 @@ static int count_zeros(const struct tensor *t)
 	return n;
 }
 
+static int count_steps(const struct tensor *t)
+{
+	int n = 0;
+
+	for (int64_t i = 0; i < N; i++)
+		n += 256 * value_at(t, i) == nearbyint(256 * value_at(t, i));
+	return n;
+}
+
 /* Check the property of the pattern. Returns whether the data shows it. */
 static bool check_pattern(const struct tensor *t)
 {
@@ -141,6 +150,8 @@ static bool check_pattern(const struct tensor *t)
 	case KGB_PATTERN_RUNS:
 		assert_true(equal > pairs / 3);
 		break;
+	case KGB_PATTERN_POINTS:
+		return !kgb_dtype_is_float(t->arg.view.dtype) || count_steps(t) > N / 16;
 	case KGB_PATTERN_COARSE:
 	case KGB_PATTERN_NONE:
 	case KGB_N_PATTERNS:
@@ -178,6 +189,7 @@ static void test_patterns_keep_the_range_of_every_fill(KGB_UNUSED void **state)
 			struct kgb_arg arg = rows[r].arg;
 			arg.values.pattern = 1 + k % (KGB_N_PATTERNS - 1);
 			arg.values.may_be_zero = true;
+			arg.values.points = (struct kgb_points){0, 1.0 / 256};
 			if ((arg.values.pattern == KGB_PATTERN_ZEROS ||
 			     arg.values.pattern == KGB_PATTERN_ZERO_BLOCKS ||
 			     arg.values.pattern == KGB_PATTERN_ZERO_REGION) &&
@@ -537,6 +549,33 @@ static void test_half_of_the_drawn_cases_have_each_style(KGB_UNUSED void **state
 	kgb_spec_release(&spec);
 }
 
+static void test_points_are_often_numbers_of_the_call(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	int n = 0, n_usual = 0, n_numbers = 0;
+
+	load_template(", alpha: 0.3125", &spec);
+	for (int s = 0; s < SEEDS; s++) {
+		struct kgb_cases cases;
+		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
+			  err);
+		for (const struct kgb_case *c = cases.items; c < cases.items + cases.n; c++) {
+			const struct kgb_values *values = &c->args[0].values;
+			if (c->interface != spec.interfaces ||
+			    values->pattern != KGB_PATTERN_POINTS)
+				continue;
+			assert_int_equal(values->scale, 0);
+			n++;
+			n_numbers += fabs(values->points.first) == 0.3125;
+			n_usual += values->points.first == 1 || values->points.step == M_PI;
+		}
+		kgb_cases_release(&cases);
+	}
+	assert_true(n > SEEDS / 4 && n_numbers > n / 4 && n_usual > n / 8);
+	kgb_spec_release(&spec);
+}
+
 static void test_styles_respect_what_the_template_excludes(KGB_UNUSED void **state)
 {
 	struct kgb_spec spec;
@@ -582,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_special_values_of_two_tensors_meet),
 		cmocka_unit_test(test_excluded_values_lie_beyond_what_the_spec_allows),
 		cmocka_unit_test(test_half_of_the_drawn_cases_have_each_style),
+		cmocka_unit_test(test_points_are_often_numbers_of_the_call),
 		cmocka_unit_test(test_styles_respect_what_the_template_excludes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
