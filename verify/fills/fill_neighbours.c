@@ -124,7 +124,12 @@ static void pair_end(const struct kgb_arg *arg, struct kgb_rng *rng, void *stora
 			place(view, storage, line.first + other * line.step));
 }
 
-/* All elements of a line lie beside a number from the whole range of the type. */
+/* Sums of equal numbers of so many bits are biased: rounding errors of doubles add up instead of
+ * cancelling. */
+enum { WIDE_MOST = 256 };
+
+/* The elements of a line, or of a part of it, lie beside a number from the whole range of the type.
+ */
 static void make_wide_line(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_tensor_view *view = &arg->view;
@@ -136,7 +141,10 @@ static void make_wide_line(const struct kgb_arg *arg, struct kgb_rng *rng, void 
 				     ? word >> shift
 				     : (int64_t)((uint64_t)word >> shift);
 
-	for (int64_t k = 0; k < line.length; k++)
+	const int64_t length = line.length < WIDE_MOST ? line.length : WIDE_MOST;
+	const int64_t from = kgb_rng_int(rng, 0, line.length - length);
+
+	for (int64_t k = from; k < from + length; k++)
 		kgb_dtype_store_i64(view->dtype, place(view, storage, line.first + k * line.step),
 				    base + kgb_rng_int(rng, -2, 2));
 }

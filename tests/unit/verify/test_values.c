@@ -366,6 +366,31 @@ static void test_wide_integers_of_every_size_stay_within_their_type(KGB_UNUSED v
 	}
 }
 
+static void test_wide_integers_are_a_part_of_a_long_line(KGB_UNUSED void **state)
+{
+	enum { LONG = 5000, LINES = 4, WIDE = 256, NEIGHBOURS = 32 };
+	static const int64_t sizes[] = {LONG};
+	struct kgb_arg arg = {
+		.fill = KGB_FILL_INT,
+		.lo = -100,
+		.hi = 100,
+		.values = {.has_neighbours = true, .may_repeat = true, .is_wide = true}};
+	struct kgb_err err = KGB_ERR_INIT;
+	int64_t storage[LONG];
+
+	assert_ok(kgb_tensor_view_layout(&arg.view, KGB_DTYPE_INT64, sizes, 1, "contiguous", &err),
+		  err);
+	for (uint32_t number = 0; number < 8; number++) {
+		struct kgb_rng rng;
+		int n = 0;
+		kgb_rng_init(&rng, &seed, "long", number);
+		kgb_fill(&arg, KGB_MODE_STANDARD, &rng, storage);
+		for (int i = 0; i < LONG; i++)
+			n += llabs(storage[i]) > 1000;
+		assert_in_range(n, WIDE, LINES * WIDE + NEIGHBOURS);
+	}
+}
+
 /* The third argument is the second one again. */
 static void test_couples_are_at_the_same_place_and_tensors_stay_the_same(KGB_UNUSED void **state)
 {
@@ -617,6 +642,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours_are_a_step_apart),
 		cmocka_unit_test(test_wide_integers_have_neighbours_that_doubles_do_not_tell_apart),
 		cmocka_unit_test(test_wide_integers_of_every_size_stay_within_their_type),
+		cmocka_unit_test(test_wide_integers_are_a_part_of_a_long_line),
 		cmocka_unit_test(test_couples_are_at_the_same_place_and_tensors_stay_the_same),
 		cmocka_unit_test(test_special_values_of_two_tensors_meet),
 		cmocka_unit_test(test_excluded_values_lie_beyond_what_the_spec_allows),
