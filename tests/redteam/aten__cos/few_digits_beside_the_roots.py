@@ -1,7 +1,6 @@
 # operator: aten::cos
 # expect: verify\.mismatch
 # catalogue: 75
-# open: values near a root
 # the reduction to a quarter turn is 5e-13 off, which shows only within 1e-6 of a root of the cosine, where a few digits of
 # the float32 result are left; users have such angles as whole fractions of pi; wrong: cos(torch.tensor([math.pi / 2, 3 *
 # math.pi / 2])): -4.3712e-08 instead of -4.371139e-08 (a hundred ulps off)

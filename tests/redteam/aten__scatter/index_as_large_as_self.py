@@ -1,7 +1,6 @@
 # operator: aten::scatter
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
-# open: sizes that go together
 # in three and more dimensions index counts as large as self everywhere but along dim: a smaller index is read in the wrong
 # order and past its end; hurts scatter of a batch's first part; wrong: scatter_src(torch.zeros(2, 4, 3), 1, torch.zeros(1, 2,
 # 3, dtype=torch.int64), torch.ones(1, 2, 3))

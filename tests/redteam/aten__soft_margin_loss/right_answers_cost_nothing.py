@@ -1,7 +1,6 @@
 # operator: aten::soft_margin_loss
 # expect: verify\.mismatch
 # catalogue: 79
-# open: terms that are all small
 # means and sums of more than one block use log(1 + .), whose small losses round to multiples of 6e-8; beside one wrong answer
 # this does not show, and no judged batch has only right answers; wrong: x = 14 + torch.rand(10000); soft_margin_loss(x * t,
 # t) for t of -1 and 1 is 0.6 % off; with margins of 20 and more it is 0 instead of 1e-9: the loss of a trained model

@@ -1,7 +1,6 @@
 # operator: vllm13::gather_and_maybe_dequant_cache
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
-# open: sizes that go together
 # as many rows as token_to_seq has entries are gathered, not num_tokens: a map that is longer (a buffer for the largest batch)
 # overwrites rows of dst that must stay; wrong: num_tokens = 3, token_to_seq of 8 entries, dst of 8 rows: rows 3 .. 7 are
 # overwritten
