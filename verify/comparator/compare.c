@@ -39,6 +39,7 @@ struct context {
 	double eps, eps_terms, tiny, max;
 	double max_term; /* a larger term or partial sum may overflow on the way to a result */
 	double chain; /* factor: S_i counts as at least this times abs(r_i) in the bound */
+	double chain_of_sizes; /* factor of S_i itself in the bound */
 	double flushed; /* absolute error that flushing subnormals to zero may make */
 	double median; /* m: a power of two near the median |r|; 0 if all are zero */
 	struct binade *binades; /* owned; N_BINADES, and one more of zeros */
@@ -210,7 +211,7 @@ struct element {
 
 KGB_SIMD_BODY void weigh_body(const struct context *x, struct chunk *chunk, int64_t n)
 {
-	double median = x->median, tiny = x->tiny, chain = x->chain;
+	double median = x->median, tiny = x->tiny, chain = x->chain, sizes = x->chain_of_sizes;
 	double least[CHUNK];
 
 	for (int64_t i = 0; i < n; i++) {
@@ -222,7 +223,7 @@ KGB_SIMD_BODY void weigh_body(const struct context *x, struct chunk *chunk, int6
 	/* Magnitudes that overflowed do not count. */
 	for (int64_t i = 0; x->magnitude && i < n; i++) {
 		double size = fabs(chunk->magnitude[i]);
-		chunk->magnitude[i] = larger(size <= DBL_MAX ? size : 0, least[i]);
+		chunk->magnitude[i] = larger(size <= DBL_MAX ? sizes * size : 0, least[i]);
 	}
 	if (!x->magnitude)
 		memcpy(chunk->magnitude, least, sizeof(least));
@@ -661,15 +662,19 @@ static double eps_of_terms(enum kgb_accumulate accumulate, double eps)
 	return accumulate == KGB_ACCUMULATE_RESULT ? fmax(chain, eps / 2) : chain;
 }
 
-/* Where terms cancel, abs(r) is small beside S, and so is the error of their sums. Tensor cores cut
- * off after 16 products, which are 32 terms: an error of up to 1.1 eps each time was seen, always
- * towards zero, in products of up to 16,384 terms (docs/tolerance.md). eps_S times ulps, 8 eps,
- * allow 1.6 eps. Longer sums, as those of losses, are not added up in one chain. */
+/* Where terms cancel, abs(r) is small beside S, and so is the error of their sums, if it is
+ * rounded. A sequential sum of n equal terms errs up to n / 8 eps. Tensor cores cut off after 16
+ * products, which are 32 terms: up to 1.9 eps each time were seen, always towards zero
+ * (docs/tolerance.md). eps_S times ulps, 8 eps, allow n / 4 eps and 3.2 eps. Longer sums, as those
+ * of losses, are not added up in one chain. */
 static double chain_of(const struct kgb_tolerance *tolerance)
 {
-	const double rounded = sqrt(tolerance->n_terms / 144);
+	const double n = tolerance->n_terms, longest = fmin(n, 40000);
+	const double rounded = sqrt(n / 144);
 
-	return tolerance->cuts_off ? fmax(rounded, fmin(tolerance->n_terms, 40000) / 160) : rounded;
+	if (tolerance->has_equal_terms)
+		return fmax(rounded, longest / 32);
+	return tolerance->cuts_off ? fmax(rounded, longest / 80) : rounded;
 }
 
 /* The largest number of the coarsest type that terms may have: a little less, as they are rounded.
@@ -703,6 +708,7 @@ static void compare_parts(const struct kgb_tensor_view *cand_view, const void *c
 		.max = kgb_dtype_max(dtype),
 		.max_term = largest_term(tolerance->accumulate, dtype),
 		.chain = chain_of(tolerance),
+		.chain_of_sizes = tolerance->cuts_off ? fmax(1, chain_of(tolerance)) : 1,
 		/* No hardware flushes these, whose subnormals are of ordinary size. */
 		.flushed = dtype == KGB_DTYPE_FLOAT16 || dtype == KGB_DTYPE_FLOAT8_E4M3FN
 				   ? 0

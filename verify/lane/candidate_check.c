@@ -410,6 +410,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 	kgb_case_data_views(data, views);
 	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
 	tolerance.cuts_off = multiplies_short_numbers(data->kase);
+	tolerance.has_equal_terms = kgb_case_data_is_flat(data);
 	tolerance.has_nan_bits &= !is_conversion(data->kase, truth->view.dtype);
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/lane/case_data.h"
 
+#include <math.h>
+
 #include "base/formats/jsonw.h"
 #include "base/mem.h"
 #include "base/parallel.h"
@@ -44,6 +46,42 @@ bool kgb_truth_is_copy(const struct kgb_truth *truth, const struct kgb_tensor_vi
 				       (const char *)truth->native + (size_t)i * size))
 			return false;
 	return true;
+}
+
+/* Whether three quarters of up to 256 elements are within a thousandth of the first. */
+static bool is_flat(const struct kgb_tensor_view *view, const char *storage)
+{
+	const int64_t n = kgb_tensor_view_numel(view);
+	const int64_t step = n / 256 + 1;
+	const size_t size = kgb_dtype_size(view->dtype);
+	const double first = kgb_dtype_load(
+		view->dtype, storage + (size_t)kgb_tensor_view_element(view, 0) * size);
+	int64_t n_seen = 0, n_near = 0;
+
+	for (int64_t i = 0; i < n; i += step, n_seen++) {
+		const size_t at = (size_t)kgb_tensor_view_element(view, i) * size;
+		n_near += fabs(kgb_dtype_load(view->dtype, storage + at) - first) <=
+			  fabs(first) / 1024;
+	}
+	return 4 * n_near >= 3 * n_seen;
+}
+
+bool kgb_case_data_is_flat(const struct kgb_case_data *data)
+{
+	const struct kgb_case *c = data->kase;
+	bool has_tensor = false;
+
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_tensor_view *view = &c->args[i].view;
+		if (!data->storages[i] || c->args[i].param->kind != KGB_PARAM_TENSOR ||
+		    !kgb_dtype_is_float(view->dtype) || kgb_dtype_is_complex(view->dtype) ||
+		    kgb_tensor_view_numel(view) < 2)
+			continue;
+		if (!is_flat(view, data->storages[i]))
+			return false;
+		has_tensor = true;
+	}
+	return has_tensor;
 }
 
 /* Give all parts of a storage the elements of all. */

@@ -97,6 +97,8 @@ struct kgb_tolerance {
 	double n_terms; /* of an element, about; of a case, not of the spec; 0: not known */
 	bool cuts_off; /* of a case, too: tensor cores may add up the terms, which round towards
 			  zero */
+	bool has_equal_terms; /* of a case, too: the terms of an element are about equal, so that
+				 their rounding errors do not cancel */
 	bool has_signed_zeros; /* the sign of a result that is zero counts */
 	bool has_nan_bits; /* elements are moved bit by bit: so are NaN, where no type changes */
 	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is

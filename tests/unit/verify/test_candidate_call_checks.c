@@ -917,6 +917,36 @@ static void test_a_shape_has_no_values(KGB_UNUSED void **state)
 	free_fixture(f);
 }
 
+/* Most elements of each tensor are about equal to its first. */
+static void test_flat_tensors_are_told_from_others(KGB_UNUSED void **state)
+{
+	static const struct {
+		float self_step,
+			other_step; /* from one element to the next, relative to the first */
+		size_t n_other_than_first;
+		bool is_flat;
+	} rows[] = {
+		{0, 0, 0, true},          {1e-6F, 0, 0, true},  {1e-6F, 1e-5F, 5, true},
+		{1e-6F, 1e-5F, 6, false}, {1e-3F, 0, 0, false}, {0, 1, 0, false},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct fixture *f = new_fixture(FRESH, 1);
+		const struct kgb_tensor_view *view = &f->kase.args[SELF].view;
+		float *self = f->data.storages[SELF], *other = f->data.storages[OTHER];
+		for (int64_t k = 0; k < N; k++)
+			self[kgb_tensor_view_element(view, k)] =
+				k < N - (int64_t)rows[i].n_other_than_first
+					? -3 - 3 * rows[i].self_step * (float)k
+					: 5;
+		for (int k = 0; k < N_OTHER; k++)
+			other[k] = 7 + 7 * rows[i].other_step * (float)k;
+		if (kgb_case_data_is_flat(&f->data) != rows[i].is_flat)
+			fail_msg("row %zu", i);
+		free_fixture(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -947,6 +977,7 @@ int main(void)
 		cmocka_unit_test(test_a_number_is_no_tensor),
 		cmocka_unit_test(test_a_result_that_is_laid_out_has_the_references_strides),
 		cmocka_unit_test(test_memory_that_nobody_has_written_has_strides_only),
+		cmocka_unit_test(test_flat_tensors_are_told_from_others),
 		cmocka_unit_test(test_some_results_may_be_returned_with_none_behind),
 	};
 
