@@ -5,9 +5,6 @@
 
 #include "base/mem.h"
 
-/* So many turns are worth the start of a runner, on a GPU 0.1 to 0.5 s. */
-enum { TURNS_FOR_A_RUNNER = 16 };
-
 static bool is_cheaper(const struct kgb_case *c, const struct kgb_case *than)
 {
 	return c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0 &&
@@ -105,6 +102,7 @@ void kgb_case_queue_init(struct kgb_case_queue *queue, size_t n, int max_failure
 		.end = n,
 		.border = n,
 		.n_lanes = 1,
+		.turns_for_a_runner = 16,
 		.max_failures = max_failures,
 	};
 }
@@ -174,7 +172,7 @@ static void take_part(struct kgb_case_queue *queue, struct kgb_case_share *share
 	const size_t others = n_left(queue, !share->from_end);
 	size_t left = n_left(queue, share->from_end);
 
-	if (left == 0 && (queue->n_lanes == 1 || others >= TURNS_FOR_A_RUNNER)) {
+	if (left == 0 && (queue->n_lanes == 1 || others >= queue->turns_for_a_runner)) {
 		share->from_end = !share->from_end;
 		left = others;
 	}

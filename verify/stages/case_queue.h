@@ -28,6 +28,7 @@ struct kgb_case_queue {
 			  before the lanes start; n: all need the same */
 	size_t next_benchmark, n_benchmarks; /* n_benchmarks is to be set before the lanes start */
 	size_t n_lanes; /* to be set before the lanes start */
+	size_t turns_for_a_runner; /* so many are worth the start of another runner; likewise */
 	const bool *follows; /* borrowed; true: the turn goes to the lane of the turn before; NULL:
 				none does */
 	int n_failed, max_failures; /* after this many failed cases the queue ends */

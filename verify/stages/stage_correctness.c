@@ -18,7 +18,7 @@
 #include "verify/stages/lanes.h"
 #include "verify/stages/stages.h"
 
-enum { CASES_PER_LANE = 6 };
+enum { CASES_PER_LANE = 6, CASES_PER_CONTEXT = 48 };
 
 /* What all lanes of the stage share. */
 struct work {
@@ -323,6 +323,8 @@ static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 			    (int)lane->judge->options->request.max_failures);
 	work.queue.follows = follows;
 	work.queue.border = find_border(lane, &work);
+	if (lane->judge->options->device != KGB_DEVICE_CPU)
+		work.queue.turns_for_a_runner = CASES_PER_CONTEXT;
 	if (kgb_stage_timing_is_wanted(lane->judge) && !lane->benchmarks) {
 		lane->benchmarks = kgb_benchmarks_new(lane->judge);
 		work.queue.n_benchmarks = lane->benchmarks->n;
