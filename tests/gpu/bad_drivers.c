@@ -50,7 +50,7 @@ static void test_a_bad_driver_is_named(void **state)
 				 KGB_EXEC_NO_GPU);
 		assert_int_equal(err.kind, KGB_ERR_UNAVAILABLE);
 		assert_contains(err.msg, cases[i].message);
-		assert_int_equal(exec.launcher, 0); /* it is gone */
+		assert_int_equal(exec.process.launcher, 0); /* it is gone */
 	}
 }
 

@@ -13,20 +13,40 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/system/fs.h"
+#include "base/time.h"
 #include "verify/cmd/cli.h"
+#include "verify/gpu/gpu_lease.h"
+#include "verify/process/exec_pool.h"
 #include "verify/process/zygote.h"
 #include "verify/protocol/judge_request.h"
 
-enum { READY_MS = 120 * 1000 };
+enum {
+	READY_MS = 120 * 1000,
+	/* A starting verification needs the driver, or on the CPU the processors, for its own
+	 * processes: spares are made after so long without requests. */
+	PAUSE_MS = 400,
+	RETRY_MS = 20, /* until the GPU may be shared again */
+	NOBODY = -1,
+	POOLS = KGB_N_ROLES, /* makers of spares beside the zygotes, which have their roles */
+	N_POOLS = 2, /* of kgb-exec (NULL without a GPU), of kgb-exec-cpu */
+	N_MAKERS = POOLS + N_POOLS
+};
 
 struct server {
 	struct kgb_zygote zygotes[KGB_N_ROLES];
 	int listeners[KGB_N_ROLES];
+	struct kgb_exec_pool *pools[N_POOLS];
+	int device;
+	enum { HAS_ENOUGH, LACKS, IS_OUT } spares[N_MAKERS]; /* what they have */
+	int maker; /* who makes a spare; NOBODY */
+	int last_maker;
+	struct kgb_gpu_lease lease; /* the GPU is shared with others while a spare is made */
+	int64_t asked_ms; /* time of the last request, monotonic */
 	int signals; /* signalfd: TERM, INT, HUP */
 	int dir_fd;
 };
 
-enum { SPARES_CPU = 1, SPARES_GPU = 8, SPARES_MAX = 64, AS_DEVICE = -1 };
+enum { SPARES_CPU = 1, SPARES_GPU = 8, SPARES_MAX = 64, LANES = 2, AS_DEVICE = -1 };
 
 struct arguments {
 	const char *dir, *python, *device, *cupti;
@@ -64,6 +84,22 @@ static int parse(struct arguments *a, struct kgb_arena *arena, int argc, char **
 	return 0;
 }
 
+/* Contexts are made while the zygotes import torch. Every lane has a process of the machine. */
+static int open_pools(struct server *server, const struct kgb_zygote_spec *spec,
+		      struct kgb_err *err)
+{
+	const struct kgb_exec_spec gpu = {.cupti = spec->cupti, .device = (uint32_t)spec->device};
+	const struct kgb_exec_spec machine = {.on_cpu = true, .n_threads = 1};
+	const size_t n_spares = (size_t)spec->spares;
+
+	server->device = spec->device;
+	if (spec->device != KGB_DEVICE_CPU &&
+	    kgb_exec_pool_new(&gpu, n_spares, server->dir_fd, &server->pools[0], err) < 0)
+		return -1;
+	return kgb_exec_pool_new(&machine, n_spares * LANES, server->dir_fd, &server->pools[1],
+				 err);
+}
+
 static int start(struct server *server, const struct arguments *a,
 		 const struct kgb_judge_paths *places, struct kgb_err *err)
 {
@@ -87,7 +123,8 @@ static int start(struct server *server, const struct arguments *a,
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_start(&server->zygotes[role], (enum kgb_role)role, &spec, err) < 0)
 			return -1;
-	if (kgb_isolation_probe(NULL, NULL, &isolation, err) < 0 ||
+	if (open_pools(server, &spec, err) < 0 ||
+	    kgb_isolation_probe(NULL, NULL, &isolation, err) < 0 ||
 	    kgb_zygotes_write_isolation(&isolation, server->dir_fd, err) < 0)
 		return -1;
 	for (int role = 0; role < KGB_N_ROLES; role++)
@@ -96,8 +133,8 @@ static int start(struct server *server, const struct arguments *a,
 	/* Make the sockets last: a process that can connect then gets an answer. */
 	for (int role = 0; role < KGB_N_ROLES; role++)
 		if (kgb_zygote_tell_identity(&server->zygotes[role], server->dir_fd, err) < 0 ||
-		    kgb_zygote_listen(server->dir_fd, (enum kgb_role)role, &server->listeners[role],
-				      err) < 0)
+		    kgb_zygotes_listen(server->dir_fd, kgb_zygote_socket((enum kgb_role)role),
+				       &server->listeners[role], err) < 0)
 			return -1;
 	KGB_AUTO(free) char *stack = kgb_zygotes_stack(places->python, places->data_dir);
 	if ((unlinkat(server->dir_fd, KGB_ZYGOTES_STACK, 0) < 0 && errno != ENOENT) ||
@@ -113,51 +150,172 @@ static int pass_on(struct server *server, int role, struct kgb_err *err)
 
 	if (control < 0)
 		return 0; /* the client has closed the connection */
+	server->asked_ms = kgb_mono_ms();
 	return kgb_zygote_forward(&server->zygotes[role], control, err);
 }
 
-/* A zygote sends nothing after its hello: any event of its socket is its end. */
+/* ---- spares ---- */
+
+/* The next, in turn, that has too few spares; while a verification uses the GPU, that has none.
+ * NOBODY. */
+static int find_maker(const struct server *server)
+{
+	const struct kgb_exec_pool *gpu = server->pools[0];
+	const bool is_busy = gpu && kgb_exec_pool_n_lent(gpu) > 0;
+
+	for (int i = 1; i <= N_MAKERS; i++) {
+		const int maker = (server->last_maker + i) % N_MAKERS;
+		if (server->spares[maker] == IS_OUT || (server->spares[maker] == LACKS && !is_busy))
+			return maker;
+	}
+	return NOBODY;
+}
+
+/* Let one more spare be made: one after the other, because a context that is made delays all work
+ * on the GPU, and never while a verification has the GPU alone. */
+static int make_spare(struct server *server, struct kgb_err *err)
+{
+	const int maker = find_maker(server);
+	struct kgb_err busy = KGB_ERR_INIT;
+
+	if (server->maker != NOBODY || maker == NOBODY ||
+	    kgb_mono_ms() < server->asked_ms + PAUSE_MS)
+		return 0;
+	if (server->device != KGB_DEVICE_CPU && maker != POOLS + 1 &&
+	    kgb_gpu_lease_take(&server->lease, server->device, false, kgb_mono_ms(), &busy) < 0)
+		return 0;
+	server->maker = server->last_maker = maker;
+	server->spares[maker] = HAS_ENOUGH;
+	if (maker < POOLS)
+		return kgb_zygote_make_spare(&server->zygotes[maker], err);
+	kgb_exec_pool_make_spare(server->pools[maker - POOLS]);
+	return 0;
+}
+
+static void end_making(struct server *server, int maker)
+{
+	if (server->maker != maker)
+		return;
+	server->maker = NOBODY;
+	kgb_gpu_lease_give(&server->lease);
+}
+
+/* Milliseconds until make_spare has to be called again; -1: an event comes first. */
+static int time_to_next(const struct server *server)
+{
+	const int64_t left_ms = server->asked_ms + PAUSE_MS - kgb_mono_ms();
+
+	if (server->maker != NOBODY || find_maker(server) == NOBODY)
+		return -1;
+	return left_ms > RETRY_MS ? (int)left_ms : RETRY_MS;
+}
+
+/* ---- events ---- */
+
+static int hear_zygote(struct server *server, int role, struct kgb_err *err)
+{
+	switch (kgb_zygote_hear(&server->zygotes[role])) {
+	case KGB_ZYGOTE_LACKS:
+		server->spares[role] = LACKS;
+		return 0;
+	case KGB_ZYGOTE_OUT:
+		server->spares[role] = IS_OUT;
+		return 0;
+	case KGB_ZYGOTE_MADE:
+		end_making(server, role);
+		return 0;
+	case KGB_ZYGOTE_NOTHING:
+		return 0;
+	case KGB_ZYGOTE_ENDED:
+		break;
+	}
+	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "the %s process ended",
+			kgb_role_name((enum kgb_role)role));
+}
+
+static void turn_pools(struct server *server)
+{
+	for (int i = 0; i < N_POOLS; i++) {
+		struct kgb_exec_pool *pool = server->pools[i];
+		if (!pool)
+			continue;
+		if (kgb_exec_pool_turn(pool))
+			server->asked_ms = kgb_mono_ms();
+		server->spares[POOLS + i] = !kgb_exec_pool_lacks(pool)        ? HAS_ENOUGH
+					    : kgb_exec_pool_n_ready(pool) > 0 ? LACKS
+									      : IS_OUT;
+		if (!kgb_exec_pool_is_making(pool))
+			end_making(server, POOLS + i);
+	}
+}
+
+/* What the server waits for: its end, the zygotes, connections, and the pool. */
+enum {
+	FD_STDIN,
+	FD_SIGNALS,
+	FD_HUBS,
+	FD_LISTENERS = FD_HUBS + KGB_N_ROLES,
+	FD_POOLS = FD_LISTENERS + KGB_N_ROLES,
+	N_FDS = FD_POOLS + N_POOLS * KGB_EXEC_POOL_LIST_MAX
+};
+
+static size_t list(const struct server *server, struct pollfd fds[N_FDS])
+{
+	size_t n = FD_POOLS;
+
+	fds[FD_STDIN] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+	fds[FD_SIGNALS] = (struct pollfd){.fd = server->signals, .events = POLLIN};
+	for (int role = 0; role < KGB_N_ROLES; role++) {
+		fds[FD_HUBS + role] =
+			(struct pollfd){.fd = server->zygotes[role].hub_fd, .events = POLLIN};
+		fds[FD_LISTENERS + role] =
+			(struct pollfd){.fd = server->listeners[role], .events = POLLIN};
+	}
+	for (int i = 0; i < N_POOLS; i++)
+		if (server->pools[i])
+			n += kgb_exec_pool_list(server->pools[i], &fds[n], KGB_EXEC_POOL_LIST_MAX);
+	return n;
+}
+
 static int serve(struct server *server, struct kgb_err *err)
 {
-	struct pollfd fds[2 + 2 * KGB_N_ROLES] = {
-		{.fd = STDIN_FILENO, .events = POLLIN},
-		{.fd = server->signals, .events = POLLIN},
-	};
+	struct pollfd fds[N_FDS];
 	char ignored[256];
 
-	for (int role = 0; role < KGB_N_ROLES; role++) {
-		fds[2 + role] = (struct pollfd){.fd = server->listeners[role], .events = POLLIN};
-		fds[2 + KGB_N_ROLES + role] =
-			(struct pollfd){.fd = server->zygotes[role].hub_fd, .events = POLLIN};
-	}
 	for (;;) {
-		if (poll(fds, KGB_ARRAY_LEN(fds), -1) < 0) {
+		const size_t n = list(server, fds);
+		if (poll(fds, n, time_to_next(server)) < 0) {
 			if (errno == EINTR)
 				continue;
 			return kgb_fail_errno(err, errno, "poll");
 		}
-		if (fds[1].revents ||
-		    (fds[0].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
+		if (fds[FD_SIGNALS].revents ||
+		    (fds[FD_STDIN].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0))
 			return 0;
 		for (int role = 0; role < KGB_N_ROLES; role++) {
-			if (fds[2 + KGB_N_ROLES + role].revents)
-				return kgb_fail(err, KGB_ERR_UNAVAILABLE, "the %s process ended",
-						kgb_role_name((enum kgb_role)role));
-			if (fds[2 + role].revents && pass_on(server, role, err) < 0)
+			if (fds[FD_HUBS + role].revents && hear_zygote(server, role, err) < 0)
+				return -1;
+			if (fds[FD_LISTENERS + role].revents && pass_on(server, role, err) < 0)
 				return -1;
 		}
+		turn_pools(server);
+		if (make_spare(server, err) < 0)
+			return -1;
 	}
 }
 
 static void stop(struct server *server)
 {
+	for (int i = 0; i < N_POOLS; i++) {
+		if (server->pools[i])
+			(void)unlinkat(server->dir_fd, kgb_exec_pool_socket(i == 1), 0);
+		kgb_exec_pool_free(server->pools[i]);
+	}
 	for (int role = 0; role < KGB_N_ROLES; role++) {
-		KGB_AUTO(free)
-		char *name = kgb_xasprintf("%s.sock", kgb_role_name((enum kgb_role)role));
 		KGB_AUTO(free)
 		char *identity = kgb_xasprintf("%s.identity", kgb_role_name((enum kgb_role)role));
 		if (server->listeners[role] >= 0) {
-			(void)unlinkat(server->dir_fd, name, 0);
+			(void)unlinkat(server->dir_fd, kgb_zygote_socket((enum kgb_role)role), 0);
 			(void)unlinkat(server->dir_fd, identity, 0);
 		}
 		kgb_close(server->listeners[role]);
@@ -169,6 +327,7 @@ static void stop(struct server *server)
 	}
 	kgb_close(server->dir_fd);
 	kgb_close(server->signals);
+	kgb_gpu_lease_give(&server->lease);
 }
 
 static int catch_signals(int *out_fd, struct kgb_err *err)
@@ -187,7 +346,11 @@ static int catch_signals(int *out_fd, struct kgb_err *err)
 
 int kgb_cmd_zygotes(int argc, char **argv)
 {
-	struct server server = {.listeners = {-1, -1, -1}, .signals = -1, .dir_fd = -1};
+	struct server server = {.listeners = {-1, -1, -1},
+				.maker = NOBODY,
+				.lease = KGB_LEASE_NONE,
+				.signals = -1,
+				.dir_fd = -1};
 	struct kgb_err err = KGB_ERR_INIT;
 	struct kgb_judge_paths places = {0};
 	struct kgb_arena arena = {0};

@@ -28,11 +28,7 @@ int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status)
 static int carry_out(struct server *server, const struct kgb_exec_request *request,
 		     const int fds[FDS_MAX], struct kgb_exec_reply *reply, struct kgb_err *err)
 {
-	const bool opens = request->op == KGB_EXEC_OPEN;
-
-	if (server->opened && opens)
-		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "the device is open already");
-	if (!server->opened && !opens)
+	if (!server->opened && request->op != KGB_EXEC_OPEN)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no device is open");
 	if (server->carry_out(server->payload, request, fds, reply, err) < 0)
 		return -1;

@@ -16,9 +16,9 @@
 /** Add a status to an error of another room; returns -1. */
 int kgb_exec_refuse(struct kgb_err *err, enum kgb_exec_status status);
 
-/** Carries out a checked request. OPEN comes first, and once. `fds` has as many descriptors as the
- * request has; the caller closes them. May fill the fields of *reply that are not in every reply.
- * After success the message of *err, if any, is the text of the reply. */
+/** Carries out a checked request. OPEN comes first; once more, it begins anew. `fds` has as many
+ * descriptors as the request has; the caller closes them. May fill the fields of *reply that are
+ * not in every reply. After success the message of *err, if any, is the text of the reply. */
 typedef int (*kgb_exec_carry_out_fn)(void *payload, const struct kgb_exec_request *request,
 				     const int *fds, struct kgb_exec_reply *reply,
 				     struct kgb_err *err);

@@ -33,10 +33,10 @@ void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
 	};
 }
 
-void kgb_lane_kill(struct kgb_lane *lane)
+void kgb_lane_leave(struct kgb_lane *lane, const struct kgb_gpu_lease *lease)
 {
-	kgb_worker_kill(&lane->runner);
-	kgb_worker_kill(&lane->own_baseline.worker);
+	kgb_worker_leave(&lane->runner, lease);
+	kgb_worker_leave(&lane->own_baseline.worker, lease);
 	kgb_worker_kill(&lane->own_reference.worker);
 	kgb_compiler_leave(lane->seat);
 	lane->seat = NULL;
@@ -44,7 +44,7 @@ void kgb_lane_kill(struct kgb_lane *lane)
 
 void kgb_lane_release(struct kgb_lane *lane)
 {
-	kgb_lane_kill(lane);
+	kgb_lane_leave(lane, NULL);
 	kgb_worker_stop(&lane->runner);
 	kgb_worker_stop(&lane->own_reference.worker);
 	kgb_shared_arena_release(&lane->own_reference.memory);

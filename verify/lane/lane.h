@@ -53,9 +53,9 @@ struct kgb_lane {
 /** A lane without processes. It must not be moved in memory. */
 void kgb_lane_init(struct kgb_lane *lane, const struct kgb_judge *judge,
 		   struct kgb_verdict *verdict);
-/** Kill the lane's processes without waiting for them: a CUDA context takes time to end, so all
- * processes should begin to end at once. */
-void kgb_lane_kill(struct kgb_lane *lane);
+/** Begin to end the lane's processes without waiting for them: a CUDA context takes time to end.
+ * With a lease the runner ends by itself under a copy of it (kgb_worker_leave); NULL: none. */
+void kgb_lane_leave(struct kgb_lane *lane, const struct kgb_gpu_lease *lease);
 /** End the lane's processes and free its memory. A second call does nothing. The other fields stay:
  * `replay`, `benchmarks`, `gpu` and `nvml` belong to the stages. */
 void kgb_lane_release(struct kgb_lane *lane);

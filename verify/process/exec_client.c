@@ -21,19 +21,10 @@
 #include "verify/process/shared_arena.h"
 #include "verify/protocol/wire.h"
 
-enum {
-	STARTS_MAX = 3,
-	STDERR_KEPT = 64 << 10, /* capacity of a pipe */
-	LAST_WORDS = 300,
-	END_WAIT_MS = 2000,
-	PRIVATE_BYTES = 16 << 20
-};
+enum { STARTS_MAX = 3, END_WAIT_MS = 2000 };
 
 /* Fill *err from a format; the value is `outcome`. */
 #define fail_as(outcome, err, kind, ...) ((void)kgb_fail((err), (kind), __VA_ARGS__), (outcome))
-
-static const char cupti_inside[] = "/kgb/lib/libcupti.so";
-static const char program_inside[] = "/kgb/kgb-exec";
 
 const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
 {
@@ -55,186 +46,23 @@ const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome)
 	return outcome < KGB_EXEC_N_OUTCOMES ? names[outcome] : "unknown";
 }
 
-static char *find_program(const struct kgb_exec_spec *spec, struct kgb_err *err)
-{
-	KGB_AUTO(free) char *dir = kgb_install_programs();
-	KGB_AUTO(free)
-	char *path = spec->program ? kgb_xstrdup(spec->program)
-				   : kgb_path_join(dir, spec->on_cpu ? "kgb-exec-cpu" : "kgb-exec");
-
-	if (access(path, X_OK) < 0) {
-		(void)kgb_fail(
-			err, KGB_ERR_UNAVAILABLE, "'%s' not found%s", path,
-			spec->on_cpu ? "" : ": it is built where CMake finds the headers of CUDA");
-		return NULL;
-	}
-	return kgb_path_real(path, err);
-}
-
-static int gpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
-		      struct kgb_err *err)
-{
-	if (kgb_policy_gpu(policy, err) < 0)
-		return -1;
-	/* Disable the driver's cache: compiled code must not come from, or go to, a place that
-	 * outlives us. */
-	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
-	/* Number the GPUs as the workers do. */
-	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-	if (spec->cupti) {
-		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cupti, cupti_inside);
-		kgb_policy_arg(policy, cupti_inside);
-	}
-	return 0;
-}
-
-static int cpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec)
-{
-	KGB_AUTO(free) char *n_threads = kgb_xasprintf("%d", spec->n_threads);
-
-	kgb_policy_arg(policy, n_threads);
-	return 0;
-}
-
-int kgb_exec_client_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spec,
-			   struct kgb_err *err)
-{
-	const struct kgb_policy_base_spec base = {.tmp_bytes = PRIVATE_BYTES,
-						  .shm_bytes = PRIVATE_BYTES};
-	KGB_AUTO(free) char *program = find_program(spec, err);
-
-	if (!program || kgb_policy_base(policy, &base, err) < 0)
-		return -1;
-	kgb_policy_mount(policy, KGB_MOUNT_RO, program, program_inside);
-	kgb_policy_set_cwd(policy, "/");
-	kgb_policy_arg(policy, program_inside);
-	return spec->on_cpu ? cpu_policy(policy, spec) : gpu_policy(policy, spec, err);
-}
-
-static int spawn(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
-		 struct kgb_err *err)
-{
-	KGB_AUTO(policy) struct kgb_policy policy;
-	KGB_AUTO(sandbox) struct kgb_sandbox sandbox = KGB_SANDBOX_INIT;
-	KGB_AUTO(fd) int channel = -1;
-	KGB_AUTO(fd) int inside = -1;
-	KGB_AUTO(fd) int log = -1;
-	KGB_AUTO(fd) int log_inside = -1;
-	int pair[2];
-	pid_t pid;
-
-	kgb_policy_init(&policy);
-	if (kgb_exec_client_policy(&policy, spec, err) < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return kgb_fail_errno(err, errno, "socketpair");
-	channel = pair[0];
-	inside = pair[1];
-	/* Use a pipe, which loses output when it is full: hostile code could grow a file without
-	 * end. */
-	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
-		return kgb_fail_errno(err, errno, "pipe");
-	log = pair[0];
-	log_inside = pair[1];
-
-	const struct kgb_sandbox_spec sandbox_spec = {
-		.policy = &policy,
-		.launcher = spec->launcher,
-		.stdio = {-1, -1, log_inside},
-		.pass = {{.from = inside, .to = KGB_EXEC_FD}},
-		.n_pass = 1,
-	};
-	if (kgb_sandbox_prepare(&sandbox, &sandbox_spec, err) < 0 ||
-	    kgb_sandbox_spawn(&sandbox, &pid, err) < 0)
-		return -1;
-	exec->launcher = pid;
-	exec->channel_fd = kgb_take_fd(&channel);
-	exec->log_fd = kgb_take_fd(&log);
-	exec->status_fd = kgb_take_fd(&sandbox.status_fd);
-	return 0;
-}
-
-/* Waits for the end of the launcher, which exits only after all processes of the sandbox. False: it
- * still runs. */
-static bool reap(struct kgb_exec_client *exec, int64_t wait_ms)
-{
-	const int64_t deadline = kgb_mono_ms() + wait_ms;
-	int status;
-
-	while (exec->launcher > 0) {
-		pid_t pid = waitpid(exec->launcher, &status, wait_ms < 0 ? 0 : WNOHANG);
-		if (pid == 0) {
-			if (kgb_mono_ms() >= deadline)
-				return false;
-			(void)poll(NULL, 0, 2);
-			continue;
-		}
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid > 0)
-			exec->end_value =
-				WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-		exec->launcher = 0;
-	}
-	return true;
-}
-
-void kgb_exec_client_kill(const struct kgb_exec_client *exec)
-{
-	if (exec->launcher > 0)
-		(void)kill(exec->launcher, SIGTERM);
-}
-
 static void end_now(struct kgb_exec_client *exec)
 {
-	kgb_exec_client_kill(exec);
-	if (exec->launcher > 0)
-		(void)reap(exec, -1);
+	kgb_exec_process_kill(&exec->process);
+	if (kgb_exec_process_lives(&exec->process))
+		(void)kgb_exec_process_reap(&exec->process, -1);
 }
 
 void kgb_exec_client_stop(struct kgb_exec_client *exec)
 {
-	end_now(exec);
-	kgb_close(exec->channel_fd);
-	kgb_close(exec->log_fd);
-	kgb_close(exec->status_fd);
-	exec->channel_fd = exec->log_fd = exec->status_fd = -1;
+	kgb_exec_process_stop(&exec->process);
 	exec->arena_bytes = exec->output_bytes = 0;
 }
 
-/* The reason why the sandbox could not be made; "" if it was made. The process is gone, so no read
- * blocks. */
-static void read_status(const struct kgb_exec_client *exec, char *out, size_t cap)
+void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
+			   const struct kgb_gpu_lease *lease)
 {
-	struct kgb_sandbox_status status;
-	char bytes[1024];
-	ssize_t n;
-
-	kgb_sandbox_status_init(&status);
-	while ((n = read(exec->status_fd, bytes, sizeof(bytes))) > 0)
-		kgb_sandbox_status_feed(&status, bytes, (size_t)n);
-	snprintf(out, cap, "%s", status.error);
-	kgb_sandbox_status_release(&status);
-}
-
-/* Adds the last line that kgb-exec wrote to stderr, escaped. */
-static void add_last_words(const struct kgb_exec_client *exec, struct kgb_buf *out)
-{
-	KGB_AUTO(free) char *text = kgb_xmalloc(STDERR_KEPT + 1);
-	char error[256];
-	ssize_t n = read(exec->log_fd, text, STDERR_KEPT);
-
-	n = n < 0 ? 0 : n;
-	while (n > 0 && text[n - 1] == '\n')
-		n--;
-	text[n] = '\0';
-	const char *last = strrchr(text, '\n');
-	last = last ? last + 1 : text;
-	read_status(exec, error, sizeof(error));
-	const char *words = error[0] ? error : last;
-	if (words[0])
-		kgb_buf_adds(out, ": ");
-	kgb_escape(out, words, strnlen(words, LAST_WORDS));
+	kgb_exec_process_leave(&exec->process, is_clean, lease);
 }
 
 /* Called at the end of the stream: gets the exit status of the process. */
@@ -242,21 +70,22 @@ static enum kgb_exec_outcome find_end(struct kgb_exec_client *exec, struct kgb_e
 {
 	KGB_AUTO(buf) struct kgb_buf words = KGB_BUF_INIT(0);
 
-	if (!reap(exec, END_WAIT_MS)) {
+	if (!kgb_exec_process_reap(&exec->process, END_WAIT_MS)) {
 		end_now(exec);
 		/* With another exit status it was ending by itself: the driver frees the GPU's
 		 * memory, slowly on a busy machine. */
-		if (exec->end_value == 128 + SIGKILL || exec->end_value == 128 + SIGTERM)
+		if (exec->process.end_value == 128 + SIGKILL ||
+		    exec->process.end_value == 128 + SIGTERM)
 			return fail_as(KGB_EXEC_BROKE_PROTOCOL, err, KGB_ERR_FAILED,
 				       "kgb-exec closed its channel and went on");
 	}
-	add_last_words(exec, &words);
-	if (exec->end_value > 128)
+	kgb_exec_process_last_words(&exec->process, &words);
+	if (exec->process.end_value > 128)
 		return fail_as(KGB_EXEC_DIED, err, KGB_ERR_FAILED,
-			       "kgb-exec was ended by signal %d%s", exec->end_value - 128,
+			       "kgb-exec was ended by signal %d%s", exec->process.end_value - 128,
 			       words.ptr);
 	return fail_as(KGB_EXEC_DIED, err, KGB_ERR_FAILED, "kgb-exec ended with status %d%s",
-		       exec->end_value, words.ptr);
+		       exec->process.end_value, words.ptr);
 }
 
 static enum kgb_exec_outcome broken(struct kgb_exec_client *exec, struct kgb_err *err,
@@ -370,13 +199,14 @@ static enum kgb_exec_outcome send_request(struct kgb_exec_client *exec,
 	request->magic = KGB_EXEC_MAGIC;
 	request->version = KGB_EXEC_VERSION;
 	request->id = ++exec->last_id;
-	if (exec->launcher <= 0)
+	if (!kgb_exec_process_lives(&exec->process))
 		return fail_as(KGB_EXEC_DIED, err, KGB_ERR_FAILED, "kgb-exec: no process for '%s'",
 			       kgb_exec_op_name((enum kgb_exec_op)request->op));
 	if (kgb_exec_request_check(request, sizeof(*request), n_fds, err) < 0)
 		return KGB_EXEC_REFUSED;
 	/* Ignore a dead process here: the end of the stream reports it, with its last output. */
-	if (kgb_wire_send(exec->channel_fd, request, sizeof(*request), fds, n_fds, err) < 0 &&
+	if (kgb_wire_send(exec->process.channel_fd, request, sizeof(*request), fds, n_fds, err) <
+		    0 &&
 	    err->code != EPIPE && err->code != ECONNRESET)
 		return broken(exec, err, "does not read its requests");
 	return KGB_EXEC_DONE;
@@ -388,13 +218,14 @@ static enum kgb_exec_outcome await_reply(struct kgb_exec_client *exec, enum kgb_
 	KGB_AUTO(free) struct kgb_exec_reply *reply = kgb_xmalloc(sizeof(*reply));
 	enum kgb_err_kind kind = KGB_ERR_FAILED;
 
-	if (!wait_readable(exec->channel_fd, kgb_mono_ms() + timeout_ms)) {
+	if (!wait_readable(exec->process.channel_fd, kgb_mono_ms() + timeout_ms)) {
 		end_now(exec);
 		return fail_as(KGB_EXEC_TIMED_OUT, err, KGB_ERR_TIMEOUT,
 			       "kgb-exec: '%s' took longer than %lld ms", kgb_exec_op_name(op),
 			       (long long)timeout_ms);
 	}
-	ssize_t n = kgb_wire_recv(exec->channel_fd, reply, sizeof(*reply), NULL, 0, NULL, err);
+	ssize_t n =
+		kgb_wire_recv(exec->process.channel_fd, reply, sizeof(*reply), NULL, 0, NULL, err);
 	if (n == 0)
 		return find_end(exec, err);
 	const char *wrong = n < 0 ? "unreadable" : check_reply(exec, reply, (size_t)n);
@@ -453,8 +284,8 @@ enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t 
 					    int64_t timeout_ms, struct kgb_err *err)
 {
 	*exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
-	exec->launcher = pid;
-	exec->channel_fd = take_channel_fd;
+	exec->process.launcher = pid;
+	exec->process.channel_fd = take_channel_fd;
 	exec->n_starts = 1;
 	enum kgb_exec_outcome outcome = ask_to_open(exec, device, err);
 	if (outcome == KGB_EXEC_DONE)
@@ -462,6 +293,13 @@ enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t 
 	if (outcome != KGB_EXEC_DONE)
 		kgb_exec_client_stop(exec);
 	return outcome;
+}
+
+static int begin(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
+		 struct kgb_err *err)
+{
+	return spec->pool ? kgb_exec_process_request(&exec->process, spec, err)
+			  : kgb_exec_process_start(&exec->process, spec, err);
 }
 
 enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
@@ -473,8 +311,8 @@ enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
 	*exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	exec->n_starts = n_starts;
 	exec->share = spec->share;
-	if (spawn(exec, spec, err) == 0)
-		outcome = ask_to_open(exec, spec->device, err);
+	if (begin(exec, spec, err) == 0)
+		outcome = spec->pool ? KGB_EXEC_DONE : ask_to_open(exec, spec->device, err);
 	if (outcome != KGB_EXEC_DONE) {
 		kgb_exec_client_stop(exec);
 		(void)kgb_ctx(err, "kgb-exec");
@@ -482,15 +320,29 @@ enum kgb_exec_outcome kgb_exec_client_begin(struct kgb_exec_client *exec,
 	return outcome;
 }
 
+/* The context of a process of the pool is there already: to open it is to begin anew. */
+static enum kgb_exec_outcome finish(struct kgb_exec_client *exec, const struct kgb_exec_spec *spec,
+				    int64_t deadline_ms, struct kgb_err *err)
+{
+	if (spec->pool) {
+		if (kgb_exec_process_await(&exec->process, deadline_ms, err) < 0)
+			return err->kind == KGB_ERR_TIMEOUT ? KGB_EXEC_TIMED_OUT : KGB_EXEC_NO_GPU;
+		const enum kgb_exec_outcome outcome = ask_to_open(exec, spec->device, err);
+		if (outcome != KGB_EXEC_DONE)
+			return outcome;
+	}
+	return await_open(exec, deadline_ms - kgb_mono_ms(), err);
+}
+
 enum kgb_exec_outcome kgb_exec_client_finish(struct kgb_exec_client *exec,
 					     const struct kgb_exec_spec *spec, int64_t timeout_ms,
 					     struct kgb_err *err)
 {
-	const int64_t deadline = kgb_mono_ms() + timeout_ms;
+	const int64_t deadline_ms = kgb_mono_ms() + timeout_ms;
 
 	for (;;) {
 		exec->reply.status = KGB_EXEC_OK;
-		enum kgb_exec_outcome outcome = await_open(exec, deadline - kgb_mono_ms(), err);
+		const enum kgb_exec_outcome outcome = finish(exec, spec, deadline_ms, err);
 		if (outcome == KGB_EXEC_DONE)
 			return outcome;
 		const bool again =

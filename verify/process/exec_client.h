@@ -13,8 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "sandbox/isolation/policy.h"
-#include "verify/gpu/gpu_lease.h"
+#include "verify/process/exec_process.h"
 #include "verify/protocol/exec_protocol.h"
 #include "verify/protocol/exec_request.h"
 
@@ -38,38 +37,21 @@ enum kgb_exec_outcome {
 const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome);
 
 struct kgb_exec_client {
-	pid_t launcher; /* 0: none, or reaped */
-	int channel_fd, log_fd, status_fd;
+	struct kgb_exec_process process;
 	struct kgb_gpu_share *share; /* of its requests; borrowed; NULL: it uses no GPU */
 	uint64_t last_id;
 	uint64_t arena_bytes; /* of the last good kgb_exec_arena */
 	uint64_t output_bytes;
-	int end_value;
 	int n_starts; /* number of processes started until the addresses were free */
 	uint64_t l2_bytes; /* of the device */
 	char device_name[256];
 	struct kgb_exec_machine machine; /* of the last OPEN or MEASURE; texts are printable */
 	struct kgb_exec_reply reply; /* the last one that came, checked: text is printable */
 };
-#define KGB_EXEC_CLIENT_INIT                                    \
-	{                                                       \
-		.channel_fd = -1, .log_fd = -1, .status_fd = -1 \
+#define KGB_EXEC_CLIENT_INIT                      \
+	{                                         \
+		.process = KGB_EXEC_PROCESS_INIT, \
 	}
-
-struct kgb_exec_spec {
-	bool on_cpu; /* by the machine for Triton's IR; device is 0 then */
-	int n_threads; /* CPU: of a launch, at most KGB_MACHINE_THREADS_MAX; 0: one for each core */
-	const char *program; /* path of kgb-exec; NULL: beside the running program */
-	const char *launcher; /* path of kgb-launch; NULL: that of the installation */
-	const char *cupti; /* path of libcupti.so.N on this host; NULL: the loader's path */
-	uint32_t device; /* CUDA's number of the GPU */
-	struct kgb_gpu_share *share; /* borrowed; NULL: requests do not wait for the GPU */
-};
-
-/** The sandbox of kgb-exec: /usr, GPU devices where it uses one, nothing writable except its
- * threads' names and an empty /tmp. */
-KGB_MUST_CHECK int kgb_exec_client_policy(struct kgb_policy *policy,
-					  const struct kgb_exec_spec *spec, struct kgb_err *err);
 
 /** Start a process and open the device; a new process when the fixed addresses are taken, three at
  * most. *exec needs no kgb_exec_stop when it fails (KGB_EXEC_NO_GPU: *err names the missing part,
@@ -145,9 +127,12 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client
 							  struct kgb_exec_layout *out,
 							  int64_t timeout_ms, struct kgb_err *err);
 
-/** Start the end of the process without waiting, which shortens the wait of kgb_exec_stop. */
-void kgb_exec_client_kill(const struct kgb_exec_client *exec);
 /** End the process and its sandbox at once. Accepts one that was never started, or is gone. */
 void kgb_exec_client_stop(struct kgb_exec_client *exec);
+/** Begin that without waiting (kgb_exec_process_leave); kgb_exec_client_stop must follow.
+ * `is_clean`: the process lives, ran no code of a candidate, and its last request was carried out.
+ */
+void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
+			   const struct kgb_gpu_lease *lease);
 
 #endif

@@ -383,6 +383,16 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 	return answered;
 }
 
+void kgb_worker_leave(struct kgb_worker *worker, const struct kgb_gpu_lease *lease)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	kgb_worker_kill(worker);
+	if (worker->end == KGB_WORKER_ALIVE && !worker->is_lasting && lease && lease->fd >= 0 &&
+	    kgb_wire_send(worker->control_fd, "lease", 5, &lease->fd, 1, &ignored) == 0)
+		worker->end = KGB_WORKER_LOST;
+}
+
 void kgb_worker_stop(struct kgb_worker *worker)
 {
 	if (worker->end == KGB_WORKER_ALIVE && worker->is_lasting)

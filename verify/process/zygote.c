@@ -48,6 +48,18 @@ const char *kgb_role_name(enum kgb_role role)
 	return names[role];
 }
 
+const char *kgb_zygote_socket(enum kgb_role role)
+{
+	static const char *const names[KGB_N_ROLES] = {
+		[KGB_ROLE_RUNNER] = "runner.sock",
+		[KGB_ROLE_REFERENCE] = "reference.sock",
+		[KGB_ROLE_COMPILE] = "compile.sock",
+	};
+
+	KGB_ASSERT(role < KGB_N_ROLES);
+	return names[role];
+}
+
 int64_t kgb_runner_tmp_bytes(int device)
 {
 	return device == KGB_DEVICE_CPU ? INT64_C(32) << 20 : INT64_C(2) << 30;
@@ -347,31 +359,28 @@ void kgb_zygote_use(struct kgb_zygote *zygote, enum kgb_role role, const char *d
 }
 
 /* A socket's path may have only 107 bytes; a path through /proc works for any directory. */
-static void socket_address(struct sockaddr_un *address, int dir_fd, enum kgb_role role)
+static void socket_address(struct sockaddr_un *address, int dir_fd, const char *name)
 {
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s.sock", dir_fd,
-		 kgb_role_name(role));
+	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", dir_fd, name);
 }
 
-static int connect_socket(const struct kgb_zygote *zygote, int *out_fd, struct kgb_err *err)
+int kgb_zygotes_connect(const char *path, const char *name, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int dir = -1;
 	KGB_AUTO(fd) int fd = -1;
 	struct sockaddr_un address;
 
-	if (kgb_fs_opendir(AT_FDCWD, zygote->socket_dir, &dir, err) < 0)
+	if (kgb_fs_opendir(AT_FDCWD, path, &dir, err) < 0)
 		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return kgb_fail_errno(err, errno, "socket");
-	socket_address(&address, dir, zygote->role);
+	socket_address(&address, dir, name);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return kgb_fail(
-			err, KGB_ERR_UNAVAILABLE,
-			"no %s process at '%s/%s.sock' (%s): is 'kgb-judge zygotes' running?",
-			kgb_role_name(zygote->role), zygote->socket_dir,
-			kgb_role_name(zygote->role), strerror(errno));
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE,
+				"no process at '%s/%s' (%s): is 'kgb-judge zygotes' running?", path,
+				name, strerror(errno));
 	*out_fd = kgb_take_fd(&fd);
 	return 0;
 }
@@ -381,7 +390,8 @@ int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, struct kgb_err *e
 	int pair[2];
 
 	if (zygote->socket_dir)
-		return connect_socket(zygote, out_fd, err);
+		return kgb_zygotes_connect(zygote->socket_dir, kgb_zygote_socket(zygote->role),
+					   out_fd, err);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kgb_fail_errno(err, errno, "socketpair");
 	KGB_AUTO(fd) int ours = pair[0];
@@ -395,6 +405,33 @@ int kgb_zygote_connect(struct kgb_zygote *zygote, int *out_fd, struct kgb_err *e
 int kgb_zygote_forward(struct kgb_zygote *zygote, int control_fd, struct kgb_err *err)
 {
 	if (kgb_wire_send(zygote->hub_fd, "fork", 4, &control_fd, 1, err) < 0)
+		return kgb_ctx(err, "%s process", kgb_role_name(zygote->role));
+	return 0;
+}
+
+enum kgb_zygote_says kgb_zygote_hear(const struct kgb_zygote *zygote)
+{
+	static const char *const texts[] = {
+		[KGB_ZYGOTE_LACKS] = "lacks",
+		[KGB_ZYGOTE_OUT] = "out",
+		[KGB_ZYGOTE_MADE] = "made",
+	};
+	struct kgb_err ignored = KGB_ERR_INIT;
+	char text[8] = "";
+	const ssize_t n =
+		kgb_wire_recv(zygote->hub_fd, text, sizeof(text) - 1, NULL, 0, NULL, &ignored);
+
+	if (n == -2)
+		return KGB_ZYGOTE_NOTHING;
+	for (size_t i = KGB_ZYGOTE_LACKS; i < KGB_ARRAY_LEN(texts); i++)
+		if (kgb_str_eq(text, texts[i]))
+			return (enum kgb_zygote_says)i;
+	return KGB_ZYGOTE_ENDED;
+}
+
+int kgb_zygote_make_spare(struct kgb_zygote *zygote, struct kgb_err *err)
+{
+	if (kgb_wire_send(zygote->hub_fd, "spare", 5, NULL, 0, err) < 0)
 		return kgb_ctx(err, "%s process", kgb_role_name(zygote->role));
 	return 0;
 }
@@ -413,19 +450,19 @@ void kgb_zygote_stop(struct kgb_zygote *zygote)
 		.role = zygote->role, .hub_fd = -1, .log_fd = -1, .status_fd = -1};
 }
 
-int kgb_zygote_listen(int dir_fd, enum kgb_role role, int *out_fd, struct kgb_err *err)
+int kgb_zygotes_listen(int dir_fd, const char *name, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address;
 
 	if (fd < 0)
 		return kgb_fail_errno(err, errno, "socket");
-	socket_address(&address, dir_fd, role);
+	socket_address(&address, dir_fd, name);
 	if (unlink(address.sun_path) < 0 && errno != ENOENT)
-		return kgb_fail_errno(err, errno, "remove old '%s.sock'", kgb_role_name(role));
+		return kgb_fail_errno(err, errno, "remove old '%s'", name);
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    listen(fd, CONNECT_BACKLOG) < 0)
-		return kgb_fail_errno(err, errno, "listen at '%s.sock'", kgb_role_name(role));
+		return kgb_fail_errno(err, errno, "listen at '%s'", name);
 	*out_fd = kgb_take_fd(&fd);
 	return 0;
 }

@@ -82,12 +82,28 @@ KGB_MUST_CHECK int kgb_zygotes_write_isolation(const struct kgb_isolation_info *
 					       struct kgb_err *err);
 /** Read it; false: `dir` has no such file. */
 bool kgb_zygotes_isolation(const char *dir, struct kgb_isolation_info *out);
+enum kgb_zygote_says {
+	KGB_ZYGOTE_NOTHING,
+	KGB_ZYGOTE_LACKS, /* it has fewer spares than it wants */
+	KGB_ZYGOTE_OUT, /* it has none of a role */
+	KGB_ZYGOTE_MADE, /* the spare that it was to make is ready, or has failed */
+	KGB_ZYGOTE_ENDED,
+};
+/** What an own zygote that is ready says next. Does not wait. */
+enum kgb_zygote_says kgb_zygote_hear(const struct kgb_zygote *zygote);
+/** Let an own zygote that lacks spares make one. It says when that is done. */
+KGB_MUST_CHECK int kgb_zygote_make_spare(struct kgb_zygote *zygote, struct kgb_err *err);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all
  * zero). */
 void kgb_zygote_stop(struct kgb_zygote *zygote);
 
-/** A listening socket "<role>.sock" in the directory `dir_fd`, replacing a stale one. */
-KGB_MUST_CHECK int kgb_zygote_listen(int dir_fd, enum kgb_role role, int *out_fd,
-				     struct kgb_err *err);
+/** Name of the socket of a warm zygote in its folder. */
+const char *kgb_zygote_socket(enum kgb_role role);
+/** A listening socket of that name in the folder `dir_fd`, replacing a stale one. */
+KGB_MUST_CHECK int kgb_zygotes_listen(int dir_fd, const char *name, int *out_fd,
+				      struct kgb_err *err);
+/** Connect to the socket of that name in the folder at `path`. */
+KGB_MUST_CHECK int kgb_zygotes_connect(const char *path, const char *name, int *out_fd,
+				       struct kgb_err *err);
 
 #endif

@@ -11,9 +11,9 @@
  * no slack. An access to any other memory is a KERNEL_FAULT. Times of the machine mean nothing:
  * MEASURE and TIME are UNAVAILABLE.
  *
- * Order: OPEN once; MEASURE before any PLAN; ARENA and PLAN any number of times; RUN and TIME after
- * both. Fields that a request does not use must be zero (`skip` and `prologue` have special values
- * for "none", only in RUN and TIME). */
+ * Order: OPEN, which begins anew when it comes again; MEASURE before any PLAN; ARENA and PLAN any
+ * number of times; RUN and TIME after both. Fields that a request does not use must be zero (`skip`
+ * and `prologue` have special values for "none", only in RUN and TIME). */
 #ifndef KGB_VERIFY_PROTOCOL_EXEC_PROTOCOL_H
 #define KGB_VERIFY_PROTOCOL_EXEC_PROTOCOL_H
 
@@ -32,8 +32,8 @@
 #define KGB_EXEC_TEXT 1024
 
 enum kgb_exec_op {
-	KGB_EXEC_OPEN, /* make a context on `device`; value of the reply: bytes of L2 cache; text:
-			  the device's name */
+	KGB_EXEC_OPEN, /* make a context on `device`, or, where it is there, drop all plans and the
+			  arena; value of the reply: bytes of L2 cache; text: the device's name */
 	/** Descriptors [input, output]: memfds of at least (n_slots - n_turned) * arena_bytes and
 	 * output_bytes, whose size is sealed. The last n_turned slots have no image of their own:
 	 * slot s has image s % (n_slots - n_turned), in which the bytes of each of `ranges` are

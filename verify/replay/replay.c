@@ -85,13 +85,16 @@ struct kgb_exec_spec kgb_replay_gpu_spec(const struct kgb_lane *lane)
 {
 	return (struct kgb_exec_spec){.device = (uint32_t)lane->judge->options->device,
 				      .cupti = lane->judge->options->request.cupti,
-				      .share = lane->judge->share};
+				      .share = lane->judge->share,
+				      .pool = lane->judge->options->request.zygotes};
 }
 
 static struct kgb_exec_spec exec_spec(const struct kgb_lane *lane, bool in_machine)
 {
 	if (in_machine || lane->judge->options->device == KGB_DEVICE_CPU)
-		return (struct kgb_exec_spec){.on_cpu = true, .n_threads = 1};
+		return (struct kgb_exec_spec){.on_cpu = true,
+					      .n_threads = 1,
+					      .pool = lane->judge->options->request.zygotes};
 	return kgb_replay_gpu_spec(lane);
 }
 
@@ -182,12 +185,12 @@ static void end_own_exec(struct kgb_replayer *replayer)
 	pthread_mutex_unlock(&replayer->lock);
 }
 
-void kgb_replay_kill(struct kgb_replay *replay)
+void kgb_replay_leave(struct kgb_replay *replay, const struct kgb_gpu_lease *lease)
 {
 	if (replay && !replay->replayer_is_lent)
-		kgb_exec_client_kill(&replay->replayer->exec);
+		kgb_exec_client_leave(&replay->replayer->exec, false, lease);
 	if (replay && replay->machine)
-		kgb_exec_client_kill(&replay->machine->exec);
+		kgb_exec_client_leave(&replay->machine->exec, false, lease);
 }
 
 void kgb_replay_free(struct kgb_replay *replay)

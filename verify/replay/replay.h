@@ -59,8 +59,9 @@ KGB_MUST_CHECK int kgb_replay_begin(struct kgb_lane *lane, struct kgb_err *err);
 void kgb_replay_borrow(struct kgb_lane *lane, const struct kgb_lane *lender);
 /** Complete lane->replay. On a GPU lane->gpu must exist. */
 void kgb_replay_new(struct kgb_lane *lane);
-/** Kill the kgb-exec without waiting, unless it is lent. `replay` may be NULL. */
-void kgb_replay_kill(struct kgb_replay *replay);
+/** Begin to end the kgb-exec without waiting, unless it is another lane's
+ * (kgb_exec_process_leave). `replay` may be NULL; kgb_replay_free must follow. */
+void kgb_replay_leave(struct kgb_replay *replay, const struct kgb_gpu_lease *lease);
 void kgb_replay_free(struct kgb_replay *replay);
 
 /** Three calls of a case and their recorded GPU work. */

@@ -47,8 +47,8 @@ struct kgb_benchmarks {
 };
 
 struct kgb_benchmarks *kgb_benchmarks_new(const struct kgb_judge *judge);
-/** Accepts NULL. */
-void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks);
+/** Accepts NULL. The lease is that of kgb_timing_processes_release. */
+void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks, const struct kgb_gpu_lease *lease);
 
 /** Whether the elements of a tensor of a benchmark are drawn independently of their places and of
  * other tensors, so that the storage may be turned: what was its end becomes its beginning. */

@@ -57,13 +57,13 @@ void kgb_benchmark_release(struct kgb_benchmark *b)
 	kgb_case_data_release(&b->data);
 }
 
-void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks)
+void kgb_benchmarks_free(struct kgb_benchmarks *benchmarks, const struct kgb_gpu_lease *lease)
 {
 	if (!benchmarks)
 		return;
 	for (size_t i = 0; i < benchmarks->n; i++)
 		kgb_benchmark_release(&benchmarks->items[i]);
-	kgb_timing_processes_release(&benchmarks->processes);
+	kgb_timing_processes_release(&benchmarks->processes, lease);
 	kgb_free(benchmarks->items);
 	kgb_free(benchmarks);
 }

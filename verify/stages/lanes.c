@@ -11,8 +11,9 @@
 
 enum {
 	LANES_MAX = 4, /* of one verification, unless its request has a number */
-	/* Seats of a machine with a GPU: every lane has a CUDA context, and the driver makes one at
-	 * a time (docs/gpu-evidence.md). */
+	/* With a GPU every lane has a CUDA context, and the driver makes one at a time
+	 * (docs/gpu-evidence.md). */
+	GPU_LANES_MAX = 3,
 	GPU_SEATS_MAX = 8,
 };
 
@@ -32,14 +33,15 @@ size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_s
 	const size_t asked = (size_t)judge->options->request.lanes;
 	const size_t n = judge->cases.n;
 	const size_t most = asked ? n : n / least;
-	size_t wanted = asked ? asked : LANES_MAX;
+	const bool on_gpu = judge->options->device != KGB_DEVICE_CPU;
+	size_t wanted = asked ? asked : on_gpu ? GPU_LANES_MAX : LANES_MAX;
 
 	seats->n = 0;
 	wanted = wanted < most ? wanted : most;
 	if (asked || wanted < 2)
 		return wanted > 1 ? wanted : 1;
 	size_t total = (size_t)kgb_parallel_cores();
-	if (judge->options->device != KGB_DEVICE_CPU && total > GPU_SEATS_MAX)
+	if (on_gpu && total > GPU_SEATS_MAX)
 		total = GPU_SEATS_MAX;
 	kgb_seats_take(seats, wanted, total);
 	return seats->n > 1 ? seats->n : 1;
@@ -53,15 +55,27 @@ void kgb_lane_close(struct kgb_lane *lane)
 	KGB_MEASURE(lane, KGB_PHASE_END);
 	/* The end of a context disturbs kernels that are timed: wait, but not for ever. */
 	(void)!kgb_gpu_share_enter(lane->judge->share, &lease, &ignored);
-	kgb_lane_kill(lane);
-	kgb_replay_kill(lane->replay);
-	kgb_benchmarks_free(lane->benchmarks);
+	kgb_lane_leave(lane, &lease);
+	kgb_replay_leave(lane->replay, &lease);
+	kgb_benchmarks_free(lane->benchmarks, &lease);
 	lane->benchmarks = NULL;
 	kgb_lane_release(lane);
 	kgb_gpu_lease_give(&lease);
 	/* This takes a lock, whose holder may wait for the GPU. */
 	kgb_replay_free(lane->replay);
 	lane->replay = NULL;
+}
+
+int kgb_lane_end_runner(struct kgb_lane *lane, struct kgb_err *err)
+{
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
+
+	if (kgb_gpu_share_enter(lane->judge->share, &lease, err) < 0)
+		return -1;
+	kgb_worker_leave(&lane->runner, &lease);
+	kgb_worker_stop(&lane->runner);
+	kgb_gpu_lease_give(&lease);
+	return 0;
 }
 
 /* A lane for the verification of lane 0, with its own verdict. */

@@ -11,10 +11,13 @@
 /** End the lane's processes, free its memory and leave the lane as after kgb_lane_init, except for
  * the fields of lane 0 alone. */
 void kgb_lane_close(struct kgb_lane *lane);
+/** End the runner: no code of the candidate runs on the host afterwards. Who takes the GPU alone
+ * waits until its context is gone. */
+KGB_MUST_CHECK int kgb_lane_end_runner(struct kgb_lane *lane, struct kgb_err *err);
 
-/** The number of lanes to run: the number in the options, at most one per case. Without it up to 4,
- * as far as seats are free (gpu_lease.h; the caller gives *seats back), at most one per `least`
- * cases. */
+/** The number of lanes to run: the number in the options, at most one per case. Without it up to 4
+ * (with a GPU 3), as far as seats are free (gpu_lease.h; the caller gives *seats back), at most one
+ * per `least` cases. */
 size_t kgb_lanes_count(const struct kgb_judge *judge, size_t least, struct kgb_seats *seats);
 
 /** 0 done, 1 something was decided (in lane->verdict), -1 *err. */

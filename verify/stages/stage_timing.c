@@ -5,6 +5,7 @@
 #include "base/system/cache_dir.h"
 #include "verify/replay/replay.h"
 #include "verify/stages/benchmark.h"
+#include "verify/stages/lanes.h"
 #include "verify/stages/stages.h"
 
 enum { MACHINE_MS = 60 * 1000 };
@@ -46,10 +47,10 @@ static int find_peak(struct kgb_lane *lane, struct kgb_err *err)
 	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
 	KGB_AUTO(free) char *cache = kgb_cache_dir("machines");
 
-	lane->replay->uses = lane->replay->replayer;
-	if (kgb_replay_start_exec(lane, err) < 0 ||
-	    kgb_gpu_peak_find(&verdict->machine, &spec, &lane->replay->replayer->exec.machine,
-			      cache, MACHINE_MS, err) < 0)
+	struct kgb_timing_process *process = &lane->benchmarks->processes.pairs[0][KGB_SIDE_A];
+	if (kgb_timing_process_open(process, lane, err) < 0 ||
+	    kgb_gpu_peak_find(&verdict->machine, &spec, &process->exec.machine, cache, MACHINE_MS,
+			      err) < 0)
 		return -1;
 	verdict->has_machine = true;
 	return 0;
@@ -102,10 +103,12 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 	if (rc != 0)
 		return rc;
 	struct kgb_benchmarks *benchmarks = lane->benchmarks;
+	kgb_timing_processes_adopt(&benchmarks->processes, lane->replay->replayer);
 	if (kgb_timing_processes_await(&benchmarks->processes, lane, err) < 0)
 		return -1;
 	/* No code of the candidate runs on the host from here on. */
-	kgb_worker_stop(&lane->runner);
+	if (kgb_lane_end_runner(lane, err) < 0)
+		return -1;
 	for (size_t i = 0; i < benchmarks->n && rc == 0; i++)
 		if (benchmarks->items[i].state == KGB_BENCHMARK_READY)
 			rc = measure_alone(lane, &benchmarks->items[i], err);

@@ -40,12 +40,16 @@ static void release_output(struct kgb_timing_output *output)
 	*output = (struct kgb_timing_output){.fd = -1};
 }
 
-void kgb_timing_processes_release(struct kgb_timing_processes *processes)
+void kgb_timing_processes_release(struct kgb_timing_processes *processes,
+				  const struct kgb_gpu_lease *lease)
 {
 	/* All begin to end before the first is waited for. */
 	for (size_t pair = 0; pair < KGB_TIMING_PAIRS_MAX; pair++)
-		for (int side = 0; side < KGB_N_SIDES; side++)
-			kgb_exec_client_kill(&processes->pairs[pair][side].exec);
+		for (int side = 0; side < KGB_N_SIDES; side++) {
+			struct kgb_timing_process *process = &processes->pairs[pair][side];
+			kgb_exec_client_leave(&process->exec, side == KGB_SIDE_A && process->runs,
+					      lease);
+		}
 	for (size_t pair = 0; pair < KGB_TIMING_PAIRS_MAX; pair++)
 		for (int side = 0; side < KGB_N_SIDES; side++)
 			kgb_timing_process_stop(&processes->pairs[pair][side]);
@@ -74,10 +78,25 @@ int kgb_timing_processes_begin(struct kgb_timing_processes *processes, const str
 	for (uint32_t pair = 0; pair < most; pair++)
 		for (int side = 0; side < KGB_N_SIDES; side++) {
 			struct kgb_timing_process *process = &processes->pairs[pair][side];
-			if (!process->begun && !process->runs && begin(process, lane, err) < 0)
+			const bool is_adopted = pair == 0 && side == KGB_SIDE_B;
+			if (!is_adopted && !process->begun && !process->runs &&
+			    begin(process, lane, err) < 0)
 				return -1;
 		}
 	return 0;
+}
+
+void kgb_timing_processes_adopt(struct kgb_timing_processes *processes,
+				struct kgb_replayer *replayer)
+{
+	struct kgb_timing_process *process = &processes->pairs[0][KGB_SIDE_B];
+
+	if (process->begun || process->runs || !replayer->runs)
+		return;
+	process->exec = replayer->exec;
+	process->runs = true;
+	replayer->exec.process = (struct kgb_exec_process)KGB_EXEC_PROCESS_INIT;
+	replayer->runs = false;
 }
 
 int kgb_timing_process_open(struct kgb_timing_process *process, const struct kgb_lane *lane,

@@ -32,14 +32,22 @@ struct kgb_timing_processes {
 };
 
 void kgb_timing_processes_init(struct kgb_timing_processes *processes);
-void kgb_timing_processes_release(struct kgb_timing_processes *processes);
+/** A pool that lent processes gets those of the baseline back, and ends the others under the lease
+ * (kgb_exec_process_leave). */
+void kgb_timing_processes_release(struct kgb_timing_processes *processes,
+				  const struct kgb_gpu_lease *lease);
 
 /** Begin the start of the first `n_pairs` pairs, without waiting, unless they have begun; no more
- * than the free memory of the GPU allows, none while that is not known. They end with the thread
- * that calls this. */
+ * than the free memory of the GPU allows, none while that is not known. The first process of the
+ * candidate is not among them (kgb_timing_processes_adopt). They end with the thread that calls
+ * this, unless a pool lends them. */
 KGB_MUST_CHECK int kgb_timing_processes_begin(struct kgb_timing_processes *processes,
 					      const struct kgb_lane *lane, uint32_t n_pairs,
 					      struct kgb_err *err);
+/** Take the process that replayed the cases as the first one of the candidate: one context less.
+ * Nothing is replayed afterwards. */
+void kgb_timing_processes_adopt(struct kgb_timing_processes *processes,
+				struct kgb_replayer *replayer);
 /** Wait for all starts that have begun: a context that is made delays what is timed. */
 KGB_MUST_CHECK int kgb_timing_processes_await(struct kgb_timing_processes *processes,
 					      const struct kgb_lane *lane, struct kgb_err *err);

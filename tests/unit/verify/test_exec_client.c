@@ -243,7 +243,7 @@ static void test_every_behaviour_has_its_outcome(void **state)
 			fail_msg("%s: %s: %s", cases[i].name, kgb_exec_outcome_name(outcome),
 				 err.msg);
 		assert_true(kgb_mono_ms() - begin < DEADLINE_MS);
-		assert_int_equal(exec.launcher, 0);
+		assert_int_equal(exec.process.launcher, 0);
 		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
 		kgb_exec_client_stop(&exec);
 	}
@@ -295,7 +295,7 @@ static void test_more_conditions_than_fit_are_refused(void **state)
 	assert_int_equal(start_fake(&exec, play_many_conditions, &err), KGB_EXEC_DONE);
 	assert_int_equal(kgb_exec_client_conditions(&exec, DEADLINE_MS, &err),
 			 KGB_EXEC_BROKE_PROTOCOL);
-	assert_int_equal(exec.launcher, 0);
+	assert_int_equal(exec.process.launcher, 0);
 	kgb_exec_client_stop(&exec);
 }
 
@@ -313,7 +313,7 @@ static void test_statuses_become_outcomes_and_a_fault_ends_the_process(void **st
 	for (size_t i = 0; i < KGB_ARRAY_LEN(outcomes); i++) {
 		assert_int_equal(kgb_exec_client_forget(&exec, DEADLINE_MS, &err), outcomes[i]);
 		assert_string_equal(err.msg, exec.reply.text);
-		assert_int_equal(exec.launcher == 0, outcomes[i] == KGB_EXEC_FAULTED);
+		assert_int_equal(exec.process.launcher == 0, outcomes[i] == KGB_EXEC_FAULTED);
 	}
 	assert_int_equal(kgb_exec_client_forget(&exec, DEADLINE_MS, &err), KGB_EXEC_DIED);
 	kgb_exec_client_stop(&exec);
@@ -470,7 +470,7 @@ static void test_a_machine_without_a_driver_says_what_is_missing(void **state)
 	/* Without a sandbox (no user namespaces) that is what is missing. */
 	if (exec.reply.magic == KGB_EXEC_MAGIC)
 		assert_non_null(strstr(err.msg, "libcuda.so.1"));
-	assert_int_equal(exec.launcher, 0);
+	assert_int_equal(exec.process.launcher, 0);
 }
 
 static void test_a_missing_program_is_named(void **state)

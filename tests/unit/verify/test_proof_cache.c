@@ -378,7 +378,7 @@ static void test_code_for_ir_is_judged_as_that_of_a_runner(KGB_UNUSED void **sta
 	open_scene(&scene);
 	keep_module(&scene, scene.source.text);
 	assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_UNDECIDED);
-	assert_contains(why, "no compile process");
+	assert_contains(why, "compile.sock");
 	keep_code(&scene, "tt.load", "[8,4]", METADATA);
 	assert_int_equal(code_of(&scene, &proof, why), KGB_RECOMPILE_DONE);
 	assert_true(proof.has_code && proof.kind == KGB_PROOF_TRITON);
@@ -424,7 +424,7 @@ static void test_code_is_undecided_while_the_compiler_lacks_a_process(KGB_UNUSED
 
 	open_scene(&scene);
 	assert_int_equal(proof_of(&scene, &proof), KGB_PROOF_UNDECIDED);
-	assert_contains(proof.reason, "no compile process");
+	assert_contains(proof.reason, "compile.sock");
 	close_scene(&scene);
 }
 

@@ -17,7 +17,7 @@ static struct kgb_replayer running_replayer(pid_t starter)
 		(void)pause();
 		_exit(0);
 	}
-	replayer.exec.launcher = pid;
+	replayer.exec.process.launcher = pid;
 	replayer.runs = true;
 	replayer.starter = starter;
 	return replayer;
@@ -39,13 +39,14 @@ static void test_a_lane_takes_along_the_exec_that_its_thread_started(KGB_UNUSED 
 
 	free_lent(&replayer);
 	assert_false(replayer.runs);
-	assert_int_equal(replayer.exec.launcher, 0); /* reaped: the next to need one starts it */
+	assert_int_equal(replayer.exec.process.launcher,
+			 0); /* reaped: the next to need one starts it */
 }
 
 static void test_a_lane_leaves_an_exec_of_others_alone(KGB_UNUSED void **state)
 {
 	struct kgb_replayer replayer = running_replayer(gettid() + 1);
-	const pid_t pid = replayer.exec.launcher;
+	const pid_t pid = replayer.exec.process.launcher;
 
 	free_lent(&replayer);
 	assert_true(replayer.runs);

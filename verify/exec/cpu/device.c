@@ -13,22 +13,39 @@ struct device {
 	struct kgb_conditions conditions; /* of plans that are gone, too */
 };
 
+static void release_plan(struct device *device, struct kgb_cpu_plan *plan)
+{
+	kgb_cpu_plan_add_conditions(plan, &device->conditions);
+	kgb_cpu_plan_release(plan);
+}
+
+static int forget(struct device *device)
+{
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		release_plan(device, &device->plans[i]);
+	kgb_cpu_memory_forget(&device->run.memory);
+	return 0;
+}
+
+static void reset(struct device *device)
+{
+	(void)forget(device);
+	kgb_conditions_release(&device->conditions);
+	kgb_cpu_memory_release(&device->run.memory);
+	kgb_exec_arena_release(&device->run.arena);
+}
+
 static int open_device(struct device *device, const struct kgb_exec_request *request,
 		       struct kgb_exec_reply *reply, struct kgb_err *err)
 {
 	if (request->device != 0)
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE, "no CPU %u", request->device);
+	reset(device);
 	kgb_cpu_memory_init(&device->run.memory);
 	(void)snprintf(reply->machine.name, sizeof(reply->machine.name), NAME);
 	reply->machine.memory_bytes = device->run.memory.limit_bytes;
 	(void)snprintf(err->msg, sizeof(err->msg), NAME);
 	return 0;
-}
-
-static void release_plan(struct device *device, struct kgb_cpu_plan *plan)
-{
-	kgb_cpu_plan_add_conditions(plan, &device->conditions);
-	kgb_cpu_plan_release(plan);
 }
 
 static int make_plan(struct device *device, const struct kgb_exec_request *request, int fd,
@@ -43,14 +60,6 @@ static int make_plan(struct device *device, const struct kgb_exec_request *reque
 		return -1;
 	}
 	reply->value = kgb_spans_total(&plan->sent.blocks);
-	return 0;
-}
-
-static int forget(struct device *device)
-{
-	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		release_plan(device, &device->plans[i]);
-	kgb_cpu_memory_forget(&device->run.memory);
 	return 0;
 }
 
@@ -141,9 +150,6 @@ int kgb_exec_serve_cpu(int n_threads)
 
 	device->run.n_threads = n_threads;
 	const int status = kgb_exec_serve("kgb-exec-cpu", carry_out, device);
-	(void)forget(device);
-	kgb_conditions_release(&device->conditions);
-	kgb_cpu_memory_release(&device->run.memory);
-	kgb_exec_arena_release(&device->run.arena);
+	reset(device);
 	return status;
 }

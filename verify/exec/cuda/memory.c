@@ -194,6 +194,17 @@ void kgb_device_memory_forget(struct kgb_device_memory *memory)
 	memory->poisoned_valid = false;
 }
 
+void kgb_device_memory_reset(struct kgb_device_memory *memory)
+{
+	const struct kgb_spans none = KGB_SPANS_INIT;
+
+	kgb_device_memory_forget(memory);
+	kgb_exec_arena_release(&memory->given);
+	kgb_mappings_keep(&memory->arena, &none);
+	kgb_gpu_buffer_release(memory->gpu, &memory->images);
+	memory->n_images = 0;
+}
+
 int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
 			    struct kgb_err *err)
 {

@@ -56,6 +56,9 @@ KGB_MUST_CHECK int kgb_device_memory_map_blocks(struct kgb_device_memory *memory
 /** Release all blocks. Some stay mapped for later plans, as slack. */
 void kgb_device_memory_forget(struct kgb_device_memory *memory);
 
+/** Release the arena, too, and everything that holds data. Addresses stay reserved. */
+void kgb_device_memory_reset(struct kgb_device_memory *memory);
+
 /** Replace the physical memory of arena and blocks; `placement` is then the number in force. */
 KGB_MUST_CHECK int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
 					   struct kgb_err *err);

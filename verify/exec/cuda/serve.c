@@ -7,6 +7,7 @@
 
 struct server {
 	const char *cupti;
+	uint32_t number; /* of the GPU */
 	bool planned; /* a plan was made: its code may falsify measurements */
 	struct kgb_gpu gpu;
 	struct kgb_device_memory memory;
@@ -15,14 +16,43 @@ struct server {
 	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
 };
 
-static int open_gpu(struct server *server, const struct kgb_exec_request *request,
-		    struct kgb_exec_reply *reply, struct kgb_err *err)
+static void forget_plans(struct server *server)
+{
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		kgb_gpu_plan_release(&server->plans[i]);
+}
+
+/* For another verification: the process ran nothing of a candidate, or the judge would end it. */
+static int begin_anew(struct server *server, const struct kgb_exec_request *request,
+		      struct kgb_err *err)
+{
+	if (request->device != server->number)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "GPU %u is open already",
+				     server->number);
+	forget_plans(server);
+	kgb_device_memory_reset(&server->memory);
+	server->planned = false;
+	return 0;
+}
+
+static int open_context(struct server *server, const struct kgb_exec_request *request,
+			struct kgb_err *err)
 {
 	if (kgb_gpu_open(&server->gpu, request->device, err) ||
 	    kgb_device_memory_open(&server->memory, &server->gpu, err) ||
 	    kgb_run_open(&server->run, &server->gpu, &server->memory, server->cupti, err))
 		return -1;
 	server->code.gpu = &server->gpu;
+	server->number = request->device;
+	return 0;
+}
+
+static int open_gpu(struct server *server, const struct kgb_exec_request *request,
+		    struct kgb_exec_reply *reply, struct kgb_err *err)
+{
+	if (server->code.gpu ? begin_anew(server, request, err)
+			     : open_context(server, request, err))
+		return -1;
 	reply->value = server->gpu.l2_bytes;
 	kgb_measure_identity(&server->run, &reply->machine);
 	(void)snprintf(err->msg, sizeof(err->msg), "%s", server->gpu.name);
@@ -52,8 +82,7 @@ static int make_plan(struct server *server, const struct kgb_exec_request *reque
 
 static int forget(struct server *server)
 {
-	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		kgb_gpu_plan_release(&server->plans[i]);
+	forget_plans(server);
 	kgb_device_memory_forget(&server->memory);
 	return 0;
 }

@@ -12,14 +12,20 @@ candidate code. PLACE is the folder below which a runner finds kernel.py. For ea
     worker       gives up every privilege, then serves requests on its channel
 
 Some workers are made in advance (spares): jailed, without privileges, with a CUDA context where there is a GPU. A spare serves
-one verification like any other worker; then a new spare takes its place. Spares of the reference are lasting: they never run
-foreign code, so after one verification they serve the next. The first spare of a baseline is made after the first request for one.
+one verification like any other worker; then a new spare takes its place. Spares of the reference and of the baseline are lasting:
+they never run foreign code, so after one verification they serve the next. The first spare of a baseline is made after the first
+request for one.
+
+The first spares are made at once. Afterwards the zygote says "lacks" on the hub when it lacks some, and "out" when it has none of a
+role; whoever holds the hub decides when one is made ("spare"), because that delays what others do on a GPU, and hears ("made") when
+it is ready, or has failed.
 
 Control messages are JSON datagrams. Judge: {"role", "memory_bytes", "cpu_s", "tmp_bytes"} with descriptors [channel,
 stderr, ...]. Supervisor: {"started": {versions}, "lasting": true | false} with a pidfd that ends the whole worker, later
 {"ended": "exit" | "signal", "value": N}, for a lasting worker when the verification is over; or {"error": text}.
 """
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -44,10 +50,10 @@ GPU_PROCESSES = 256  # processes and threads: those of the driver, and of the co
 GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
 ROLE_WAIT_S = 1.0
-REFILL_MS = 400
-LASTING_ROLE = "reference"
-AT_FIRST = {LASTING_ROLE: 1, "baseline": 0}  # spares at the start; lanes share a reference
-FREE = b"free"
+AT_FIRST = {"reference": 1, "baseline": 0}  # spares at the start of the lasting roles; lanes share a reference
+KEPT_PART = 32  # of the GPU's memory: what a lasting worker keeps between two verifications
+FREE, READY = b"free", b"ready"  # from a worker to its supervisor, and from that to the zygote
+LACKS, OUT, SPARE, MADE = b"lacks", b"out", b"spare", b"made"  # on the hub
 START_MAX = 4096
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
@@ -145,7 +151,8 @@ def run_worker(role, inbox, alive, base_bytes, gpu, spare):
         _kgbrun.give_up_privileges(bool(gpu), bool(gpu))
     if spare:
         warm_up(role)
-    if spare and role == LASTING_ROLE:
+        inbox.send(READY)
+    if spare and role in AT_FIRST:
         while serve_next(role, inbox, lambda start: set_limits(start, mapped_bytes(), gpu, math.ceil(time.process_time()))):
             tidy()
             inbox.send(FREE)
@@ -174,12 +181,14 @@ def synchronize(spare):
 
 
 def tidy():
-    """Free the memory of one verification before the next. Raises an exception if the device has failed."""
+    """Free the memory of one verification before the next. Raises an exception if the device has failed. Some memory of the GPU
+    stays with torch: to get it again takes long while contexts of others are made."""
     gc.collect()
     if HAS_GPU:
         import torch
         torch.cuda.synchronize()
-        torch.cuda.empty_cache()
+        if torch.cuda.memory_reserved() > torch.cuda.get_device_properties(0).total_memory // KEPT_PART:
+            torch.cuda.empty_cache()
 
 
 def start_afresh():
@@ -190,12 +199,13 @@ def start_afresh():
 
 
 def serve(role, start, channel, fds):
+    if role in AT_FIRST:
+        start_afresh()
     if start["role"] in ("baseline", "compiled"):
         import baseline
         baseline.main(channel, start["role"] == "compiled")
     elif role == "reference":
         import reference
-        start_afresh()
         reference.main(channel)
     elif role == "compile":
         import recompile
@@ -230,7 +240,8 @@ def mapped_bytes():
 
 def wait_for_end(control, place):
     """Wait until the worker ends (False), or until a lasting one is free again (True). If the judge closes its socket before
-    that, end the worker; a lasting one detects this itself."""
+    that, end the worker; a lasting one detects this itself. The judge may leave a lease of the GPU, which this process holds to
+    its end."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(place.worker_fd, select.POLLIN)
@@ -243,6 +254,7 @@ def wait_for_end(control, place):
         if place.worker_fd in ready:
             return False
         if control.fileno() in ready:
+            socket.recv_fds(control, START_MAX, 1)
             if not place.lasting:
                 signal.pidfd_send_signal(place.end_fd, signal.SIGKILL)
             poll.unregister(control)
@@ -259,7 +271,7 @@ class Workplace:
 
     def __init__(self, role, tmp_bytes, gpu, spare):
         import _kgbrun
-        self.lasting = spare and role == LASTING_ROLE
+        self.lasting = spare and role in AT_FIRST
         self.free = False
         base_bytes = mapped_bytes()
         alive, held = os.pipe()
@@ -331,6 +343,10 @@ def supervise_spare(role, door, hello):
     """Make a worker, wait for a request, and supervise the worker to its end; a lasting worker serves further requests."""
     become_supervisor()
     place = Workplace(role, SPARE_TMP_BYTES, HAS_GPU, True)
+    if place.outbox.recv(len(READY)) != READY:
+        return  # the worker has ended
+    with contextlib.suppress(BrokenPipeError):  # it may have its request, and the door is closed
+        door.send(READY)
     while lend(place, door, hello):
         door.send(FREE)
 
@@ -368,8 +384,8 @@ class Spares:
         self.role, self.hello = role, hello
         self.doors = []
         self.lent = []  # doors of lasting spares that serve a verification
-        self.lasts = role == LASTING_ROLE
-        self.most = min(SPARES, 1) if role == "baseline" else SPARES
+        self.lasts = role in AT_FIRST
+        self.most = SPARES
         self.wanted = min(self.most, AT_FIRST.get(role, self.most))
 
     def count(self):
@@ -380,18 +396,22 @@ class Spares:
         forked(lambda: (close_all_but([theirs.fileno()]), supervise_spare(self.role, theirs, self.hello)))
         theirs.close()
         self.doors.append(ours)
+        return ours
 
     def fill(self):
-        while self.count() < self.wanted:
+        while self.lacks():
             self.add()
 
-    def take_back(self, doors):
-        for door in doors:
-            self.lent.remove(door)
-            if door.recv(len(FREE)) == FREE:
-                self.doors.append(door)
-            else:
-                door.close()
+    def hear(self, door):
+        """A spare is ready, or free again, or has ended."""
+        heard = door.recv(len(READY))
+        if heard == READY:
+            return
+        (self.lent if door in self.lent else self.doors).remove(door)
+        if heard == FREE:
+            self.doors.append(door)
+        else:
+            door.close()
 
     def lacks(self):
         return self.count() < self.wanted
@@ -416,20 +436,62 @@ class Spares:
         return False
 
 
-def wait_for_request(hub, all_spares):
-    """Wait for a request for a worker. Spares are made after a pause without requests: a starting verification needs the driver,
-    or on the CPU the processors, for its own processes."""
-    while True:
+class Hub:
+    """The socket on which requests for workers come, and the spares that serve them."""
+
+    def __init__(self, hub, all_spares):
+        self.hub, self.all_spares = hub, all_spares
+        self.making = None  # door of the spare that is being made
+        self.said = None  # what it said of its lack since a spare was made last
+
+    def receive(self):
+        """The control socket of the next request; None when there are no more."""
+        while True:
+            self.report()
+            if self.hub not in self.wait():
+                continue
+            data, fds, _, _ = socket.recv_fds(self.hub, 16, 1)
+            if data == SPARE:
+                self.make()
+            elif data:
+                return socket.socket(fileno=fds[0])
+            else:
+                return None
+
+    def report(self):
+        if self.making and self.making.fileno() < 0:  # it was handed over before it was ready
+            self.making = None
+            self.hub.send(MADE)
+        lacking = [spares for spares in self.all_spares if spares.lacks()]
+        lack = OUT if any(not spares.doors for spares in lacking) else LACKS if lacking else None
+        if lack and self.said not in (lack, OUT):
+            self.hub.send(lack)
+            self.said = lack
+
+    def make(self):
+        """Make a spare of the role that has the fewest."""
+        self.said = None
+        lacking = [spares for spares in self.all_spares if spares.lacks()]
+        if lacking:
+            self.making = min(lacking, key=lambda spares: len(spares.doors)).add()
+        else:
+            self.hub.send(MADE)
+
+    def wait(self):
+        """Wait for the hub or a spare, and hear the spares. Returns the sockets that are ready."""
+        doors = {door: spares for spares in self.all_spares for door in spares.doors + spares.lent}
         poll = select.poll()
-        for one in [hub] + [door for spares in all_spares for door in spares.lent]:
+        for one in [self.hub, *doors]:
             poll.register(one, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll(REFILL_MS if any(spares.lacks() for spares in all_spares) else None)]
-        for spares in all_spares:
-            spares.take_back([door for door in spares.lent if door.fileno() in ready])
-            if not ready:
-                spares.fill()
-        if hub.fileno() in ready:
-            return
+        numbers = [fd for fd, _ in poll.poll()]
+        ready = [one for one in [self.hub, *doors] if one.fileno() in numbers]
+        for door in ready:
+            if door in doors:
+                doors[door].hear(door)
+            if door is self.making:
+                self.making = None
+                self.hub.send(MADE)
+        return ready
 
 
 def asked_role(control):
@@ -496,12 +558,11 @@ def main():
     for spares in all_spares.values():
         spares.fill()
     n_workers = 0
+    requests = Hub(hub, all_spares.values())
     while True:
-        wait_for_request(hub, all_spares.values())
-        data, fds, _, _ = socket.recv_fds(hub, 16, 1)
-        if not data:
+        control = requests.receive()
+        if control is None:
             return 0
-        control = socket.socket(fileno=fds[0])
         spares = all_spares.get(asked_role(control)) if all_spares else None
         if not spares or not spares.hand_over(control):
             forked(lambda: (close_all_but([control.fileno()]),

@@ -88,7 +88,7 @@ static void check_rule(const struct rule *rule)
 
 static void test_a_kernel_that_breaks_a_rule_is_named_and_the_process_goes_on(void **state)
 {
-	const pid_t process = g.exec.launcher;
+	const pid_t process = g.exec.process.launcher;
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rules); i++)
@@ -97,7 +97,7 @@ static void test_a_kernel_that_breaks_a_rule_is_named_and_the_process_goes_on(vo
 	put_add(&record, tensor(0), tensor(1), tensor(2), FLOATS);
 	assert_int_equal(play(&record), KGB_EXEC_DONE);
 	assert_int_equal(count_wrong(0, g.output + 2 * FLOATS * 4, FLOATS), 0);
-	assert_int_equal(g.exec.launcher, process);
+	assert_int_equal(g.exec.process.launcher, process);
 }
 
 static void test_a_fault_names_line_program_and_address(void **state)
@@ -377,7 +377,7 @@ static void test_an_endless_kernel_ends_at_its_deadline(void **state)
 	assert_int_equal(kgb_exec_client_run(&g.exec, &spec, &g.layout, 300, &g.err),
 			 KGB_EXEC_TIMED_OUT);
 	assert_true(kgb_mono_ms() - begin < WAIT_MS / 2);
-	assert_int_equal(g.exec.launcher, 0);
+	assert_int_equal(g.exec.process.launcher, 0);
 	start(2);
 }
 
@@ -389,7 +389,7 @@ static pid_t kill_soon(void)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		usleep(200000);
-		kgb_exec_client_kill(&g.exec);
+		kgb_exec_client_leave(&g.exec, false, NULL);
 		_exit(0);
 	}
 	return pid;
