@@ -161,22 +161,6 @@ void kgb_execution__move(struct kgb_execution *x, const uint32_t *to, const uint
 		memcpy(x->at[to[i]], at, bytes_of(&values[to[i]]));
 }
 
-void kgb_plan_cursor__next(struct kgb_plan_cursor *runs)
-{
-	const struct kgb_plan *plan = runs->plan;
-
-	runs->i++;
-	for (uint32_t axis = plan->n_axes; axis-- > 0;) {
-		for (int k = 0; k < 3; k++)
-			runs->offset[k] += plan->strides[k][axis];
-		if (++runs->at[axis] < plan->sizes[axis])
-			return;
-		for (int k = 0; k < 3; k++)
-			runs->offset[k] -= (size_t)plan->strides[k][axis] * plan->sizes[axis];
-		runs->at[axis] = 0;
-	}
-}
-
 /* ---- expansion: axes that were stored once ---- */
 
 int kgb_execution__expand(struct kgb_execution *x, const struct kgb_operation *op)

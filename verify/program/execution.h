@@ -76,13 +76,4 @@ void kgb_execution__release(struct kgb_execution *x);
 KGB_MUST_CHECK int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t seed,
 					  int64_t fuel);
 
-/** A position in a plan: offset[k] is the offset of operand k in the current run, in elements. */
-struct kgb_plan_cursor {
-	const struct kgb_plan *plan;
-	uint32_t at[KGB_TTIR_RANK_MAX];
-	size_t offset[3];
-	uint32_t i; /* runs done */
-};
-void kgb_plan_cursor__next(struct kgb_plan_cursor *runs);
-
 #endif

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "verify/lanes/lanes.h"
 #include "verify/program/launch.h"
+#include "verify/program/plan.h"
 #include "verify/ttir/ttir_text.h"
 
 struct kgb_execution;
@@ -38,16 +39,6 @@ struct kgb_value {
 	uint8_t vector, vector_axis;
 	uint32_t vector_from; /* the value from which the claim is inherited; 0: claimed directly */
 	uint32_t vector_also; /* another value that must be claimed, too; 0: none */
-};
-
-/** How a loop traverses operands that collapse different axes: in runs, and along axes around the
- * runs. From lane to lane of a run, each operand moves by one element or stays. */
-struct kgb_plan {
-	uint32_t n_runs, run; /* run: elements of the result in each */
-	unsigned moves; /* bit k: operand k moves within a run */
-	uint32_t n_axes; /* around the runs, outermost first */
-	uint32_t sizes[KGB_TTIR_RANK_MAX];
-	uint32_t strides[3][KGB_TTIR_RANK_MAX]; /* of operand k, in elements */
 };
 
 struct kgb_machine_block {
