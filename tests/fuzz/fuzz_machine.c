@@ -23,6 +23,8 @@ static void run(const struct kgb_machine_program *program, bool finds_races)
 		{memory[0], BUFFER_BYTES, kgb_machine_address(0), true},
 		{memory[1], BUFFER_BYTES - 3, kgb_machine_address(1), false}};
 	struct kgb_machine_argument arguments[ARGUMENTS_MAX] = {{0}};
+	KGB_AUTO(free)
+	uint8_t *outcomes = kgb_xcalloc(kgb_machine_program_n_conditions(program) + (size_t)1, 1);
 	struct kgb_machine_launch launch = {.buffers = buffers,
 					    .n_buffers = 2,
 					    .arguments = arguments,
@@ -32,7 +34,8 @@ static void run(const struct kgb_machine_program *program, bool finds_races)
 					    .n_threads = 1,
 					    .fuel = 2000,
 					    .finds_races = finds_races,
-					    .has_warps = finds_races};
+					    .has_warps = finds_races,
+					    .outcomes = outcomes};
 	struct kgb_machine_fault fault;
 	struct kgb_err err = KGB_ERR_INIT;
 

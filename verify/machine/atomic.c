@@ -78,6 +78,7 @@ KGB_BUILD(kgb_atomic_build)
 	if (type.rank == 0) /* all lanes wait for its result */
 		kgb_builder__barrier(b);
 	kgb_builder__dense_in(b, op, 0);
+	kgb_builder__plan(b, op, op->n_in, &type, 0);
 	(void)kgb_builder__result(b, op, &type, 0);
 }
 

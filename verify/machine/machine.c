@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "verify/machine/families.h"
 #include "verify/program/conditions.h"
+#include "verify/program/follow.h"
 #include "verify/program/hints.h"
 
 /* ---- programs ---- */
@@ -66,6 +67,8 @@ static int build(struct kgb_machine_program *program, const struct kgb_ttir_modu
 	build_kernel(&b, kernel);
 	if (!b.failed)
 		kgb_conditions__find(&b);
+	if (!b.failed)
+		kgb_follow__conditions(&b);
 	KGB_VEC_RELEASE(&b.names);
 	KGB_VEC_RELEASE(&b.reads);
 	program->values = b.values.items;
@@ -311,7 +314,7 @@ static void *run_thread(void *payload)
 	struct kgb_machine_fault fault = {0};
 	struct kgb_execution x = {.memory = &launch->memory,
 				  .fault = &fault,
-				  .outcomes = launch->spec->outcomes,
+				  .reach.outcomes = launch->spec->outcomes,
 				  .has_failed = &launch->failed};
 
 	kgb_execution__init(&x, launch->program, launch->arguments);

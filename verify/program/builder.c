@@ -55,6 +55,11 @@ const struct kgb_ttir_type *kgb_builder__type(const struct kgb_builder *b, uint3
 	return &b->values.items[value].type;
 }
 
+struct kgb_value *kgb_builder__root(struct kgb_builder *b, uint32_t value)
+{
+	return &b->values.items[b->values.items[value].root];
+}
+
 static uint32_t stored_axes(const struct kgb_ttir_type *type, uint32_t *collapsed)
 {
 	uint32_t n = 1;

@@ -99,6 +99,8 @@ void kgb_builder__unsupported(struct kgb_builder *b, const char *fmt, ...) KGB_P
 
 const struct kgb_value *kgb_builder__value(const struct kgb_builder *b, uint32_t value);
 const struct kgb_ttir_type *kgb_builder__type(const struct kgb_builder *b, uint32_t value);
+/** The value whose storage a value shares, or itself. */
+struct kgb_value *kgb_builder__root(struct kgb_builder *b, uint32_t value);
 /** Adds a value. `collapsed`: a bit for each axis that is collapsed; axes of size 1 always are. */
 uint32_t kgb_builder__add_value(struct kgb_builder *b, const struct kgb_ttir_type *type,
 				uint32_t collapsed);

@@ -15,16 +15,13 @@ enum {
 
 struct search {
 	struct kgb_builder *b;
-	bool *is_data; /* for each root: it depends on what a kernel read from memory */
 	bool has_changed;
-	const struct kgb_operation **makers; /* for each root: what computes it; NULL: a region's
-						argument, or none */
 	KGB_VEC(struct kgb_machine_condition) found;
 };
 
 static bool *data_of(const struct search *search, uint32_t value)
 {
-	return &search->is_data[kgb_builder__value(search->b, value)->root];
+	return &kgb_builder__root(search->b, value)->is_data;
 }
 
 static bool has_data(const struct search *search, const uint32_t *values, uint32_t n)
@@ -139,8 +136,8 @@ static void find_data(struct search *search)
 	for (int passes = 0; passes == 0 || search->has_changed; passes++) {
 		search->has_changed = false;
 		pass_region(search, search->b->program->body);
-		if (passes == PASSES_MAX)
-			memset(search->is_data, true, search->b->values.n);
+		for (size_t i = 0; passes == PASSES_MAX && i < search->b->values.n; i++)
+			search->b->values.items[i].is_data = true;
 	}
 }
 
@@ -193,8 +190,7 @@ static bool is_guard(const struct kgb_operation *op, uint32_t value)
 static void add_guards(const struct search *search, struct kgb_operation *op, uint32_t value,
 		       int *left)
 {
-	const struct kgb_operation *maker =
-		search->makers[kgb_builder__value(search->b, value)->root];
+	const struct kgb_operation *maker = kgb_builder__root(search->b, value)->maker;
 
 	if (!maker || --*left < 0 || !has_shape(search, value, op->out[0]) || maker->n_out != 1 ||
 	    !has_shape(search, maker->out[0], op->out[0]))
@@ -223,7 +219,7 @@ static void note_makers(struct search *search, const struct kgb_region *region)
 	for (uint32_t i = 0; i < region->n_operations; i++) {
 		const struct kgb_operation *op = region->operations[i];
 		for (uint32_t k = 0; k < op->n_out; k++)
-			search->makers[kgb_builder__value(search->b, op->out[k])->root] = op;
+			kgb_builder__root(search->b, op->out[k])->maker = op;
 		for (uint32_t k = 0; k < op->n_regions; k++)
 			note_makers(search, op->regions[k]);
 	}
@@ -249,16 +245,11 @@ static void find_in(struct search *search, const struct kgb_region *region)
 
 void kgb_conditions__find(struct kgb_builder *b)
 {
-	struct search search = {
-		.b = b,
-		.is_data = kgb_xcalloc(b->values.n + 1, sizeof(bool)),
-		.makers = kgb_xcalloc(b->values.n + 1, sizeof(const struct kgb_operation *))};
+	struct search search = {.b = b};
 
 	find_data(&search);
 	note_makers(&search, b->program->body);
 	find_in(&search, b->program->body);
 	b->program->conditions = search.found.items;
 	b->program->n_conditions = (uint32_t)search.found.n;
-	kgb_free(search.is_data);
-	kgb_free(search.makers);
 }

@@ -196,61 +196,10 @@ int kgb_execution__round(struct kgb_execution *x, const struct kgb_operation *op
 	return --x->fuel < 0 ? out_of_fuel(x, op) : 0;
 }
 
-/* The place of a lane in a value's elements. The lane is the i-th stored one of `of`, which stores
- * at least the axes that the value stores. */
-static size_t place_of(const struct kgb_value *value, const struct kgb_value *of, size_t i)
-{
-	size_t place = 0, stride = 1;
-
-	for (int axis = of->type.rank; axis-- > 0;) {
-		const size_t size = of->collapsed >> axis & 1 ? 1 : (size_t)of->type.shape[axis];
-		if (!(value->collapsed >> axis & 1)) {
-			place += i % size * stride;
-			stride *= (size_t)value->type.shape[axis];
-		}
-		i /= size;
-	}
-	return place;
-}
-
-/* Whether the condition was so in a lane that no mask of a load excludes. */
-static bool was(const struct kgb_execution *x, const struct kgb_operation *op, uint8_t outcome,
-		size_t n)
-{
-	const struct kgb_value *result = kgb_execution__value(x, op->out[0]);
-	const uint8_t *lanes = x->at[op->out[0]];
-	const uint8_t *at = memchr(lanes, outcome, n);
-
-	for (; at; at = memchr(at + 1, outcome, (size_t)(lanes + n - at - 1))) {
-		bool counts = true;
-		for (uint32_t k = 0; k < op->n_guards && counts; k++)
-			counts = x->at[op->guards[k]]
-				      [place_of(kgb_execution__value(x, op->guards[k]), result,
-						(size_t)(at - lanes))];
-		if (counts)
-			return true;
-	}
-	return false;
-}
-
-/* Notes what a condition that has just run was in its lanes. */
-static void note_condition(const struct kgb_execution *x, const struct kgb_operation *op)
-{
-	uint8_t *outcomes = &x->outcomes[op->condition - 1];
-	const uint8_t before = __atomic_load_n(outcomes, __ATOMIC_RELAXED);
-	const size_t n = op->is_wide ? x->width : kgb_execution__value(x, op->out[0])->n_stored;
-	uint8_t now = before;
-
-	if (!(before & KGB_OUTCOME_TRUE) && was(x, op, 1, n))
-		now |= KGB_OUTCOME_TRUE;
-	if (!(before & KGB_OUTCOME_FALSE) && was(x, op, 0, n))
-		now |= KGB_OUTCOME_FALSE;
-	if (now != before)
-		(void)__atomic_fetch_or(outcomes, now, __ATOMIC_RELAXED);
-}
-
 int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *region)
 {
+	uint64_t blocks = 1; /* a bit for each that ran */
+
 	for (uint32_t i = 0; i < region->n_operations;) {
 		const struct kgb_operation *op = region->operations[i++];
 		x->fuel -= op->cost;
@@ -258,16 +207,20 @@ int kgb_execution__region(struct kgb_execution *x, const struct kgb_region *regi
 			return out_of_fuel(x, op);
 		if (op->run(x, op) < 0)
 			return -1;
-		if (op->condition && x->outcomes)
-			note_condition(x, op);
-		if (op->flow == KGB_FLOW_END)
+		if (op->condition && x->reach.outcomes)
+			kgb_reach__see(&x->reach, op, x->width);
+		if (op->flow == KGB_FLOW_END) {
+			kgb_reach__leave(&x->reach, region, blocks);
 			return 0;
+		}
 		if (op->flow != KGB_FLOW_BRANCH)
 			continue;
 		if (kgb_execution__round(x, op) < 0)
 			return -1;
 		i = region->blocks[x->next_block].first;
+		blocks |= UINT64_C(1) << x->next_block;
 	}
+	kgb_reach__leave(&x->reach, region, blocks);
 	x->last = NULL;
 	return 0;
 }
@@ -287,6 +240,7 @@ void kgb_execution__init(struct kgb_execution *x, const struct kgb_machine_progr
 			   : root->argument >= 0 ? arguments[root->argument]
 						 : aligned + root->at;
 	}
+	kgb_reach__init(&x->reach, program, x->at);
 }
 
 void kgb_execution__release(struct kgb_execution *x)
@@ -294,6 +248,7 @@ void kgb_execution__release(struct kgb_execution *x)
 	kgb_free(x->at);
 	kgb_free(x->arena);
 	kgb_free(x->spare);
+	kgb_reach__release(&x->reach);
 }
 
 int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t seed, int64_t fuel)
@@ -307,5 +262,6 @@ int kgb_execution__program(struct kgb_execution *x, uint64_t number, uint64_t se
 	x->random = kgb_mix64(seed ^ kgb_mix64(number + 1));
 	x->reordering = kgb_execution__draw(x);
 	x->fuel = fuel;
+	x->reach.open = 0;
 	return kgb_execution__region(x, x->program->body);
 }

@@ -8,6 +8,7 @@
 #include "verify/program/launch.h"
 #include "verify/program/memory.h"
 #include "verify/program/program.h"
+#include "verify/program/reach.h"
 
 #define KGB_CHUNK 512 /* elements that are converted at a time, so that they stay in the cache */
 
@@ -29,7 +30,7 @@ struct kgb_execution {
 	uint32_t next_block; /* target of the last branch */
 	const struct kgb_operation *last; /* the end of the region that ran last; NULL: none */
 	struct kgb_machine_fault *fault;
-	uint8_t *outcomes; /* borrowed; of the launch; NULL: not noted */
+	struct kgb_reach reach;
 	const bool *has_failed; /* borrowed; a program of the launch has failed; read atomically */
 };
 

@@ -31,6 +31,21 @@ static void note_list(struct kgb_machine_program *program, const uint32_t *value
 		note_use(program, values[i], at);
 }
 
+/* Whether its lanes reach memory is found when the region ends, from these values. */
+static void note_reach(struct kgb_machine_program *program, const struct kgb_operation *op)
+{
+	const struct kgb_region *region = op->region;
+	const struct kgb_operation *end = region->operations[region->n_operations - 1];
+
+	if (!op->follows)
+		end = op;
+	if (op->condition)
+		note_list(program, op->out, op->n_out, end);
+	note_list(program, op->guards, op->n_guards, end);
+	if (op->gate)
+		note_use(program, op->gate, end);
+}
+
 /* Notes the uses of values in a region. A block's argument is needed until the region's operation
  * ends, because blocks follow each other in any order. */
 static void note_region(struct kgb_machine_program *program, const struct kgb_region *region)
@@ -42,7 +57,7 @@ static void note_region(struct kgb_machine_program *program, const struct kgb_re
 		note_list(program, op->in, op->n_in, op);
 		note_list(program, op->out, op->n_out, op);
 		note_list(program, op->scratch, op->n_scratch, op);
-		note_list(program, op->guards, op->n_guards, op);
+		note_reach(program, op);
 		for (uint32_t k = 0; k < op->n_regions; k++)
 			note_region(program, op->regions[k]);
 	}

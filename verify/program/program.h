@@ -34,6 +34,11 @@ struct kgb_value {
 	const struct kgb_region *home; /* of a root: the region in which it is made */
 	uint32_t first, last; /* of a root: positions between which it is needed */
 	size_t bytes, at; /* of a root: its size, and its offset in an execution's arena */
+	bool is_data; /* of a root: it depends on what the kernel read from memory */
+	const struct kgb_operation *maker; /* of a root: what computes it; NULL: a region's
+					      argument, or none */
+	uint64_t follows; /* of a root: conditions that it follows from, kgb_condition__bit */
+	size_t reach; /* of a root that follows from some: its place in a kgb_reach */
 	/* Hints: number of lanes along an axis that are claimed to be contiguous, at most 16; 0: no
 	 * claim. */
 	uint8_t vector, vector_axis;
@@ -58,6 +63,8 @@ struct kgb_region {
 	size_t width; /* of a combine region: combinations at a time at most; 0: any other region */
 	bool has_loop; /* a branch goes backwards */
 	bool is_narrow; /* a combine region that can do only one combination at a time */
+	uint64_t follows; /* conditions that its operations follow from */
+	bool is_blurred; /* it is not known which of its lanes reach memory: all count */
 };
 
 /** The conversion of operands of other types than the loop's. */
@@ -105,6 +112,13 @@ struct kgb_operation {
 	 * excludes is beyond the data. */
 	uint32_t *guards;
 	uint32_t n_guards;
+	uint64_t follows; /* conditions: itself, and those that its operands follow from */
+	bool has_effect; /* if it follows from some: on memory, or on what runs */
+	/** A mask for some operands, which have an effect only in lanes where it is true (bit k of
+	 * `open`) or false (bit k of `shut`). The plan leads through it as through `gate_operand`,
+	 * which it is, or is a part of. */
+	uint32_t gate; /* 0: none */
+	uint8_t gate_operand, open, shut;
 	uint64_t place; /* of the statement (struct kgb_ttir_statement) */
 	uint32_t what; /* a variant */
 	int64_t number[4];
@@ -119,6 +133,13 @@ struct kgb_operation {
 static inline bool kgb_operation__is(const struct kgb_operation *op, const char *name)
 {
 	return strcmp(op->name, name) == 0;
+}
+
+/** A bit for a condition with this number; that for the last numbers is one. */
+#define KGB_CONDITIONS_SHARED (UINT64_C(1) << 63)
+static inline uint64_t kgb_condition__bit(uint32_t condition)
+{
+	return condition < 64 ? UINT64_C(1) << (condition - 1) : KGB_CONDITIONS_SHARED;
 }
 
 struct kgb_machine_claim {
@@ -139,7 +160,7 @@ struct kgb_machine_program {
 	struct kgb_region *body;
 	uint8_t *constants;
 	size_t constant_bytes;
-	size_t arena_bytes; /* of an execution */
+	size_t arena_bytes, reach_bytes; /* of an execution */
 	uint32_t
 		least_access; /* bytes of the smallest element that it touches in memory; 0: none */
 	bool has_atomic;

@@ -2,8 +2,8 @@
 # expect: verify\.mismatch
 # catalogue: 79
 # open: rows that add up to one
-# rows of positive numbers that add up to 1 are taken for finished; the padding rows of a tile are filled with 1 / length, so
-# that this condition is true in every verdict without any harm (as for rows of one element); wrong:
+# rows of positive numbers that add up to 1 are taken for finished; so are rows of one element, so that this condition is true in
+# every verdict without any harm (it also is in the padding rows of a tile, filled with 1 / length, which do not count); wrong:
 # softmax_int(softmax_int(torch.randn(4, 100), 1), 1) returns its argument: attention shares or class probabilities that are
 # normalised again with a temperature
 import torch

@@ -62,6 +62,12 @@ static void check(const struct row *row)
 	"%s = \"tt.reduce\"(" of ") <{axis = 0 : i32}> ({\n^bb0(%u: i32, %w: i32):\n" \
 	"%t = arith.addi %u, %w : i32\ntt.reduce.return %t : i32\n}) : (" I16 ") -> i32\n"
 
+static void check_rows(const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		check(&rows[i]);
+}
+
 static void test_conditions_and_their_outcomes(void **state)
 {
 	static const struct row rows[] = {
@@ -109,8 +115,137 @@ static void test_conditions_and_their_outcomes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_rows(rows, KGB_ARRAY_LEN(rows));
+}
+
+/* %first: the lane's number is below 2; %c: the element is 2, as it is in lane 2 alone, if the step
+ * is 1, and in lane 1, if it is 2 */
+#define FIRST LANES COMPARE("%first", "slt", "%i", "%two") COMPARE("%c", "eq", "%x", "%two")
+#define STORE(value, mask) "tt.store %pa, " value ", " mask " : " P16 "\n"
+#define CHOOSE(name, condition, a, b) \
+	name " = arith.select " condition ", " a ", " b " : " B16 ", " I16 "\n"
+#define BOTH_OF(name, a, b) name " = arith.andi " a ", " b " : " B16 "\n"
+/* 4 rows of 4 lanes; %rows: of the first two rows */
+#define T4 "tensor<4x4xi32>"
+#define SQUARE                                                                                \
+	LANES "%sx = tt.reshape %x : " I16 " -> " T4 "\n%pa4 = tt.reshape %pa : " P16         \
+	      " -> tensor<4x4x!tt.ptr<i32>>\n"                                                \
+	      "%r = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>\n"         \
+	      "%r1 = tt.expand_dims %r {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>\n" \
+	      "%two4 = arith.constant dense<2> : tensor<4x1xi32>\n"                           \
+	      "%below = arith.cmpi slt, %r1, %two4 : tensor<4x1xi32>\n"                       \
+	      "%rows = tt.broadcast %below : tensor<4x1xi1> -> tensor<4x4xi1>\n"
+#define SUMS                                                                          \
+	"%s = \"tt.reduce\"(%sx) <{axis = 1 : i32}> ({\n^bb0(%u: i32, %w: i32):\n"    \
+	"%t = arith.addi %u, %w : i32\ntt.reduce.return %t : i32\n}) : (" T4 ") -> "  \
+	"tensor<4xi32>\n%limit = arith.constant dense<30> : tensor<4xi32>\n"          \
+	"%c = arith.cmpi sgt, %s, %limit : tensor<4xi32>\n"                           \
+	"%c1 = tt.expand_dims %c {axis = 1 : i32} : tensor<4xi1> -> tensor<4x1xi1>\n" \
+	"%cs = tt.broadcast %c1 : tensor<4x1xi1> -> tensor<4x4xi1>\n"
+
+static void test_outcomes_in_lanes_that_reach_memory(void **state)
+{
+	static const struct row rows[] = {
+		{"stored where the mask is true",
+		 FIRST CHOOSE("%v", "%c", "%x", "%i") STORE("%v", "%first"), 2, 1, BOTH},
+		{"stored elsewhere", FIRST CHOOSE("%v", "%c", "%x", "%i") STORE("%v", "%first"), 1,
+		 1, F},
+		{"the mask of a store", FIRST STORE("%x", "%c"), 1, 1, BOTH},
+		{"joined with a mask", FIRST BOTH_OF("%m", "%first", "%c") STORE("%x", "%m"), 1, 2,
+		 F},
+		{"a value below such a mask counts where the store may be",
+		 FIRST BOTH_OF("%m", "%first", "%c") COMPARE("%d", "sgt", "%x", "%i")
+			 CHOOSE("%v", "%d", "%x", "%i") STORE("%v", "%m"),
+		 2, 3, BOTH},
+		{"chosen where a mask is true",
+		 FIRST CHOOSE("%v", "%c", "%x", "%i")
+			 CHOOSE("%w", "%first", "%v", "%i") "tt.store %pa, %w : " P16 "\n",
+		 2, 1, BOTH},
+		{"chosen elsewhere",
+		 FIRST CHOOSE("%v", "%c", "%x", "%i")
+			 CHOOSE("%w", "%first", "%v", "%i") "tt.store %pa, %w : " P16 "\n",
+		 1, 1, F},
+		{"chosen where a mask is false",
+		 FIRST CHOOSE("%v", "%c", "%x", "%i")
+			 CHOOSE("%w", "%first", "%i", "%v") "tt.store %pa, %w : " P16 "\n",
+		 1, 1, BOTH},
+		{"chosen by the condition itself",
+		 FIRST CHOOSE("%v", "%c", "%x", "%i")
+			 CHOOSE("%w", "%c", "%i", "%v") "tt.store %pa, %w : " P16 "\n",
+		 1, 1, BOTH},
+		{"joined with a mask by or",
+		 FIRST "%m = arith.ori %first, %c : " B16 "\n" STORE("%x", "%m"), 2, 2, BOTH},
+		{"no store follows", FIRST CHOOSE("%v", "%c", "%x", "%i") REDUCE("%v"), 1, 1, 0},
+		{"a place in memory",
+		 FIRST CHOOSE("%v", "%c", "%i", "%two") "%p = tt.addptr %sa, %v : " P16 ", " I16
+							"\n%y = tt.load %p, %first : " P16
+							"\n" STORE("%y", "%first"),
+		 1, 1, F},
+		{"an atomic",
+		 FIRST CHOOSE("%v", "%c", "%x", "%i") "%o = tt.atomic_rmw add, relaxed, gpu, %pa, "
+						      "%v, %first : (" P16 ", " I16 ", " B16
+						      ") -> " I16 " loc(\"kernel.py\":9:9)\n",
+		 1, 1, F},
+		{"a store in a branch",
+		 FIRST "%y = arith.extui %c : " B16 " to " I16
+		       "\n%one = arith.constant 1 : i32\n%b = arith.cmpi sgt, %n, %one : i32\n"
+		       "scf.if %b {\ntt.store %pa, %y : " P16 "\n}\n",
+		 1, 1, BOTH},
+		{"no store in this branch",
+		 FIRST "%y = arith.extui %c : " B16 " to " I16
+		       "\n%one = arith.constant 1 : i32\n%b = arith.cmpi slt, %n, %one : i32\n"
+		       "scf.if %b {\ntt.store %pa, %y : " P16 "\n}\n",
+		 1, 1, 0},
+		{"an early return",
+		 FIRST "%y = arith.extui %c : " B16 " to " I16
+		       "\n%one = arith.constant 1 : i32\n%b = arith.cmpi sgt, %n, %one : i32\n"
+		       "cf.cond_br %b, ^bb1, ^bb2\n^bb1:\ntt.return\n^bb2:\ntt.store %pa, %y : " P16
+		       "\n",
+		 1, 1, 0},
+		{"stored in a loop",
+		 FIRST CHOOSE(
+			 "%v", "%c", "%x",
+			 "%i") "%c0 = arith.constant 0 : i32\n"
+			       "%c1 = arith.constant 1 : i32\nscf.for %k = %c0 to %n step %c1  : i32 {\n" STORE(
+				       "%v", "%first") "}\n",
+		 1, 1, F},
+		{"carried by a loop",
+		 FIRST CHOOSE(
+			 "%v", "%c", "%x",
+			 "%i") "%c0 = arith.constant 0 : i32\n"
+			       "%c1 = arith.constant 1 : i32\n%r = scf.for %k = %c0 to %n step %c1 "
+			       "iter_args(%a0 = %v) -> (" I16 ")  : i32 {\nscf.yield %a0 : " I16
+			       "\n}\n" STORE("%r", "%first"),
+		 1, 1, BOTH},
+		{"rows whose sums are stored",
+		 SQUARE SUMS "%v = arith.extui %cs : tensor<4x4xi1> to " T4
+			     "\ntt.store %pa4, %v : tensor<4x4x!tt.ptr<i32>>\n",
+		 1, 1, BOTH},
+		{"rows beyond the mask",
+		 SQUARE SUMS "%v = arith.extui %cs : tensor<4x4xi1> to " T4
+			     "\ntt.store %pa4, %v, %rows : tensor<4x4x!tt.ptr<i32>>\n",
+		 1, 1, F},
+		{"lanes that a sum of rows beyond the mask follows from",
+		 SQUARE "%seven = arith.constant dense<7> : " T4 "\n%c = arith.cmpi sgt, %sx, "
+			"%seven : " T4 "\n%ci = arith.extui %c : tensor<4x4xi1> to " T4
+			"\n%s = \"tt.reduce\"(%ci) <{axis = 1 : i32}> ({\n^bb0(%u: i32, %w: "
+			"i32):\n%t = arith.addi %u, %w : i32\ntt.reduce.return %t : i32\n}) : "
+			"(" T4 ") -> tensor<4xi32>\n%s1 = tt.expand_dims %s {axis = 1 : i32} : "
+			"tensor<4xi32> -> tensor<4x1xi32>\n%v = tt.broadcast %s1 : "
+			"tensor<4x1xi32> -> " T4
+			"\ntt.store %pa4, %v, %rows : tensor<4x4x!tt.ptr<i32>>\n",
+		 1, 1, F},
+		{"columns beyond the mask of a transposed block",
+		 SQUARE "%three = arith.constant dense<3> : " T4
+			"\n%c = arith.cmpi eq, %sx, %three : " T4
+			"\n%ci = arith.extui %c : tensor<4x4xi1> to " T4
+			"\n%v = tt.trans %ci {order = array<i32: 1, 0>} : " T4 " -> " T4
+			"\ntt.store %pa4, %v, %rows : tensor<4x4x!tt.ptr<i32>>\n",
+		 1, 1, F},
+	};
+
+	(void)state;
+	check_rows(rows, KGB_ARRAY_LEN(rows));
 }
 
 /* The same place in two specialisations of a kernel is one condition; several at one place are told
@@ -154,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conditions_and_their_outcomes),
+		cmocka_unit_test(test_outcomes_in_lanes_that_reach_memory),
 		cmocka_unit_test(test_places),
 	};
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/program/reach.h"
+
+void kgb_reach__init(struct kgb_reach *reach, const struct kgb_machine_program *program,
+		     uint8_t *const *at)
+{
+	reach->program = program;
+	reach->at = at;
+	if (reach->outcomes)
+		reach->lanes = kgb_xcalloc(program->reach_bytes + 1, 1);
+}
+
+void kgb_reach__release(struct kgb_reach *reach)
+{
+	kgb_free(reach->lanes);
+}
+
+/* ---- lanes that reach memory ---- */
+
+static const struct kgb_value *root_of(const struct kgb_reach *reach, uint32_t value)
+{
+	return &reach->program->values[reach->program->values[value].root];
+}
+
+/* Of a value that follows from an open condition: a byte for each of its stored elements. NULL: any
+ * other value. */
+static uint8_t *lanes_of(const struct kgb_reach *reach, uint32_t value)
+{
+	const struct kgb_value *root = root_of(reach, value);
+
+	return root->follows & reach->open ? reach->lanes + root->reach : NULL;
+}
+
+static void set_all(const struct kgb_reach *reach, const uint32_t *values, uint32_t n, uint8_t to)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (lanes_of(reach, values[k]))
+			memset(lanes_of(reach, values[k]), to, root_of(reach, values[k])->n_stored);
+}
+
+/* Marks the lanes of operand k in a run. `result`: those of the run's result that reach memory;
+ * NULL: all. */
+static void mark_run(const struct kgb_reach *reach, const struct kgb_operation *op, uint32_t k,
+		     const struct kgb_plan_cursor *runs, const uint8_t *result)
+{
+	const struct kgb_plan *plan = op->plan;
+	const size_t step =
+		kgb_operation__is(op, "tt.trans") ? (size_t)op->number[0] : plan->moves >> k & 1;
+	const bool is_open = op->open >> k & 1, has_gate = is_open || op->shut >> k & 1;
+	const size_t gate_step = plan->moves >> op->gate_operand & 1;
+	const uint8_t *gate = NULL;
+	uint8_t *to = lanes_of(reach, op->in[k]);
+
+	if (!to)
+		return;
+	to += runs->offset[k];
+	if (op->gate && has_gate)
+		gate = reach->at[op->gate] + runs->offset[op->gate_operand];
+	for (size_t i = 0; i < plan->run; i++)
+		to[i * step] |= (!result || result[i]) && (!gate || gate[i * gate_step] == is_open);
+}
+
+static void mark_runs(const struct kgb_reach *reach, const struct kgb_operation *op)
+{
+	const uint8_t *result = op->has_effect ? NULL : lanes_of(reach, op->out[0]);
+	struct kgb_plan_cursor runs = {.plan = op->plan};
+
+	for (; runs.i < op->plan->n_runs; kgb_plan_cursor__next(&runs)) {
+		for (uint32_t k = 0; k < op->n_in; k++)
+			mark_run(reach, op, k, &runs, result);
+		if (result)
+			result += op->plan->run;
+	}
+}
+
+/* A lane of a reduction's result follows from all lanes along the axis (set_axis). */
+static void mark_axis(const struct kgb_reach *reach, const struct kgb_operation *op, uint32_t in,
+		      uint32_t out)
+{
+	const size_t inner = (size_t)op->number[1], row = (size_t)op->number[0] * inner;
+	const uint8_t *result = lanes_of(reach, out);
+	uint8_t *to = lanes_of(reach, in);
+
+	KGB_ASSERT(row > 0 && result);
+	for (size_t i = 0; to && i < root_of(reach, in)->n_stored; i++)
+		to[i] |= result[i / row * inner + i % inner];
+}
+
+static bool has_reaching_result(const struct kgb_reach *reach, const struct kgb_operation *op)
+{
+	for (uint32_t k = 0; k < op->n_out; k++)
+		if (memchr(lanes_of(reach, op->out[k]), 1, root_of(reach, op->out[k])->n_stored))
+			return true;
+	return false;
+}
+
+/* Marks the lanes of operands from which the operation's effect, or marked lanes of its results,
+ * follow. */
+static void mark(const struct kgb_reach *reach, const struct kgb_operation *op)
+{
+	const bool is_blurred = op->region->is_blurred;
+
+	if (op->plan && !is_blurred) {
+		mark_runs(reach, op);
+	} else if (kgb_operation__is(op, "tt.reduce") && !is_blurred) {
+		for (uint32_t k = 0; k < op->n_in * op->n_out; k++)
+			mark_axis(reach, op, op->in[k / op->n_out], op->out[k % op->n_out]);
+	} else if (op->has_effect || is_blurred || has_reaching_result(reach, op)) {
+		set_all(reach, op->in, op->n_in, 1);
+	}
+}
+
+/* ---- outcomes ---- */
+
+/* The place of a lane in a value's elements. The lane is the i-th stored one of `of`, which stores
+ * at least the axes that the value stores. */
+static size_t place_of(const struct kgb_value *value, const struct kgb_value *of, size_t i)
+{
+	size_t place = 0, stride = 1;
+
+	for (int axis = of->type.rank; axis-- > 0;) {
+		const size_t size = of->collapsed >> axis & 1 ? 1 : (size_t)of->type.shape[axis];
+		if (!(value->collapsed >> axis & 1)) {
+			place += i % size * stride;
+			stride *= (size_t)value->type.shape[axis];
+		}
+		i /= size;
+	}
+	return place;
+}
+
+/* Whether a condition had an outcome in a lane that no mask of a load excludes. `reaching`: only
+ * these lanes; NULL: all. */
+static bool was(const struct kgb_reach *reach, const struct kgb_operation *op, uint8_t outcome,
+		size_t n, const uint8_t *reaching)
+{
+	const struct kgb_value *values = reach->program->values;
+	const uint8_t *lanes = reach->at[op->out[0]];
+	bool counts = false;
+
+	for (const uint8_t *at = lanes; !counts; at++) {
+		at = memchr(at, outcome, (size_t)(lanes + n - at));
+		if (!at)
+			return false;
+		const size_t i = (size_t)(at - lanes);
+		counts = !reaching || reaching[i];
+		for (uint32_t k = 0; k < op->n_guards && counts; k++)
+			counts = reach->at[op->guards[k]][place_of(&values[op->guards[k]],
+								   &values[op->out[0]], i)];
+	}
+	return true;
+}
+
+/* The outcomes of a condition that it lacked so far. */
+static uint8_t find_new(const struct kgb_reach *reach, const struct kgb_operation *op, size_t n,
+			const uint8_t *reaching)
+{
+	const uint8_t before =
+		__atomic_load_n(&reach->outcomes[op->condition - 1], __ATOMIC_RELAXED);
+	uint8_t found = 0;
+
+	if (!(before & KGB_OUTCOME_TRUE) && was(reach, op, 1, n, reaching))
+		found |= KGB_OUTCOME_TRUE;
+	if (!(before & KGB_OUTCOME_FALSE) && was(reach, op, 0, n, reaching))
+		found |= KGB_OUTCOME_FALSE;
+	return found;
+}
+
+static void note(const struct kgb_reach *reach, const struct kgb_operation *op, uint8_t found)
+{
+	if (found)
+		(void)__atomic_fetch_or(&reach->outcomes[op->condition - 1], found,
+					__ATOMIC_RELAXED);
+}
+
+void kgb_reach__see(struct kgb_reach *reach, const struct kgb_operation *op, size_t width)
+{
+	const size_t n = op->is_wide ? width : reach->program->values[op->out[0]].n_stored;
+	const uint8_t found = find_new(reach, op, n, NULL);
+
+	if (op->region->is_blurred)
+		note(reach, op, found);
+	else if (found)
+		reach->open |= kgb_condition__bit(op->condition);
+}
+
+/* Goes through the operations from the one before `end` back to the first. Returns the conditions
+ * among them. */
+static uint64_t leave_block(const struct kgb_reach *reach, const struct kgb_region *region,
+			    uint32_t first, uint32_t end)
+{
+	uint64_t noted = 0;
+
+	for (uint32_t i = end; i-- > first;) {
+		const struct kgb_operation *op = region->operations[i];
+		if (!(op->follows & reach->open))
+			continue;
+		if (op->condition && lanes_of(reach, op->out[0])) {
+			const size_t n = reach->program->values[op->out[0]].n_stored;
+			note(reach, op, find_new(reach, op, n, lanes_of(reach, op->out[0])));
+			noted |= kgb_condition__bit(op->condition);
+		}
+		mark(reach, op);
+		set_all(reach, op->out, op->n_out, 0);
+	}
+	return noted;
+}
+
+void kgb_reach__leave(struct kgb_reach *reach, const struct kgb_region *region, uint64_t blocks)
+{
+	uint32_t end = region->n_operations;
+	uint64_t noted = 0;
+
+	if (!(region->follows & reach->open))
+		return;
+	for (uint32_t k = region->n_blocks; k-- > 0; end = region->blocks[k].first)
+		if (blocks >> k & 1)
+			noted |= leave_block(reach, region, region->blocks[k].first, end);
+	reach->open &= ~noted | KGB_CONDITIONS_SHARED;
+}
