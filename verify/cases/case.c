@@ -80,11 +80,18 @@ static void describe_values(const struct kgb_values *values, struct kgb_buf *out
 		[KGB_PATTERN_RUNS] = ", runs of equal elements",
 		[KGB_PATTERN_COARSE] = ", numbers of few bits",
 		[KGB_PATTERN_POINTS] = ", at or near ",
+		[KGB_PATTERN_SHARES] = ", lines with the sum ",
+		[KGB_PATTERN_UNIT] = ", lines with the norm ",
+		[KGB_PATTERN_MIRRORED] = ", lines with mirrored halves",
+		[KGB_PATTERN_EVEN] = ", evenly spaced",
+		[KGB_PATTERN_PEAK] = ", lines up and down",
+		[KGB_PATTERN_OPPOSITE] = ", pairs of opposite numbers",
 	};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
 	kgb_buf_adds(&text, patterns[values->pattern]);
-	if (values->pattern == KGB_PATTERN_POINTS)
+	if (values->pattern == KGB_PATTERN_POINTS || values->pattern == KGB_PATTERN_SHARES ||
+	    values->pattern == KGB_PATTERN_UNIT)
 		describe_points(&values->points, &text);
 	if (values->scale != 0)
 		kgb_buf_addf(&text, ", %s 2^%d",

@@ -96,13 +96,18 @@ static bool is_of_zeros(enum kgb_pattern pattern)
 
 static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 {
-	if (pattern == KGB_PATTERN_POINTS && !arg->values.may_repeat)
-		return false;
-	if (pattern == KGB_PATTERN_COARSE || pattern == KGB_PATTERN_POINTS)
-		return kgb_dtype_is_float(arg->view.dtype) && arg->fill != KGB_FILL_INT &&
-		       arg->fill != KGB_FILL_BOOL;
+	const bool is_fraction = kgb_dtype_is_float(arg->view.dtype) && arg->fill != KGB_FILL_INT &&
+				 arg->fill != KGB_FILL_BOOL;
+
+	if (pattern == KGB_PATTERN_COARSE)
+		return is_fraction;
 	if (pattern == KGB_PATTERN_SORTED || !arg->values.may_repeat)
 		return pattern == KGB_PATTERN_SORTED;
+	if (pattern == KGB_PATTERN_POINTS || pattern == KGB_PATTERN_SHARES ||
+	    pattern == KGB_PATTERN_UNIT)
+		return is_fraction;
+	if (pattern == KGB_PATTERN_OPPOSITE)
+		return is_fraction && arg->fill != KGB_FILL_POSITIVE;
 	return !is_of_zeros(pattern) || kgb_values_fit(arg, 0);
 }
 
@@ -125,6 +130,12 @@ static double choose_number(struct kgb_rng *rng, const struct kgb_case *c)
 	return n > 0 ? numbers[kgb_rng_int(rng, 0, n - 1)] : 0;
 }
 
+static void keep_size(struct kgb_arg *arg)
+{
+	arg->values.scale = 0;
+	arg->values.scales_rows = arg->values.scales_parts = false;
+}
+
 /* Whether elements may lie at the points or on one side of them. */
 static bool can_be_near(const struct kgb_arg *arg, const struct kgb_points *points)
 {
@@ -145,8 +156,7 @@ static void deal_points(struct kgb_value_deck *deck, struct kgb_rng *rng, const 
 	const bool prefers_number = kgb_rng_int(rng, 0, 1);
 	struct kgb_points *points = &arg->values.points;
 
-	arg->values.scale = 0;
-	arg->values.scales_rows = arg->values.scales_parts = false;
+	keep_size(arg);
 	*points = (struct kgb_points){.first = choose_number(rng, c)};
 	if (prefers_number && points->first != 0 && can_be_near(arg, points))
 		return;
@@ -155,6 +165,31 @@ static void deal_points(struct kgb_value_deck *deck, struct kgb_rng *rng, const 
 		if (can_be_near(arg, points))
 			break;
 	}
+}
+
+/* Lines with a sum or norm of 1, or of a number of the call. */
+static void deal_total(struct kgb_rng *rng, const struct kgb_case *c, struct kgb_arg *arg)
+{
+	const double number = fabs(choose_number(rng, c));
+
+	arg->values.points.first = number != 0 && kgb_rng_int(rng, 0, 2) == 0 ? number : 1;
+	keep_size(arg);
+}
+
+/* A relation of the elements of lines, in a quarter of the cases: those without patterns and
+ * neighbours, which would change sums and norms. */
+static void deal_relation(struct kgb_value_deck *deck, struct kgb_rng *rng,
+			  const struct kgb_case *c, struct kgb_arg *arg)
+{
+	static const enum kgb_pattern relations[] = {
+		KGB_PATTERN_SHARES,   KGB_PATTERN_UNIT, KGB_PATTERN_SHARES, KGB_PATTERN_UNIT,
+		KGB_PATTERN_MIRRORED, KGB_PATTERN_EVEN, KGB_PATTERN_PEAK,   KGB_PATTERN_OPPOSITE};
+	const enum kgb_pattern pattern =
+		relations[deal(deck, c, "relation", deck->n_relations++, KGB_ARRAY_LEN(relations))];
+
+	arg->values.pattern = is_possible(arg, pattern) ? pattern : KGB_PATTERN_SORTED;
+	if (arg->values.pattern == KGB_PATTERN_SHARES || arg->values.pattern == KGB_PATTERN_UNIT)
+		deal_total(rng, c, arg);
 }
 
 static bool is_index_or_mask(const struct kgb_arg *arg)
@@ -178,9 +213,13 @@ static void deal_patterns(struct kgb_value_deck *deck, bool is_patterned, struct
 	for (size_t i = 0; i < c->n_args; i++) {
 		struct kgb_arg *arg = &c->args[i];
 		const bool is_left = kgb_rng_int(rng, 0, 3) == 0;
-		if (arg->param->kind != KGB_PARAM_TENSOR || !can_have_pattern(arg) || is_left ||
-		    !(is_patterned || is_index_or_mask(arg)))
+		if (arg->param->kind != KGB_PARAM_TENSOR || !can_have_pattern(arg) || is_left)
 			continue;
+		if (!is_patterned && !is_index_or_mask(arg)) {
+			if (!arg->values.has_neighbours)
+				deal_relation(deck, rng, c, arg);
+			continue;
+		}
 		enum kgb_pattern pattern = patterns[deal(deck, c, "pattern", deck->n_patterns++,
 							 KGB_ARRAY_LEN(patterns))];
 		if (kgb_values_have_tiles(arg) && deal(deck, c, "region", deck->n_regions++, 2))

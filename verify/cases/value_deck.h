@@ -14,7 +14,7 @@
 struct kgb_value_deck {
 	const struct kgb_seed *seed;
 	const struct kgb_dictionary *numbers; /* of the candidate's text; NULL: none */
-	uint32_t n_cases, n_scaled, n_patterns, n_regions, n_points, n_wide,
+	uint32_t n_cases, n_scaled, n_patterns, n_regions, n_points, n_relations, n_wide,
 		n_numbers; /* dealt so far */
 };
 

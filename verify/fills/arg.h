@@ -104,6 +104,13 @@ enum kgb_pattern {
 	KGB_PATTERN_RUNS, /* of equal elements */
 	KGB_PATTERN_COARSE, /* floats with few bits */
 	KGB_PATTERN_POINTS, /* floats as the fill `beside` makes them */
+	/* lines whose elements have a relation (fill_relations.c): */
+	KGB_PATTERN_SHARES, /* positive, and add up to `points.first` */
+	KGB_PATTERN_UNIT, /* with a norm of `points.first` */
+	KGB_PATTERN_MIRRORED, /* the same from both ends */
+	KGB_PATTERN_EVEN, /* evenly spaced */
+	KGB_PATTERN_PEAK, /* up, and down again */
+	KGB_PATTERN_OPPOSITE, /* each element beside its negative, or a half line away */
 	KGB_N_PATTERNS
 };
 /** Numbers where a function may be 0 or change its form: one, or all at whole multiples of a step
@@ -114,7 +121,7 @@ struct kgb_points {
 /** How the elements of a drawn case's tensor differ from independent draws of one size. */
 struct kgb_values {
 	enum kgb_pattern pattern;
-	struct kgb_points points; /* of the pattern POINTS */
+	struct kgb_points points; /* of the patterns POINTS, SHARES and UNIT */
 	int scale; /* the elements are multiplied by this power of two, */
 	bool scales_rows; /* each line by a power between it and 1; or, of complex numbers, */
 	bool scales_parts; /* real and imaginary parts by one each */

@@ -188,22 +188,38 @@ static bool is_coupled(const struct kgb_arg *arg)
 	       arg->view.storage_elements > 0;
 }
 
-/* Give two views the sizes of the larger one, if the other one broadcasts to it. */
-static bool align(struct kgb_tensor_view *a, struct kgb_tensor_view *b)
+/* Sizes to which both views broadcast. False: there are none. */
+static bool find_common(const struct kgb_tensor_view *a, const struct kgb_tensor_view *b,
+			struct kgb_tensor_view *out)
+{
+	out->ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
+	for (int k = 1; k <= out->ndim; k++) {
+		const int64_t size_a = k <= a->ndim ? a->sizes[a->ndim - k] : 1;
+		const int64_t size_b = k <= b->ndim ? b->sizes[b->ndim - k] : 1;
+		if (size_a != size_b && size_a != 1 && size_b != 1)
+			return false;
+		out->sizes[out->ndim - k] = size_a == 1 ? size_b : size_a;
+	}
+	return true;
+}
+
+static void spread(struct kgb_tensor_view *view, const struct kgb_tensor_view *common)
 {
 	struct kgb_tensor_view wide;
-	const bool is_same = a->ndim == b->ndim &&
-			     memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof(a->sizes[0])) == 0;
 
-	if (is_same)
-		return true;
-	if (kgb_tensor_view_expand(a, b, &wide)) {
-		*a = wide;
-		return true;
-	}
-	if (!kgb_tensor_view_expand(b, a, &wide))
+	if (kgb_tensor_view_expand(view, common, &wide))
+		*view = wide;
+}
+
+/* Give two views common sizes, if they broadcast to such. */
+static bool align(struct kgb_tensor_view *a, struct kgb_tensor_view *b)
+{
+	struct kgb_tensor_view common;
+
+	if (!find_common(a, b, &common))
 		return false;
-	*b = wide;
+	spread(a, &common);
+	spread(b, &common);
 	return true;
 }
 
@@ -223,21 +239,40 @@ static int64_t couple_at(const struct kgb_arg *arg, const struct kgb_tensor_view
 	return best;
 }
 
+enum {
+	COUPLES_MORE = 2, /* than pairs in one tensor */
+	OPPOSITE_OF = 4, /* one couple in so many has numbers of opposite signs */
+};
+
+/* The number of the other sign, if the argument may have it. */
+static bool store_opposite(const struct kgb_arg *arg, const char *from, char *to)
+{
+	const enum kgb_dtype dtype = arg->view.dtype;
+	const double value = -kgb_dtype_load(dtype, from);
+
+	if (!kgb_dtype_is_float(dtype) || !isfinite(value) || !kgb_values_fit(arg, value))
+		return false;
+	kgb_dtype_store(dtype, to, value);
+	return true;
+}
+
 static void couple(const struct kgb_arg *arg, const struct kgb_tensor_view *from,
 		   void *from_storage, struct kgb_rng *rng, void *storage)
 {
 	const int64_t n = kgb_tensor_view_numel(&arg->view);
 
-	for (int64_t left = n > 0 ? count_pairs(n) : 0; left > 0; left--) {
+	for (int64_t left = n > 0 ? COUPLES_MORE * count_pairs(n) : 0; left > 0; left--) {
 		const int64_t at = couple_at(arg, from, from_storage, rng);
 		const char *p = place(from, from_storage, at);
+		char *to = place(&arg->view, storage, at);
+		if (kgb_rng_int(rng, 0, OPPOSITE_OF - 1) == 0 && store_opposite(arg, p, to))
+			continue;
 		if (!arg->bounded || kgb_values_fit(arg, kgb_dtype_load(from->dtype, p)))
-			store_neighbour(arg, rng, p, place(&arg->view, storage, at));
+			store_neighbour(arg, rng, p, to);
 	}
 }
 
-/* The views of two arguments' parts in the sizes of the larger one. False: none broadcasts to the
- * other. */
+/* The views of two arguments' parts in common sizes. False: they do not broadcast to such. */
 static bool view_both(const struct kgb_arg *one, const struct kgb_arg *other,
 		      struct kgb_tensor_view *a, struct kgb_tensor_view *b)
 {

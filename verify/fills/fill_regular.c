@@ -293,6 +293,23 @@ static void make_points(const struct lines *lines)
 	}
 }
 
+/* Elements whose new number would lie outside of the fill's range stay. */
+static void relate(const struct lines *lines)
+{
+	const int64_t n = lines->length;
+	KGB_AUTO(free)
+	double *line = kgb_xreallocarray(NULL, (size_t)n, 2 * sizeof(*line));
+
+	for (int64_t i = 0; i < lines->n / n; i++) {
+		for (int64_t k = 0; k < n; k++)
+			line[k] = *in_line(lines, i, k);
+		kgb_values_relate(lines->arg, lines->rng, line, line + n, n);
+		for (int64_t k = 0; k < n; k++)
+			if (kgb_values_fit(lines->arg, line[k]))
+				*in_line(lines, i, k) = line[k];
+	}
+}
+
 static void make_pattern(const struct lines *lines)
 {
 	switch (lines->arg->values.pattern) {
@@ -325,6 +342,14 @@ static void make_pattern(const struct lines *lines)
 		break;
 	case KGB_PATTERN_POINTS:
 		make_points(lines);
+		break;
+	case KGB_PATTERN_SHARES:
+	case KGB_PATTERN_UNIT:
+	case KGB_PATTERN_MIRRORED:
+	case KGB_PATTERN_EVEN:
+	case KGB_PATTERN_PEAK:
+	case KGB_PATTERN_OPPOSITE:
+		relate(lines);
 		break;
 	case KGB_PATTERN_NONE:
 	case KGB_N_PATTERNS:

@@ -29,6 +29,10 @@ void kgb_fill_zero_region(const struct kgb_arg *arg, int n_parts, struct kgb_rng
  * size, down to the last bit of the type. Takes six words. */
 double kgb_values_draw_beside(const struct kgb_points *points, enum kgb_dtype dtype,
 			      struct kgb_rng *rng);
+/** Give the n elements of a line the relation that the argument's pattern names. `work` has room
+ * for as many. An element may then lie outside of the fill's range. */
+void kgb_values_relate(const struct kgb_arg *arg, struct kgb_rng *rng, double *line, double *work,
+		       int64_t n);
 /** Give a few elements, and one line, sizes between the usual ones and the ends of the type, as the
  * classes `largest` and `smallest` allow. For the mode `special`. */
 void kgb_fill_sizes(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);

@@ -115,6 +115,121 @@ static int count_steps(const struct tensor *t)
 	return n;
 }
 
+/* ---- relations of lines ---- */
+
+static bool has_sum_of_one(const double *line, int n, double eps)
+{
+	double sum = 0, least = 1;
+
+	for (int k = 0; k < n; k++) {
+		sum += line[k];
+		least = fmin(least, line[k]);
+	}
+	return fabs(sum - 1) <= 4 * eps && least > 0;
+}
+
+static bool has_norm_of_one(const double *line, int n, double eps)
+{
+	double sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += line[k] * line[k];
+	return fabs(sum - 1) <= 4 * eps;
+}
+
+static bool is_mirrored(const double *line, int n, KGB_UNUSED double eps)
+{
+	bool is = true;
+
+	for (int k = 0; k < n; k++)
+		is &= line[k] == line[n - 1 - k];
+	return is;
+}
+
+static bool is_even(const double *line, int n, double eps)
+{
+	bool is = true;
+
+	for (int k = 2; k < n; k++)
+		is &= fabs(line[k] - 2 * line[k - 1] + line[k - 2]) <= 16 * eps;
+	return is;
+}
+
+static bool is_peak(const double *line, int n, KGB_UNUSED double eps)
+{
+	int k = 1;
+
+	while (k < n && line[k] >= line[k - 1])
+		k++;
+	while (k < n && line[k] <= line[k - 1])
+		k++;
+	return k == n;
+}
+
+static bool is_opposite(const double *line, int n, KGB_UNUSED double eps)
+{
+	bool is_beside = true, is_apart = true;
+
+	for (int k = 0; k < n / 2; k++) {
+		is_beside &= line[2 * k + 1] == -line[2 * k];
+		is_apart &= line[k + n / 2] == -line[k];
+	}
+	return is_beside || is_apart;
+}
+
+typedef bool (*relation)(const double *line, int n, double eps);
+
+static bool all_lines_hold(const struct tensor *t, bool is_column, relation holds)
+{
+	const int n = is_column ? ROWS : COLUMNS;
+	double line[COLUMNS];
+	bool all = true;
+
+	for (int i = 0; i < N / n; i++) {
+		for (int k = 0; k < n; k++)
+			line[k] = value_at(t, is_column ? k * COLUMNS + i : i * COLUMNS + k);
+		all &= holds(line, n, kgb_dtype_eps(t->arg.view.dtype));
+	}
+	return all;
+}
+
+static void test_lines_have_the_relation_of_their_pattern(KGB_UNUSED void **state)
+{
+	static const struct {
+		enum kgb_pattern pattern;
+		relation holds;
+		enum kgb_fill_kind fill;
+	} rows[] = {
+		{KGB_PATTERN_SHARES, has_sum_of_one, KGB_FILL_NORMAL},
+		{KGB_PATTERN_SHARES, has_sum_of_one, KGB_FILL_POSITIVE},
+		{KGB_PATTERN_UNIT, has_norm_of_one, KGB_FILL_NORMAL},
+		{KGB_PATTERN_MIRRORED, is_mirrored, KGB_FILL_NORMAL},
+		{KGB_PATTERN_EVEN, is_even, KGB_FILL_NORMAL},
+		{KGB_PATTERN_EVEN, is_even, KGB_FILL_INT},
+		{KGB_PATTERN_PEAK, is_peak, KGB_FILL_POSITIVE},
+		{KGB_PATTERN_PEAK, is_peak, KGB_FILL_INT},
+		{KGB_PATTERN_OPPOSITE, is_opposite, KGB_FILL_NORMAL},
+	};
+	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_FLOAT64,
+						KGB_DTYPE_BFLOAT16};
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++)
+		for (uint32_t k = 0; k < 12; k++) {
+			const struct kgb_arg arg = {.fill = rows[r].fill,
+						    .lo = -100,
+						    .hi = 100,
+						    .values = {.pattern = rows[r].pattern,
+							       .points = {1, 0},
+							       .may_be_zero = true}};
+			struct tensor t =
+				fill(arg, dtypes[k % KGB_ARRAY_LEN(dtypes)],
+				     k % 2 ? "contiguous" : "transposed", KGB_MODE_STANDARD, k);
+			assert_true(all_lines_hold(&t, false, rows[r].holds) ||
+				    all_lines_hold(&t, true, rows[r].holds));
+			kgb_free(t.storage);
+		}
+}
+
 /* Check the property of the pattern. Returns whether the data shows it. */
 static bool check_pattern(const struct tensor *t)
 {
@@ -152,6 +267,12 @@ static bool check_pattern(const struct tensor *t)
 		break;
 	case KGB_PATTERN_POINTS:
 		return !kgb_dtype_is_float(t->arg.view.dtype) || count_steps(t) > N / 16;
+	case KGB_PATTERN_SHARES:
+	case KGB_PATTERN_UNIT:
+	case KGB_PATTERN_MIRRORED:
+	case KGB_PATTERN_EVEN:
+	case KGB_PATTERN_PEAK:
+	case KGB_PATTERN_OPPOSITE:
 	case KGB_PATTERN_COARSE:
 	case KGB_PATTERN_NONE:
 	case KGB_N_PATTERNS:
@@ -404,7 +525,7 @@ static void test_couples_are_at_the_same_place_and_tensors_stay_the_same(KGB_UNU
 	struct kgb_case c = {
 		.name = "couples", .interface = &interface, .args = {a.arg, b.arg}, .n_args = 3};
 	struct kgb_case_data data;
-	int n = 0;
+	int n = 0, n_opposite = 0;
 
 	c.args[2] = b.arg;
 	c.args[2].is_repeated = true;
@@ -419,8 +540,10 @@ static void test_couples_are_at_the_same_place_and_tensors_stay_the_same(KGB_UNU
 		memcpy(&x, place(&a, i), sizeof(x));
 		memcpy(&y, place(&b, i), sizeof(y));
 		n += llabs((int64_t)x - y) <= 1;
+		n_opposite += value_at(&a, i) == -value_at(&b, i);
 	}
-	assert_in_range(n, 20, 40);
+	assert_in_range(n, 24, 64);
+	assert_in_range(n_opposite, 4, 32);
 	assert_memory_equal(data.storages[2], data.storages[1], data.storage_bytes[1]);
 	kgb_case_data_release(&data);
 }
@@ -568,7 +691,7 @@ static void test_half_of_the_drawn_cases_have_each_style(KGB_UNUSED void **state
 	assert_in_range(counts.pairs, counts.cases * 2 / 5, counts.cases * 3 / 5);
 	/* The tensors have one dimension, so they have no matrix. */
 	for (int k = 1; k < KGB_N_PATTERNS; k++)
-		assert_int_equal(counts.patterns[k] > counts.cases / 50,
+		assert_int_equal(counts.patterns[k] > counts.cases / 100,
 				 k != KGB_PATTERN_ZERO_REGION);
 	assert_int_equal(counts.zeros_possible, counts.cases);
 	kgb_spec_release(&spec);
@@ -635,6 +758,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns_keep_the_range_of_every_fill),
+		cmocka_unit_test(test_lines_have_the_relation_of_their_pattern),
 		cmocka_unit_test(test_coarse_numbers_have_few_bits),
 		cmocka_unit_test(test_a_scale_multiplies_every_element_once),
 		cmocka_unit_test(test_rows_have_scales_of_their_own),
