@@ -17,6 +17,7 @@ enum {
 	NARROW = 1 << 16, /* in ranges up to this width all numbers are equally likely */
 	SMALL_BITS = 30, /* small floats are up to so many powers of two below the others */
 	DIMS_USUAL = 6, /* more dimensions are possible, but seldom */
+	PACKED_TURNS = 4, /* one line in this many is packed */
 	LONG_TURNS = 10, /* one line in this many is long */
 	LONG_FACTOR = 32, /* a long shape has up to this many times the usual elements, */
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
@@ -34,6 +35,7 @@ struct drawer {
 	bool has_number; /* likewise: it takes a number of the dictionary, if it can */
 	const char *layout; /* of a change; NULL: layouts are drawn */
 	const cJSON *longer; /* the form that is drawn beyond its usual range; NULL: none */
+	bool is_packed; /* sizes are equal, and nothing has gaps */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
 };
@@ -246,8 +248,8 @@ static int64_t size_between(const struct drawer *d, int64_t lo, int64_t hi)
 	return value < lo ? lo : value > hi ? hi : value;
 }
 
-/* For tensors that are to be alike: with a half's chance a size of the line that was drawn before
- * and lies within the bounds. */
+/* For tensors that are to be alike, with a half's chance, and for packed lines: a size of the line
+ * that was drawn before and lies within the bounds. */
 static bool is_earlier_size(struct drawer *d, int64_t lo, int64_t hi, int64_t *out)
 {
 	int64_t found[EARLIER_MAX];
@@ -266,7 +268,7 @@ static bool is_earlier_size(struct drawer *d, int64_t lo, int64_t hi, int64_t *o
 	kgb_buf_adds(&d->path, "/earlier");
 	open_throw(d, &rng);
 	kgb_buf_truncate(&d->path, len);
-	if (n == 0 || kgb_rng_int(&rng, 0, 1) == 0)
+	if (n == 0 || (kgb_rng_int(&rng, 0, 1) == 0 && !d->is_packed))
 		return false;
 	*out = found[kgb_rng_int(&rng, 0, n - 1)];
 	return true;
@@ -294,7 +296,8 @@ static int draw_size(struct drawer *d, const cJSON *form, cJSON **out)
 	if (form == d->longer) {
 		open_throw(d, &rng);
 		size = kgb_throw_log(&rng, bounds[1] > 0 ? bounds[1] : 1, bounds[2]);
-	} else if ((!d->draw->repeats || !is_earlier_size(d, bounds[0], bounds[1], &size)) &&
+	} else if (!((d->draw->repeats || d->is_packed) &&
+		     is_earlier_size(d, bounds[0], bounds[1], &size)) &&
 		   !take_size(d, bounds, &size)) {
 		size = size_between(d, bounds[0], bounds[1]);
 	}
@@ -365,6 +368,24 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
+/* The first number of a list that has a form `int`, too: of gaps the smallest one. -1: no such
+ * list.
+ */
+static int find_gap(const cJSON *values)
+{
+	int number = -1, i = 0;
+	bool has_int = false;
+	const cJSON *value = NULL;
+
+	cJSON_ArrayForEach(value, values) {
+		has_int |= cJSON_HasObjectItem(value, "int");
+		if (number < 0 && cJSON_IsNumber(value))
+			number = i;
+		i++;
+	}
+	return has_int ? number : -1;
+}
+
 /* {pick: [value, ...]}: where the line takes numbers of the dictionary, rather a form than a
  * value. */
 static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
@@ -375,7 +396,9 @@ static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
 	if (!cJSON_IsArray(form) || n < 1 || n > KGB_DECK_MAX)
 		return fail_form(d, form, "expected a list of 1 to %d values", KGB_DECK_MAX);
 	int card = (int)deal(d, (size_t)n);
-	if (takes_number(d, &choice))
+	if (d->is_packed && find_gap(form) >= 0)
+		card = find_gap(form);
+	else if (takes_number(d, &choice))
 		card = kgb_number_pick(&choice, form, card);
 	return draw_part(d, cJSON_GetArrayItem(form, card), "pick", card, out);
 }
@@ -874,12 +897,16 @@ static void choose_longer(struct drawer *d, const cJSON *node, struct kgb_rng *r
 		d->longer = kgb_rng_int(rng, 0, (*n)++) == 0 ? node : d->longer;
 }
 
-/* Choose the form of a long line that goes beyond its usual range. */
-static void make_some_long(struct drawer *d)
+/* Decide whether the line is packed, and choose the form of a long line that goes beyond its usual
+ * range. */
+static void make_some_special(struct drawer *d)
 {
 	struct kgb_rng rng;
 	int64_t n = 0;
 
+	kgb_buf_adds(&d->path, "packed");
+	d->is_packed = deal(d, PACKED_TURNS) == 0;
+	kgb_buf_clear(&d->path);
 	kgb_buf_adds(&d->path, "long");
 	if (deal(d, LONG_TURNS) == 0) {
 		open_throw(d, &rng);
@@ -951,7 +978,7 @@ int kgb_draw_line(const struct kgb_draw *draw, const struct kgb_case_vars *from,
 		.tier = from->tier,
 		.node = from->node,
 	};
-	make_some_long(&d);
+	make_some_special(&d);
 	int rc = draw_variables(&d, change) < 0 || draw_mode(&d, &mode) < 0 ? -1 : 0;
 	if (rc == 0) {
 		draw_dtype(&d, &out->dtypes);

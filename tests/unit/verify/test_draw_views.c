@@ -154,12 +154,54 @@ static void test_half_of_the_pairs_of_square_matrices_are_transposed(KGB_UNUSED 
 	assert_in_range(n_transposed, LINES / 4, 3 * LINES / 4);
 }
 
+static double number_of(const struct kgb_case_vars *line, const char *name)
+{
+	return kgb_json_get(line->vars, name)->valuedouble;
+}
+
+/* Other lines have three equal sizes and no gap by chance only. */
+static void test_one_line_in_four_is_packed(KGB_UNUSED void **state)
+{
+	static const struct kgb_seed seed = {{7, 1, 9}};
+	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	size_t n = 0, n_flags[9] = {0};
+
+	load_template("flag: {pick: [0, 1, 2, 3, 4, 5, 6, 7, 8]}, m: {size: [1, 90]}, "
+		      "n: {size: [0, 70]}, k: {size: [0, 400]}, gap: {pick: [0, {int: [1, 9]}]}, "
+		      "x: {size: [1000, 2000]}",
+		      &spec);
+	const struct kgb_draw draw = {.spec = &spec,
+				      .interface = &spec.interfaces[0],
+				      .set = spec.case_sets,
+				      .seed = &seed,
+				      .arena = &arena,
+				      .err = &err};
+	for (uint32_t i = 0; i < 16 * LINES; i++) {
+		struct kgb_case_vars line;
+		assert_ok(kgb_draw_line(&draw, &spec.case_sets->drawn[0], i, NULL, &line), err);
+		const double m = number_of(&line, "m");
+		assert_in_range(number_of(&line, "x"), 1000, 2000);
+		if (number_of(&line, "gap") != 0 || number_of(&line, "k") != m ||
+		    (number_of(&line, "n") != m && m <= 70))
+			continue;
+		n++;
+		n_flags[(size_t)number_of(&line, "flag")]++;
+	}
+	assert_in_range(n, 16 * LINES / 5, 16 * LINES / 3);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(n_flags); i++)
+		assert_true(n_flags[i] > n / 20);
+	kgb_spec_release(&spec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seven_and_eight_dimensions_share_one_card),
 		cmocka_unit_test(test_tensors_of_one_shape_often_have_one_layout),
 		cmocka_unit_test(test_each_draw_has_views_of_all_kinds),
+		cmocka_unit_test(test_one_line_in_four_is_packed),
 		cmocka_unit_test(test_half_of_the_pairs_of_square_matrices_are_transposed),
 	};
 
