@@ -121,6 +121,34 @@ static void note_pair(struct coverage *coverage, const struct kgb_arg *a, const 
 	note(coverage, "%s %s with %s %s", a->param->name, text_a.ptr, b->param->name, text_b.ptr);
 }
 
+static bool has_size_of_one(const struct kgb_tensor_view *view)
+{
+	for (int k = 0; k < view->ndim; k++)
+		if (view->sizes[k] == 1)
+			return true;
+	return false;
+}
+
+/* A flag together with sizes that kernels have other code for. */
+static void note_flag_and_sizes(struct coverage *coverage, const struct kgb_arg *flag,
+				const struct kgb_arg *arg)
+{
+	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
+	const struct kgb_tensor_view *view = &arg->view;
+	const char *name = arg->param->name;
+
+	if (arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent)
+		return;
+	kgb_case_value_describe(&flag->value, &text);
+	note(coverage, "%s %s with %d dimensions of %s", flag->param->name, text.ptr, view->ndim,
+	     name);
+	if (has_size_of_one(view))
+		note(coverage, "%s %s with a size of 1 of %s", flag->param->name, text.ptr, name);
+	if (view->ndim > 0 && view->sizes[view->ndim - 1] % 2 == 1)
+		note(coverage, "%s %s with an odd last size of %s", flag->param->name, text.ptr,
+		     name);
+}
+
 static void note_case(struct coverage *coverage, const struct kgb_case *c)
 {
 	/* Integers have special values. */
@@ -134,9 +162,11 @@ static void note_case(struct coverage *coverage, const struct kgb_case *c)
 			note(coverage, "class %s", kgb_special_name((enum kgb_special)k));
 	for (size_t i = 0; i < c->n_args; i++) {
 		note_arg(coverage, &c->args[i]);
-		for (size_t k = 0; k < i && is_flag(&c->args[i]); k++)
-			if (is_flag(&c->args[k]))
+		for (size_t k = 0; k < c->n_args && is_flag(&c->args[i]); k++) {
+			note_flag_and_sizes(coverage, &c->args[i], &c->args[k]);
+			if (k < i && is_flag(&c->args[k]))
 				note_pair(coverage, &c->args[k], &c->args[i]);
+		}
 	}
 }
 

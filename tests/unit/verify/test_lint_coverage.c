@@ -7,10 +7,10 @@
 #define NUMBERS "alpha: {pick: [1, -0.5]}, "
 #define TYPES "dtypes: [float32, float16, int64]"
 
-/* What the lint notes of the toy with these templates. */
-static void lint_toy(const char *drawn, struct kgb_lint_report *report)
+/* What the lint notes of the toy with these templates and further listed cases. */
+static void lint_toy(const char *drawn, const char *listed, struct kgb_lint_report *report)
 {
-	KGB_AUTO(free) char *text = kgb_xasprintf("%scases:\n", drawn);
+	KGB_AUTO(free) char *text = kgb_xasprintf("%scases:\n%s", drawn, listed);
 	struct kgb_lint lint = {.report = report};
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -23,7 +23,7 @@ static void test_templates_that_give_all_that_is_listed_are_good(KGB_UNUSED void
 {
 	struct kgb_lint_report report = {0};
 
-	lint_toy("drawn:\n  - {id: t, " SHAPES LAYOUTS NUMBERS TYPES "}\n", &report);
+	lint_toy("drawn:\n  - {id: t, " SHAPES LAYOUTS NUMBERS TYPES "}\n", "", &report);
 	assert_int_equal(report.n_problems, 0);
 	kgb_lint_report_release(&report);
 }
@@ -63,9 +63,41 @@ static void test_what_only_listed_cases_show_is_a_problem(KGB_UNUSED void **stat
 		KGB_AUTO(free)
 		char *problem = kgb_xasprintf("coverage: toy_Tensor: %s", rows[i].problem);
 
-		lint_toy(drawn, &report);
+		lint_toy(drawn, "", &report);
 		if (!has_problem(&report, problem))
 			fail_msg("row %zu: no problem '%s'", i, problem);
+		kgb_lint_report_release(&report);
+	}
+}
+
+static void test_flags_come_with_all_sizes(KGB_UNUSED void **state)
+{
+	static const char listed[] = "  - {id: flag, a: [1, 5], b: [4, 5], alpha: true}\n";
+	static const struct {
+		const char *a, *problem;
+	} rows[] = {
+		{"[[1, 6], [2, 6]]", "an odd last size of self"},
+		{"[[2, 5], [3, 5]]", "a size of 1 of self"},
+		{"[[5], [1]]", "2 dimensions of self"},
+		{"[[1, 6], [2, 5]]", NULL},
+	};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_lint_report report = {0};
+		KGB_AUTO(free)
+		char *drawn = kgb_xasprintf(
+			"drawn:\n  - {id: t, " SHAPES LAYOUTS NUMBERS TYPES "}\n"
+			"  - {id: flags, a: {pick: %s}, b: {pick: [[4, 5], [1]]}, alpha: true}\n",
+			rows[i].a);
+		lint_toy(drawn, listed, &report);
+		for (size_t k = 0; k < KGB_ARRAY_LEN(rows) - 1; k++) {
+			KGB_AUTO(free)
+			char *problem =
+				kgb_xasprintf("coverage: toy_Tensor: 2 listed cases have "
+					      "alpha True with %s, but none is drawn with it",
+					      rows[k].problem);
+			assert_int_equal(has_problem(&report, problem), i == k);
+		}
 		kgb_lint_report_release(&report);
 	}
 }
@@ -75,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_templates_that_give_all_that_is_listed_are_good),
 		cmocka_unit_test(test_what_only_listed_cases_show_is_a_problem),
+		cmocka_unit_test(test_flags_come_with_all_sizes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
