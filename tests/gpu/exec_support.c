@@ -203,7 +203,7 @@ void make_data(void)
 
 	g.n = g.fake ? 10000 : 16 << 20;
 	g.arena_bytes = 3 * g.n * sizeof(float) + EXTRA;
-	g.output_bytes = g.arena_bytes + (16 << 20);
+	g.output_bytes = g.arena_bytes + (64 << 20); /* and ranges, and samples */
 	if (kgb_memfd_sized("check-in", SLOTS * g.arena_bytes, 0, &g.input_fd, &g.err) < 0 ||
 	    kgb_memfd_sized("check-out", g.output_bytes, 0, &g.output_fd, &g.err) < 0)
 		give_up("memory");

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
+#include "base/system/memfd.h"
 #include "base/time.h"
+#include "tests/helpers/whole_arena.h"
 #include "tests/unit/base/support.h"
 #include "verify/process/exec_client.h"
 #include "verify/process/exec_pool.h"
@@ -136,6 +138,32 @@ static void test_only_clean_processes_are_lent_again(void **state)
 	close_pool();
 }
 
+static void test_a_process_has_nothing_of_its_last_user(void **state)
+{
+	struct kgb_exec_client exec;
+	struct kgb_err err = KGB_ERR_INIT;
+	int fd = -1;
+
+	(void)state;
+	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 1);
+	if (!get(&exec)) {
+		close_pool();
+		skip();
+	}
+	assert_ok(kgb_memfd_sized("memory", 4096, 0, &fd, &err), err);
+	assert_int_equal(send_whole_arena(&exec, fd, 4096, 1, fd, 4096, WAIT_MS, &err),
+			 KGB_EXEC_DONE);
+	assert_int_equal(kgb_exec_client_conditions(&exec, WAIT_MS, &err), KGB_EXEC_DONE);
+	kgb_exec_client_leave(&exec, true, NULL);
+	kgb_exec_client_stop(&exec);
+	assert_true(get(&exec));
+	assert_int_equal(kgb_exec_client_conditions(&exec, WAIT_MS, &err), KGB_EXEC_REFUSED);
+	assert_non_null(strstr(err.msg, "there is no arena"));
+	kgb_exec_client_stop(&exec);
+	close(fd);
+	close_pool();
+}
+
 static void test_a_lease_is_held_until_the_process_has_ended(void **state)
 {
 	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
@@ -245,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_clean_processes_are_lent_again),
+		cmocka_unit_test(test_a_process_has_nothing_of_its_last_user),
 		cmocka_unit_test(test_a_lease_is_held_until_the_process_has_ended),
 		cmocka_unit_test(test_spares_serve_several_users_at_once),
 		cmocka_unit_test(test_a_process_of_a_user_that_ends_by_itself_is_reported),
