@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from bad_kernels import BAD, CASES, HEAD, HOLD_ALL, HONEST, KEEP_BUSY, ON_CPU, SPEC
+from bad_kernels import BAD, CASES, ENDLESS_CALL, HEAD, HOLD_ALL, HONEST, KEEP_BUSY, ON_CPU, SPEC
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
@@ -223,7 +223,7 @@ def by_data_day(bench):
     verdict = bench.verdict(kernel, spec=spec)
     require(verdict["status"] == "passed", describe(verdict))
     judged = verdict["sandbox_judged_tests"]
-    require(judged == (verdict["total_tests"] if bench.gpu else 0), "%d judged in the sandbox" % judged)
+    require(judged == verdict["total_tests"], "%d judged in the sandbox" % judged)
     return "%d of %d judged in the sandbox" % (judged, verdict["total_tests"])
 
 
@@ -234,9 +234,8 @@ def working_runners(family):
 
 
 def start_endless(bench):
-    """A judge in the midst of an endless kernel, with its own workers; (process, its descendants)."""
-    process = bench.start(bench.kernel(HEAD + BAD["an endless kernel"]), call_timeout="30s", lanes=1,
-                          cold=True)
+    """A judge in the midst of an endless call, with its own workers; (process, its descendants)."""
+    process = bench.start(bench.kernel(ENDLESS_CALL), call_timeout="30s", lanes=1, cold=True)
     family = {}
 
     def runs():
@@ -246,7 +245,7 @@ def start_endless(bench):
 
     if not wait_until(runs, 45):
         os.killpg(process.pid, signal.SIGKILL)
-        raise Failure("the endless kernel does not start: %s" % (process.communicate(),))
+        raise Failure("the endless call does not start: %s" % (process.communicate(),))
     time.sleep(2)
     return process, descendants(process.pid)
 
@@ -261,12 +260,16 @@ def runner_is_killed(bench):
     return tell(verdict)
 
 
-def exec_is_killed(bench):
-    process = bench.start(bench.honest, lanes=1, timing=True)
+def exec_is_killed(bench, cold):
+    """Kills the judge's own processes, or all of the pool."""
+    process = bench.start(bench.honest, lanes=1, timing=True, cold=cold)
     victims = []
+    if not cold:
+        time.sleep(1)
 
     def found():
-        victims[:] = [pid for pid, facts in descendants(process.pid).items() if facts[1] == "kgb-exec"]
+        root = process.pid if cold else bench.zygotes.process.pid
+        victims[:] = [pid for pid, facts in descendants(root).items() if facts[1] == "kgb-exec"]
         return victims
 
     require(wait_until(found, 40), "no kgb-exec found")
@@ -394,7 +397,8 @@ def days(gpu):
     ]
     if gpu:
         listed += [
-            ("kgb-exec is killed", exec_is_killed),
+            ("kgb-exec is killed", lambda bench: exec_is_killed(bench, True)),
+            ("the pool's kgb-exec processes are killed", lambda bench: exec_is_killed(bench, False)),
             ("another process holds all memory", memory_is_taken),
             ("another process keeps the GPU busy while it is timed", busy_neighbour),
             ("the GPU is hidden", hidden_gpu),

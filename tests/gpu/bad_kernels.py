@@ -51,6 +51,13 @@ HONEST = HEAD + """
 def neg(self):
     return good(self)
 """
+# The host does not return; kernels of a call that is only recorded do not run in the runner.
+ENDLESS_CALL = HEAD + """
+def neg(self):
+    y = good(self)
+    while True:
+        pass
+"""
 # Bad kernels by their fault: the source after HEAD.
 BAD = {
     "a wild pointer": """
