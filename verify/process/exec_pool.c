@@ -16,6 +16,7 @@
 
 enum {
 	START_MS = 60 * 1000,
+	FIRST_SPARES = 2, /* made before it is known how much memory they may take */
 	STARTS_AT_ONCE =
 		2, /* the driver makes one context at a time, and others wait for it, too */
 	PAUSE_MS = 5000, /* after a process that could not be started */
@@ -294,7 +295,7 @@ int kgb_exec_pool_new(const struct kgb_exec_spec *spec, size_t n_spares, int dir
 		kgb_free(pool);
 		return -1;
 	}
-	for (size_t i = 0; i < n_spares; i++)
+	for (size_t i = 0; i < n_spares && i < FIRST_SPARES; i++)
 		if (begin(pool, err) < 0) {
 			kgb_exec_pool_free(pool);
 			return -1;

@@ -16,8 +16,8 @@
 
 struct kgb_exec_pool;
 
-/** Begin to make `n_spares` processes and listen in the folder `dir_fd`. `spec` is copied, its
- * texts are borrowed; it has no pool. Free *out with kgb_exec_pool_free. */
+/** Begin to make the first of `n_spares` spares and listen in the folder `dir_fd`. `spec` is
+ * copied, its texts are borrowed; it has no pool. Free *out with kgb_exec_pool_free. */
 KGB_MUST_CHECK int kgb_exec_pool_new(const struct kgb_exec_spec *spec, size_t n_spares, int dir_fd,
 				     struct kgb_exec_pool **out, struct kgb_err *err);
 /** End all processes, lent or not, and wait for that. Accepts NULL. */
