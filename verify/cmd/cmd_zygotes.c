@@ -26,6 +26,7 @@ enum {
 	 * processes: spares are made after so long without requests. */
 	PAUSE_MS = 400,
 	RETRY_MS = 20, /* until the GPU may be shared again */
+	LEASE_MS = 10 * 1000, /* most that a spare delays those who need the GPU alone */
 	NOBODY = -1,
 	POOLS = KGB_N_ROLES, /* makers of spares beside the zygotes, which have their roles */
 	N_POOLS = 2, /* of kgb-exec (NULL without a GPU), of kgb-exec-cpu */
@@ -41,7 +42,8 @@ struct server {
 	int maker; /* who makes a spare; NOBODY */
 	int last_maker;
 	struct kgb_gpu_lease lease; /* the GPU is shared with others while a spare is made */
-	int64_t asked_ms; /* time of the last request, monotonic */
+	int64_t lease_ends_ms; /* monotonic, as the following */
+	int64_t asked_ms; /* time of the last request */
 	int signals; /* signalfd: TERM, INT, HUP */
 	int dir_fd;
 };
@@ -171,6 +173,14 @@ static int find_maker(const struct server *server)
 	return NOBODY;
 }
 
+static void end_making(struct server *server, int maker)
+{
+	if (server->maker != maker)
+		return;
+	server->maker = NOBODY;
+	kgb_gpu_lease_give(&server->lease);
+}
+
 /* Let one more spare be made: one after the other, because a context that is made delays all work
  * on the GPU, and never while a verification has the GPU alone. */
 static int make_spare(struct server *server, struct kgb_err *err)
@@ -186,28 +196,32 @@ static int make_spare(struct server *server, struct kgb_err *err)
 		return 0;
 	server->maker = server->last_maker = maker;
 	server->spares[maker] = HAS_ENOUGH;
+	server->lease_ends_ms = kgb_mono_ms() + LEASE_MS;
 	if (maker < POOLS)
 		return kgb_zygote_make_spare(&server->zygotes[maker], err);
 	kgb_exec_pool_make_spare(server->pools[maker - POOLS]);
+	if (!kgb_exec_pool_is_making(server->pools[maker - POOLS]))
+		end_making(server, maker);
 	return 0;
 }
 
-static void end_making(struct server *server, int maker)
-{
-	if (server->maker != maker)
-		return;
-	server->maker = NOBODY;
-	kgb_gpu_lease_give(&server->lease);
-}
-
-/* Milliseconds until make_spare has to be called again; -1: an event comes first. */
+/* Milliseconds until make_spare or end_lease has something to do; -1: an event comes first. */
 static int time_to_next(const struct server *server)
 {
-	const int64_t left_ms = server->asked_ms + PAUSE_MS - kgb_mono_ms();
+	const bool is_leased = server->lease.fd >= 0;
+	const int64_t next_ms = is_leased ? server->lease_ends_ms : server->asked_ms + PAUSE_MS;
+	const int64_t left_ms = next_ms - kgb_mono_ms();
 
-	if (server->maker != NOBODY || find_maker(server) == NOBODY)
+	if (!is_leased && (server->maker != NOBODY || find_maker(server) == NOBODY))
 		return -1;
 	return left_ms > RETRY_MS ? (int)left_ms : RETRY_MS;
+}
+
+/* A spare that hangs must not keep the GPU from all others. */
+static void end_lease(struct server *server)
+{
+	if (kgb_mono_ms() >= server->lease_ends_ms)
+		kgb_gpu_lease_give(&server->lease);
 }
 
 /* ---- events ---- */
@@ -299,6 +313,7 @@ static int serve(struct server *server, struct kgb_err *err)
 				return -1;
 		}
 		turn_pools(server);
+		end_lease(server);
 		if (make_spare(server, err) < 0)
 			return -1;
 	}
