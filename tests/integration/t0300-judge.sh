@@ -410,6 +410,27 @@ test_expect_success 'a spare that died is no loss' '
 	test_wait_for 200 n_spares runner 6
 '
 
+# executors: the processes with a machine for Triton's IR, lent or not.
+executors() {
+	test_below "$spared_pid" >below
+	ps -e -o pid= -o comm= | awk -v list="$(tr "\n" " " <below)" '
+		BEGIN { n = split(list, p, " "); for (i = 1; i <= n; i++) below[p[i]] = 1 }
+		($1 in below) && $2 == "kgb-exec" { print $1 }'
+}
+n_executors() {
+	test "$(executors | wc -l)" -eq "$1"
+}
+
+test_expect_success 'executors are made ahead, serve one verification, and one that died is no loss' '
+	test_wait_for 200 n_executors 4 && executors | test_started | sort >before &&
+	judge "$process/honest.py" zygotes=spared lanes=4 && jq -e ".status == \"passed\"" verdict.json &&
+	test_wait_for 200 n_executors 4 && executors | test_started | sort >after &&
+	test_equal "" "$(comm -12 before after)" "executors that served twice" &&
+	executors >killed && kill -9 $(cat killed) && test_wait_for 60 test_ended $(cat killed) &&
+	judge "$process/honest.py" zygotes=spared && jq -e ".status == \"passed\"" verdict.json &&
+	test_wait_for 200 n_executors 4
+'
+
 test_expect_success 'a judge that outlives its zygotes reports trouble of ours, and their spares end with them' '
 	test_below "$spared_pid" >spared_below && test -s spared_below &&
 	judge_request "spec=$fixtures/aten__add.yaml" "kernel=$process/hang_deaf.py" timeout=2000s call_timeout=1500s \
