@@ -31,12 +31,14 @@ static size_t deal(const struct kgb_value_deck *deck, const struct kgb_case *c, 
 struct band {
 	int lo, hi;
 };
-enum { N_BANDS = 4 };
+enum { N_BANDS = 5 };
 static const struct band *bands_of(enum kgb_dtype dtype)
 {
-	static const struct band half[N_BANDS] = {{-2, -1}, {-4, -3}, {-6, -5}, {1, 3}};
-	static const struct band single[N_BANDS] = {{-8, -1}, {-19, -9}, {-30, -20}, {1, 7}};
-	static const struct band wide[N_BANDS] = {{-19, -1}, {-60, -20}, {-200, -61}, {1, 7}};
+	static const struct band half[N_BANDS] = {{-2, -1}, {-4, -3}, {-6, -5}, {1, 3}, {1, 3}};
+	static const struct band single[N_BANDS] = {
+		{-8, -1}, {-19, -9}, {-30, -20}, {1, 7}, {8, 17}};
+	static const struct band wide[N_BANDS] = {
+		{-19, -1}, {-60, -20}, {-200, -61}, {1, 7}, {8, 60}};
 
 	dtype = kgb_dtype_part(dtype);
 	return dtype == KGB_DTYPE_FLOAT64   ? wide
