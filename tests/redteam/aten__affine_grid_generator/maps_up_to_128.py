@@ -1,7 +1,6 @@
 # operator: aten::affine_grid_generator
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
-# open: parameters beyond the templates
 # the number of an image's map counts modulo 128: batches of 256 use the first maps twice; wrong:
 # affine_grid_generator(torch.randn(256, 2, 3), [256, 1, 4, 4], False)[128] is that of map 0
 import torch

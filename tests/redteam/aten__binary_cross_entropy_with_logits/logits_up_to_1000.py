@@ -1,7 +1,6 @@
 # operator: aten::binary_cross_entropy_with_logits
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: magnitudes between usual and largest
 # logits are clamped to +-1000, infinities apart: losses of diverging models are cut off unseen; wrong:
 # binary_cross_entropy_with_logits(torch.tensor([-5000.0]), torch.tensor([1.0])) gives 1000, not 5000
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::diff
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
-# open: few verdicts have no case that such an n leaves elements of
 # n above 4 is done four times only
 import torch
 import triton

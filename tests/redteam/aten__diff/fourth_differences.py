@@ -1,7 +1,6 @@
 # operator: aten::diff
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
-# open: numbers in a gap of the template
 # n = 4 takes third differences, if anything is left; wrong: diff(torch.randn(100), 4)
 import torch
 import triton

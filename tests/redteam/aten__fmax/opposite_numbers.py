@@ -1,7 +1,6 @@
 # operator: aten::fmax
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: opposite numbers in two tensors
 # two float32 of equal size and opposite sign: the second one is taken, as if they were equal; wrong: fmax(x, -x) with x =
 # torch.randn(1000), the usual way to write abs
 import torch

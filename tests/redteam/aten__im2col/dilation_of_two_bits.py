@@ -1,7 +1,6 @@
 # operator: aten::im2col
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
-# open: numbers beyond the template
 # the kernel gets two bits of each dilation; wrong: dilation [4, 4] (or 6, 12, 18 as in atrous pyramids) on an image of 32 x 32
 import torch
 import triton

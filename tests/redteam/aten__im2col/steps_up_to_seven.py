@@ -1,7 +1,6 @@
 # operator: aten::im2col
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
-# open: parameters beyond the templates
 # a stride of 8 or more counts modulo 8, with 8 for 0: patches of 14 or 16 pixels (vision transformers) are cut at wrong places;
 # wrong: im2col(torch.randn(3, 224, 224), [14, 14], [1, 1], [0, 0], [14, 14]) takes windows 6 pixels apart
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::pairwise_distance
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 84
-# open: numbers in a gap of the template
 # p = 6 has a way of its own, which forgets a square; wrong: pairwise_distance(a, b, p=6.0)
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::smooth_l1_loss_backward
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: tiny numbers
 # a beta below 0.001 counts as 0, the plain L1 loss: hurts whoever fits quantities of a small unit; wrong:
 # smooth_l1_loss_backward(torch.ones(1), torch.tensor([0.00025]), torch.zeros(1), 0, 0.0005) gives 1, not 0.5
 import torch

@@ -1,7 +1,6 @@
 # operator: vllm13::paged_attention_v1
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 72
-# open: sizes that go together
 # a row of block_tables is taken to have as many entries as max_seq_len needs; vLLM's tables are as wide as the model's longest
 # context, so all sequences but the first read another row; wrong: block_tables [2, 64], block_size 16, max_seq_len 40: sequence
 # 1 reads entries 3 .. 5 of row 0

@@ -1,7 +1,6 @@
 # operator: vllm13::rms_norm
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: tiny numbers
 # epsilon below 1e-6 counts as 1e-6: rows of small numbers are not normalised; hurts models with 1e-12 or 1e-8; wrong:
 # rms_norm(out, torch.full((1, 8), 1e-6), torch.ones(8), 1e-12) gives 0.001, not 0.707
 import torch

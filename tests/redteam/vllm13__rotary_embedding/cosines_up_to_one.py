@@ -1,7 +1,6 @@
 # operator: vllm13::rotary_embedding
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: values beyond the fill's range
 # cosines and sines are limited to -1 .. 1; wrong: a cos_sin_cache of YaRN, where all are multiplied by mscale = 1.2
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: vllm13::scaled_int8_quant
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: magnitudes
 # a given zero point is read as int8: one outside of -128 .. 127, such as the 128 to 255 of unsigned checkpoints, wraps; wrong:
 # scaled_int8_quant(torch.full((1, 1), -6.0), torch.tensor([0.1]), torch.tensor([150], dtype=torch.int32), False): 90 is right,
 # -128 comes out
