@@ -6,7 +6,7 @@
 #define REACH_BYTES_MAX ((size_t)128 << 20)
 #define PARTS_MAX 64 /* of a mask that are looked at */
 
-/* The conditions that an operation follows from. */
+/* The conditions that an operation follows from. An scf.if passes on the values of its branches. */
 static uint64_t causes(struct kgb_builder *b, const struct kgb_operation *op)
 {
 	uint64_t found =
@@ -14,11 +14,14 @@ static uint64_t causes(struct kgb_builder *b, const struct kgb_operation *op)
 
 	for (uint32_t k = 0; k < op->n_in; k++)
 		found |= kgb_builder__root(b, op->in[k])->follows;
+	for (uint32_t k = 0; k < op->n_regions; k++)
+		if (op->regions[k]->is_branch)
+			found |= op->regions[k]->follows;
 	return found;
 }
 
-/* Whether the operation itself has an effect, whatever follows from its results: it touches memory,
- * or decides what runs. */
+/* Whether all operands count, whatever follows from the results: the operation touches memory, or
+ * decides what runs. */
 static bool has_effect(const struct kgb_operation *op)
 {
 	return op->n_out == 0 || (op->n_regions > 0 && !op->regions[0]->width) ||
@@ -91,17 +94,19 @@ static void follow_region(struct kgb_builder *b, struct kgb_region *region)
 {
 	region->is_blurred =
 		region->width || region->has_loop || (region->outer && region->outer->is_blurred);
+	region->is_branch = region->parent && kgb_operation__is(region->parent, "scf.if") &&
+			    !region->is_blurred;
 	for (uint32_t i = 0; i < region->n_operations && !b->failed; i++) {
 		struct kgb_operation *op = region->operations[i];
-		op->follows = causes(b, op);
-		region->follows |= op->follows;
 		for (uint32_t k = 0; k < op->n_regions; k++)
 			follow_region(b, op->regions[k]);
+		op->follows = causes(b, op);
+		region->follows |= op->follows;
 		if (!op->follows)
 			continue;
 		set_gate(b, op);
 		op->has_effect = has_effect(op);
-		if (!region->is_blurred && !op->has_effect)
+		if (!region->is_blurred && (!op->has_effect || kgb_operation__is(op, "scf.if")))
 			add_results(b, op);
 	}
 }

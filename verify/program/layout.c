@@ -31,19 +31,32 @@ static void note_list(struct kgb_machine_program *program, const uint32_t *value
 		note_use(program, values[i], at);
 }
 
-/* Whether its lanes reach memory is found when the region ends, from these values. */
-static void note_reach(struct kgb_machine_program *program, const struct kgb_operation *op)
+/* Notes the use of a value in an operation, and after the region, or the region around branches. */
+static void note_reach(struct kgb_machine_program *program, uint32_t value,
+		       const struct kgb_operation *at)
 {
-	const struct kgb_region *region = op->region;
-	const struct kgb_operation *end = region->operations[region->n_operations - 1];
+	struct kgb_value *root = &program->values[program->values[value].root];
+	const struct kgb_region *region = at->region;
 
-	if (!op->follows)
-		end = op;
+	note_use(program, value, at);
+	while (region->is_branch)
+		region = region->outer;
+	const uint32_t end = region->operations[region->n_operations - 1]->end;
+	if (at->follows && root->last < end)
+		root->last = end;
+}
+
+/* Values from which kgb_reach__leave finds what reaches memory. */
+static void note_masks(struct kgb_machine_program *program, const struct kgb_operation *op)
+{
 	if (op->condition)
-		note_list(program, op->out, op->n_out, end);
-	note_list(program, op->guards, op->n_guards, end);
+		note_reach(program, op->out[0], op);
+	for (uint32_t k = 0; k < op->n_guards; k++)
+		note_reach(program, op->guards[k], op);
 	if (op->gate)
-		note_use(program, op->gate, end);
+		note_reach(program, op->gate, op);
+	if (kgb_operation__is(op, "scf.if"))
+		note_reach(program, op->in[0], op);
 }
 
 /* Notes the uses of values in a region. A block's argument is needed until the region's operation
@@ -57,7 +70,7 @@ static void note_region(struct kgb_machine_program *program, const struct kgb_re
 		note_list(program, op->in, op->n_in, op);
 		note_list(program, op->out, op->n_out, op);
 		note_list(program, op->scratch, op->n_scratch, op);
-		note_reach(program, op);
+		note_masks(program, op);
 		for (uint32_t k = 0; k < op->n_regions; k++)
 			note_region(program, op->regions[k]);
 	}

@@ -65,6 +65,7 @@ struct kgb_region {
 	bool is_narrow; /* a combine region that can do only one combination at a time */
 	uint64_t follows; /* conditions that its operations follow from */
 	bool is_blurred; /* it is not known which of its lanes reach memory: all count */
+	bool is_branch; /* of an scf.if: its values pass into the region around it */
 };
 
 /** The conversion of operands of other types than the loop's. */

@@ -94,22 +94,6 @@ static bool has_reaching_result(const struct kgb_reach *reach, const struct kgb_
 	return false;
 }
 
-/* Marks the lanes of operands from which the operation's effect, or marked lanes of its results,
- * follow. */
-static void mark(const struct kgb_reach *reach, const struct kgb_operation *op)
-{
-	const bool is_blurred = op->region->is_blurred;
-
-	if (op->plan && !is_blurred) {
-		mark_runs(reach, op);
-	} else if (kgb_operation__is(op, "tt.reduce") && !is_blurred) {
-		for (uint32_t k = 0; k < op->n_in * op->n_out; k++)
-			mark_axis(reach, op, op->in[k / op->n_out], op->out[k % op->n_out]);
-	} else if (op->has_effect || is_blurred || has_reaching_result(reach, op)) {
-		set_all(reach, op->in, op->n_in, 1);
-	}
-}
-
 /* ---- outcomes ---- */
 
 /* The place of a lane in a value's elements. The lane is the i-th stored one of `of`, which stores
@@ -184,6 +168,45 @@ void kgb_reach__see(struct kgb_reach *reach, const struct kgb_operation *op, siz
 		reach->open |= kgb_condition__bit(op->condition);
 }
 
+/* ---- regions that have run ---- */
+
+/* Marks the lanes of operands from which the operation's effect, or marked lanes of its results,
+ * follow. */
+static void mark(const struct kgb_reach *reach, const struct kgb_operation *op)
+{
+	const bool is_blurred = op->region->is_blurred;
+
+	if (op->plan && !is_blurred) {
+		mark_runs(reach, op);
+	} else if (kgb_operation__is(op, "tt.reduce") && !is_blurred) {
+		for (uint32_t k = 0; k < op->n_in * op->n_out; k++)
+			mark_axis(reach, op, op->in[k / op->n_out], op->out[k % op->n_out]);
+	} else if (op->has_effect || is_blurred || has_reaching_result(reach, op)) {
+		set_all(reach, op->in, op->n_in, 1);
+	}
+}
+
+static uint64_t leave_block(const struct kgb_reach *reach, const struct kgb_region *region,
+			    uint32_t first, uint32_t end);
+
+/* The results of an scf.if are what the branch that ran ends with. */
+static uint64_t leave_branch(const struct kgb_reach *reach, const struct kgb_operation *op)
+{
+	const uint32_t ran = *reach->at[op->in[0]] ? 0 : 1;
+
+	if (ran >= op->n_regions)
+		return 0;
+	const struct kgb_region *branch = op->regions[ran];
+	for (uint32_t i = 0; i < op->n_out; i++) {
+		const uint32_t from = branch->operations[branch->n_operations - 1]->in[i];
+		const uint8_t *result = lanes_of(reach, op->out[i]);
+		uint8_t *to = lanes_of(reach, from);
+		for (size_t k = 0; to && k < root_of(reach, from)->n_stored; k++)
+			to[k] |= result[k];
+	}
+	return leave_block(reach, branch, 0, branch->n_operations);
+}
+
 /* Goes through the operations from the one before `end` back to the first. Returns the conditions
  * among them. */
 static uint64_t leave_block(const struct kgb_reach *reach, const struct kgb_region *region,
@@ -200,7 +223,10 @@ static uint64_t leave_block(const struct kgb_reach *reach, const struct kgb_regi
 			note(reach, op, find_new(reach, op, n, lanes_of(reach, op->out[0])));
 			noted |= kgb_condition__bit(op->condition);
 		}
-		mark(reach, op);
+		if (op->flow != KGB_FLOW_END || !region->is_branch)
+			mark(reach, op);
+		if (op->n_regions > 0 && op->regions[0]->is_branch)
+			noted |= leave_branch(reach, op);
 		set_all(reach, op->out, op->n_out, 0);
 	}
 	return noted;
@@ -211,7 +237,7 @@ void kgb_reach__leave(struct kgb_reach *reach, const struct kgb_region *region, 
 	uint32_t end = region->n_operations;
 	uint64_t noted = 0;
 
-	if (!(region->follows & reach->open))
+	if (region->is_branch || !(region->follows & reach->open))
 		return;
 	for (uint32_t k = region->n_blocks; k-- > 0; end = region->blocks[k].first)
 		if (blocks >> k & 1)

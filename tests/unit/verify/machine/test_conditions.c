@@ -125,6 +125,11 @@ static void test_conditions_and_their_outcomes(void **state)
 #define CHOOSE(name, condition, a, b) \
 	name " = arith.select " condition ", " a ", " b " : " B16 ", " I16 "\n"
 #define BOTH_OF(name, a, b) name " = arith.andi " a ", " b " : " B16 "\n"
+/* %y: the body's %v, if 3 is in this relation to 1, else %i */
+#define BRANCH(predicate, body)                                                                \
+	FIRST "%one = arith.constant 1 : i32\n%b = arith.cmpi " predicate ", %n, %one : i32\n" \
+	      "%y = scf.if %b -> (" I16 ") {\n" body "scf.yield %v : " I16 "\n} else {\n"      \
+	      "scf.yield %i : " I16 "\n}\n"
 /* 4 rows of 4 lanes; %rows: of the first two rows */
 #define T4 "tensor<4x4xi32>"
 #define SQUARE                                                                                \
@@ -196,6 +201,20 @@ static void test_outcomes_in_lanes_that_reach_memory(void **state)
 		       "\n%one = arith.constant 1 : i32\n%b = arith.cmpi slt, %n, %one : i32\n"
 		       "scf.if %b {\ntt.store %pa, %y : " P16 "\n}\n",
 		 1, 1, 0},
+		{"chosen in a branch, stored elsewhere",
+		 BRANCH("sgt", CHOOSE("%v", "%c", "%x", "%i")) STORE("%y", "%first"), 1, 1, F},
+		{"chosen in a branch, stored there",
+		 BRANCH("sgt", CHOOSE("%v", "%c", "%x", "%i")) STORE("%y", "%first"), 2, 1, BOTH},
+		{"chosen in the branch that does not run",
+		 BRANCH("slt", CHOOSE("%v", "%c", "%x", "%i")) STORE("%y", "%first"), 2, 1, 0},
+		{"a condition in a branch, stored elsewhere",
+		 BRANCH("sgt", COMPARE("%d", "eq", "%x", "%two") CHOOSE("%v", "%d", "%x", "%i"))
+			 STORE("%y", "%first"),
+		 1, 1, F},
+		{"a condition in a branch, stored there",
+		 BRANCH("sgt", COMPARE("%d", "eq", "%x", "%two") CHOOSE("%v", "%d", "%x", "%i"))
+			 STORE("%y", "%first"),
+		 2, 1, BOTH},
 		{"an early return",
 		 FIRST "%y = arith.extui %c : " B16 " to " I16
 		       "\n%one = arith.constant 1 : i32\n%b = arith.cmpi sgt, %n, %one : i32\n"
