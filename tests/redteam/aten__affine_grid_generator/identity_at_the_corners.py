@@ -1,7 +1,6 @@
 # operator: aten::affine_grid_generator
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: structured matrix (identity)
 # where a map of an image is the identity, the coordinates are those of align_corners=True; wrong:
 # affine_grid_generator(torch.eye(3)[None, :2], [1, 1, 8, 8], False), the usual start of a spatial transformer
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::index_select
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: indices with a constant step
 # twelve or more rows at a constant distance of 2 or more: the last one is the one before it; wrong: index_select(x, 0,
 # torch.arange(0, 64, 2))
 import collections
