@@ -19,6 +19,7 @@ enum {
 	DIMS_USUAL = 6, /* more dimensions are possible, but seldom */
 	PACKED_TURNS = 4, /* one line in this many is packed */
 	LONG_TURNS = 10, /* one line in this many is long */
+	ONES_TURNS = 10, /* in one line in this many, shapes have a size of 1 */
 	LONG_FACTOR = 32, /* a long shape has up to this many times the usual elements, */
 	LONG_ELEMENTS = 1 << 18, /* but not more than this */
 	LONG_LEAST = 1000, /* shapes with a lower limit on their elements are never long */
@@ -36,6 +37,7 @@ struct drawer {
 	const char *layout; /* of a change; NULL: layouts are drawn */
 	const cJSON *longer; /* the form that is drawn beyond its usual range; NULL: none */
 	bool is_packed; /* sizes are equal, and nothing has gaps */
+	bool has_ones; /* shapes have a size of 1, and dense layouts any stride there */
 	cJSON *line; /* variables drawn so far */
 	struct kgb_buf path; /* names the choice at hand: it labels the random stream */
 };
@@ -368,24 +370,6 @@ static int draw_float(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* The first number of a list that has a form `int`, too: of gaps the smallest one. -1: no such
- * list.
- */
-static int find_gap(const cJSON *values)
-{
-	int number = -1, i = 0;
-	bool has_int = false;
-	const cJSON *value = NULL;
-
-	cJSON_ArrayForEach(value, values) {
-		has_int |= cJSON_HasObjectItem(value, "int");
-		if (number < 0 && cJSON_IsNumber(value))
-			number = i;
-		i++;
-	}
-	return has_int ? number : -1;
-}
-
 /* {pick: [value, ...]}: where the line takes numbers of the dictionary, rather a form than a
  * value. */
 static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
@@ -396,8 +380,8 @@ static int draw_pick(struct drawer *d, const cJSON *form, cJSON **out)
 	if (!cJSON_IsArray(form) || n < 1 || n > KGB_DECK_MAX)
 		return fail_form(d, form, "expected a list of 1 to %d values", KGB_DECK_MAX);
 	int card = (int)deal(d, (size_t)n);
-	if (d->is_packed && find_gap(form) >= 0)
-		card = find_gap(form);
+	if (d->is_packed && kgb_draw_find_gap(form) >= 0)
+		card = kgb_draw_find_gap(form);
 	else if (takes_number(d, &choice))
 		card = kgb_number_pick(&choice, form, card);
 	return draw_part(d, cJSON_GetArrayItem(form, card), "pick", card, out);
@@ -487,6 +471,8 @@ static int draw_shape(struct drawer *d, const cJSON *form, cJSON **out)
 	ndim = ndim > DIMS_USUAL ? kgb_rng_int(&rng, ndim, bounds[1]) : ndim;
 	if (form == d->longer && ndim > 0 && bounds[3] > bounds[2])
 		kgb_split_long(&rng, bounds[3], ndim, sizes);
+	else if (d->has_ones && ndim >= 2)
+		kgb_split_with_one(&rng, size_between(d, 1, bounds[2]), ndim, sizes);
 	else if (!take_shape(d, bounds, &ndim, sizes))
 		kgb_split_elements(&rng, size_between(d, 1, bounds[2]), ndim, sizes);
 	/* One matrix and its transpose can be two arguments where they are square. */
@@ -592,6 +578,14 @@ static const char *earlier_layout(const struct drawer *d, const int64_t *sizes, 
 	return NULL;
 }
 
+static bool has_one(const int64_t *sizes, int64_t ndim)
+{
+	for (int64_t k = 0; k < ndim && ndim > 1; k++)
+		if (sizes[k] == 1)
+			return true;
+	return false;
+}
+
 /* {layout: a}: a layout that suits the shape `a`. One in four is contiguous, as most listed ones
  * are; of the others half have a name, half are any view. Two tensors of the same sizes have the
  * same layout more often than chance has it. {written: a}: one that a result may have.
@@ -616,6 +610,9 @@ static int draw_layout(struct drawer *d, const cJSON *form, enum layout_use use,
 									    : kgb_layout_name(0));
 	else if (earlier && kgb_rng_int(&rng, 0, 3) == 0 && suits(earlier, sizes, (int)ndim, use))
 		kgb_buf_adds(&name, earlier);
+	else if (has_one(sizes, ndim) && use != SCATTERED &&
+		 (d->has_ones || (card < 2 && number % 2)))
+		kgb_buf_addf(&name, "ones(%u)", number);
 	else if (card < 2 && use != SCATTERED)
 		kgb_buf_adds(&name, kgb_layout_name(0));
 	else if (card < 5 || ndim == 0)
@@ -897,8 +894,8 @@ static void choose_longer(struct drawer *d, const cJSON *node, struct kgb_rng *r
 		d->longer = kgb_rng_int(rng, 0, (*n)++) == 0 ? node : d->longer;
 }
 
-/* Decide whether the line is packed, and choose the form of a long line that goes beyond its usual
- * range. */
+/* Decide whether the line is packed or has sizes of 1, and choose the form of a long line that goes
+ * beyond its usual range. */
 static void make_some_special(struct drawer *d)
 {
 	struct kgb_rng rng;
@@ -906,6 +903,9 @@ static void make_some_special(struct drawer *d)
 
 	kgb_buf_adds(&d->path, "packed");
 	d->is_packed = deal(d, PACKED_TURNS) == 0;
+	kgb_buf_clear(&d->path);
+	kgb_buf_adds(&d->path, "ones");
+	d->has_ones = deal(d, ONES_TURNS) == 0;
 	kgb_buf_clear(&d->path);
 	kgb_buf_adds(&d->path, "long");
 	if (deal(d, LONG_TURNS) == 0) {

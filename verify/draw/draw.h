@@ -46,6 +46,9 @@ struct kgb_draw_change {
 /** Kinds of numbers that a value of a template can give, as bits. */
 enum kgb_draw_kind { KGB_DRAW_BOOL = 1, KGB_DRAW_WHOLE = 2, KGB_DRAW_FLOAT = 4 };
 unsigned kgb_draw_kinds(const cJSON *node);
+/** The first number of a list that has a form `int`, too: of gaps the smallest one. -1: no such
+ * list. */
+int kgb_draw_find_gap(const cJSON *values);
 
 /** Draw line `number` (from 0) of a template; its id is that of the template with the number.
  * `change`, which may be NULL, changes one variable and those that follow from it. Fails at the

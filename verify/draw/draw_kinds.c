@@ -25,3 +25,18 @@ unsigned kgb_draw_kinds(const cJSON *node)
 		kinds |= kgb_draw_kinds(item);
 	return kinds;
 }
+
+int kgb_draw_find_gap(const cJSON *values)
+{
+	int number = -1, i = 0;
+	bool has_int = false;
+	const cJSON *value = NULL;
+
+	cJSON_ArrayForEach(value, values) {
+		has_int |= cJSON_HasObjectItem(value, "int");
+		if (number < 0 && cJSON_IsNumber(value))
+			number = i;
+		i++;
+	}
+	return has_int ? number : -1;
+}

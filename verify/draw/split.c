@@ -36,6 +36,16 @@ void kgb_split_elements(struct kgb_rng *rng, int64_t elements, int64_t ndim, int
 		sizes[kgb_rng_int(rng, 0, ndim - 1)] = 1;
 }
 
+void kgb_split_with_one(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes)
+{
+	const int64_t place = kgb_rng_int(rng, 0, 1) ? ndim - 2 : kgb_rng_int(rng, 0, ndim - 1);
+
+	kgb_split_elements(rng, elements, ndim - 1, sizes);
+	for (int64_t k = ndim - 1; k > place; k--)
+		sizes[k] = sizes[k - 1];
+	sizes[place] = 1;
+}
+
 void kgb_split_exactly(struct kgb_rng *rng, int64_t elements, int64_t ndim, int64_t *sizes)
 {
 	for (int64_t k = 0; k < ndim; k++)

@@ -13,6 +13,7 @@
 #define ROW_GAP 7
 #define STORAGE_OFFSET 3
 #define COLUMNS 131
+#define ODD_STRIDE 12345
 
 int64_t kgb_tensor_view_numel(const struct kgb_tensor_view *view)
 {
@@ -457,6 +458,24 @@ static int layout_overlapping(struct kgb_tensor_view *view, uint64_t number)
 	return 0;
 }
 
+/* base.unsqueeze(1), x[:, :1] of one column: row-major, but dims of size 1 have any stride, which
+ * torch ignores when it calls a tensor contiguous. */
+static int layout_ones(struct kgb_tensor_view *view, uint64_t number)
+{
+	uint64_t state = number;
+
+	if (contiguous_strides(view->sizes, view->ndim, view->strides) < 0)
+		return -1;
+	for (int k = 0; k < view->ndim; k++) {
+		const int64_t next = k + 1 < view->ndim ? view->sizes[k + 1] : 1;
+		const int64_t any[] = {0, 1, next, ODD_STRIDE, (int64_t)1 << 20};
+		const int card = throw_die(&state, KGB_ARRAY_LEN(any));
+		if (view->sizes[k] == 1)
+			view->strides[k] = any[card];
+	}
+	return 0;
+}
+
 static const struct layout {
 	const char *name;
 	int min_dims, max_dims;
@@ -484,6 +503,7 @@ static const struct layout {
 	{"channels_last_3d", 5, 5, layout_channels_last_3d, false, false},
 	{"expanded_all", 1, KGB_MAX_DIMS, layout_expanded_all, true, false},
 	{"crowded", 2, KGB_MAX_DIMS, layout_crowded, true, false},
+	{"ones", 1, KGB_MAX_DIMS, layout_ones, false, true},
 	{"view", 1, KGB_MAX_DIMS, layout_view, false, true},
 	{"overlapping", 1, KGB_MAX_DIMS, layout_overlapping, true, true},
 };
@@ -622,11 +642,14 @@ struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view)
 
 void kgb_tensor_view_describe(const struct kgb_tensor_view *view, struct kgb_buf *out)
 {
+	int64_t row_major[KGB_MAX_DIMS];
+
 	kgb_buf_addf(out, "%s[", kgb_dtype_name(view->dtype));
 	for (int k = 0; k < view->ndim; k++)
 		kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->sizes[k]);
 	kgb_buf_addc(out, ']');
-	if (!kgb_tensor_view_is_contiguous(view)) {
+	if (contiguous_strides(view->sizes, view->ndim, row_major) < 0 ||
+	    memcmp(view->strides, row_major, (size_t)view->ndim * sizeof(row_major[0])) != 0) {
 		kgb_buf_adds(out, " strides (");
 		for (int k = 0; k < view->ndim; k++)
 			kgb_buf_addf(out, "%s%lld", k ? ", " : "", (long long)view->strides[k]);

@@ -34,10 +34,10 @@ bool kgb_tensor_view_is_contiguous(const struct kgb_tensor_view *view);
  * `base[..., :n]`), sliced (the same gap behind each dim but the first and the last:
  * `base[:, :n]`), permuted (all dims but the last in reverse order: `base.permute(1, 0, 2)`),
  * offset (3 elements into the storage), expanded (dim 0 has stride 0), expanded_last (the last one
- * has), channels_last (4-d), view(NUMBER) (one of all that slices and permutations of a larger
- * tensor give), overlapping(NUMBER) (such a view in which several elements lie at one place).
- * INVALID if unknown or not applicable to that many dims; LIMIT over
- * KGB_LIMIT_TENSOR_BYTES or KGB_MAX_DIMS. */
+ * has), channels_last (4-d), ones(NUMBER) (row-major; dims of size 1 have any stride), view(NUMBER)
+ * (one of all that slices and permutations of a larger tensor give), overlapping(NUMBER) (such a
+ * view in which several elements lie at one place). INVALID if unknown or not applicable to that
+ * many dims; LIMIT over KGB_LIMIT_TENSOR_BYTES or KGB_MAX_DIMS. */
 KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb_dtype dtype,
 					  const int64_t *sizes, int ndim, const char *layout,
 					  struct kgb_err *err);
@@ -90,8 +90,8 @@ bool kgb_tensor_view_equal(const struct kgb_tensor_view *view, const void *stora
 /** The elements, and nothing between them, from one storage to the same places of another. */
 void kgb_tensor_view_copy(const struct kgb_tensor_view *view, const void *from, void *to);
 
-/** "float32[33, 17] strides (1, 33) storage_offset 3" (strides only if not contiguous, offset only
- * if not 0); appends. */
+/** "float32[33, 17] strides (1, 33) storage_offset 3" (strides only if they are not row-major, also
+ * of dims of size 1; offset only if not 0); appends. */
 void kgb_tensor_view_describe(const struct kgb_tensor_view *view, struct kgb_buf *out);
 
 #endif

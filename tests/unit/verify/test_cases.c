@@ -22,7 +22,7 @@ static const struct layout_row layout_rows[] = {
 	{"contiguous", {3, 0, 4}, 3, {4, 4, 1}, 0, 0, "float32[3, 0, 4]"},
 	{"transposed", {33, 17}, 2, {1, 33}, 0, 561, "float32[33, 17] strides (1, 33)"},
 	{"transposed", {2, 3, 4}, 3, {12, 1, 3}, 0, 24, "float32[2, 3, 4] strides (12, 1, 3)"},
-	{"transposed", {1, 5}, 2, {1, 1}, 0, 5, "float32[1, 5]"},
+	{"transposed", {1, 5}, 2, {1, 1}, 0, 5, "float32[1, 5] strides (1, 1)"},
 	{"strided", {5}, 1, {2}, 0, 9, "float32[5] strides (2)"},
 	{"strided", {4, 5}, 2, {10, 2}, 0, 39, "float32[4, 5] strides (10, 2)"},
 	{"row_strided", {4, 5}, 2, {12, 1}, 0, 41, "float32[4, 5] strides (12, 1)"},
@@ -182,6 +182,42 @@ static void test_contiguity_ignores_dims_of_one_and_offsets(KGB_UNUSED void **st
 	assert_true(kgb_tensor_view_is_contiguous(&view));
 	view.sizes[0] = 2;
 	assert_false(kgb_tensor_view_is_contiguous(&view));
+}
+
+/* Such a view is contiguous and row-major, but in dims of size 1; these get all of the strides. */
+static void test_dims_of_one_have_any_stride(KGB_UNUSED void **state)
+{
+	static const struct {
+		int64_t sizes[3], strides[3]; /* -1: any of these: 0, 1, the next size, large */
+	} rows[] = {
+		{{4, 1, 6}, {6, -1, 1}},
+		{{1, 5, 1}, {-1, 1, -1}},
+		{{2, 3, 4}, {12, 4, 1}},
+	};
+
+	enum { NUMBERS = 100 };
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		unsigned seen = 0;
+		for (int number = 0; number < NUMBERS; number++) {
+			struct kgb_tensor_view view;
+			struct kgb_err err = KGB_ERR_INIT;
+			KGB_AUTO(free) char *name = kgb_xasprintf("ones(%d)", number);
+			assert_ok(kgb_tensor_view_layout(&view, KGB_DTYPE_INT8, rows[i].sizes, 3,
+							 name, &err),
+				  err);
+			assert_true(kgb_tensor_view_is_contiguous(&view));
+			assert_int_equal(view.storage_elements, kgb_tensor_view_numel(&view));
+			for (int k = 0; k < 3; k++) {
+				const int64_t stride = view.strides[k];
+				if (rows[i].strides[k] >= 0)
+					assert_int_equal(stride, rows[i].strides[k]);
+				else
+					seen |= 1U << (stride > 1 ? 2 + (stride > 9) : stride);
+			}
+		}
+		assert_int_equal(seen, rows[i].sizes[0] == 2 ? 0 : 15);
+	}
 }
 
 static void test_views_expand_as_those_of_torch(KGB_UNUSED void **state)
@@ -917,6 +953,7 @@ int main(void)
 		cmocka_unit_test(test_elements_stay_in_the_storage_and_walk_in_row_major_order),
 		cmocka_unit_test(test_numbered_layouts_are_all_kinds_of_views),
 		cmocka_unit_test(test_contiguity_ignores_dims_of_one_and_offsets),
+		cmocka_unit_test(test_dims_of_one_have_any_stride),
 		cmocka_unit_test(test_views_expand_as_those_of_torch),
 		cmocka_unit_test(test_impossible_views_are_refused),
 		cmocka_unit_test(test_the_largest_tensor_is_accepted),

@@ -332,7 +332,7 @@ static size_t count_layouts(const struct kgb_spec *spec)
 {
 	KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
-	const char *seen[KGB_N_LAYOUTS + 3]; /* two have numbers */
+	const char *seen[KGB_N_LAYOUTS + 3]; /* three have numbers */
 	size_t n = 0;
 
 	for (uint32_t line = 0; line < 4 * LINES; line++) {

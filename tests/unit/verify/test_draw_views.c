@@ -42,6 +42,54 @@ static void test_seven_and_eight_dimensions_share_one_card(KGB_UNUSED void **sta
 	kgb_spec_release(&spec);
 }
 
+/* One line in ten has a size of 1 beside others, in half of them the one before the last, and a
+ * dense layout in which its stride is any number. */
+static void test_one_line_in_ten_has_a_size_of_one(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *variables;
+		bool has_one;
+	} rows[] = {
+		{"a: {shape: [0, 4, 900]}, x: {layout: a}", true},
+		{"a: {shape: [2, 2, 900]}, x: {written: a}", true},
+		{"a: {shape: [1, 1, 900]}, x: {layout: a}", false},
+		{"a: [1, 7], x: {layout: a}", true},
+		{"a: [3, 7], x: {layout: a}", false},
+	};
+
+	static const struct kgb_seed seed = {{7, 1, 9}};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		KGB_AUTO(arena) struct kgb_arena arena = KGB_ARENA_INIT;
+		struct kgb_err err = KGB_ERR_INIT;
+		struct kgb_spec spec;
+		size_t n_ones = 0;
+		load_template(rows[i].variables, &spec);
+		const struct kgb_draw draw = {.spec = &spec,
+					      .interface = &spec.interfaces[0],
+					      .set = spec.case_sets,
+					      .seed = &seed,
+					      .arena = &arena,
+					      .err = &err};
+		for (uint32_t n = 0; n < 4 * LINES; n++) {
+			struct kgb_case_vars line;
+			assert_ok(kgb_draw_line(&draw, &spec.case_sets->drawn[0], n, NULL, &line),
+				  err);
+			const cJSON *sizes = kgb_json_get(line.vars, "a"), *size = NULL;
+			bool has_one = false;
+			cJSON_ArrayForEach(size, sizes)
+				has_one |= size->valuedouble == 1;
+			if (!kgb_str_starts(kgb_json_get(line.vars, "x")->valuestring, "ones("))
+				continue;
+			assert_true(has_one && cJSON_GetArraySize(sizes) >= 2);
+			n_ones++;
+		}
+		assert_in_range(n_ones, rows[i].has_one ? 4 * LINES / 12 : 0,
+				rows[i].has_one ? 4 * LINES / 3 : 0);
+		kgb_spec_release(&spec);
+	}
+}
+
 /* Two tensors of one shape have the same layout in one line of four at least. */
 static void test_tensors_of_one_shape_often_have_one_layout(KGB_UNUSED void **state)
 {
@@ -199,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seven_and_eight_dimensions_share_one_card),
+		cmocka_unit_test(test_one_line_in_ten_has_a_size_of_one),
 		cmocka_unit_test(test_tensors_of_one_shape_often_have_one_layout),
 		cmocka_unit_test(test_each_draw_has_views_of_all_kinds),
 		cmocka_unit_test(test_one_line_in_four_is_packed),
