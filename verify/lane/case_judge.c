@@ -198,7 +198,7 @@ static int check_seed(struct kgb_lane *lane, const struct kgb_case_data *data,
 
 	kgb_lane_fill(lane, &other, data->kase, KGB_VARIANT_OTHER_SEED);
 	kgb_case_data_shape(&other, data);
-	kgb_random_result_relate_seeds(&other, data);
+	kgb_random_result_relate_seeds(lane->judge->numbers, &other, data);
 	int rc = run_repetition(lane, &other, REPETITIONS, &second, failure, err);
 	if (rc == 0)
 		rc = kgb_random_result_check_seeds(lane, data, call->values, &other, second.values,

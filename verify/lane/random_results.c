@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "verify/draw/dictionary.h"
 #include "verify/tensor/uniformity_test.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 	PLACES_STREAM = 3000,
 	RANDOM_RESULTS_STREAM = 3100,
 	SEED_STREAM = 3200,
+	MODULUS_LEAST = 3, /* that a seed may be shortened by */
 	VARIANT_STREAMS = 100000,
 	TERMS_MAX = 1 << 20,
 };
@@ -526,11 +528,12 @@ int kgb_random_result_refuse_repetition(struct kgb_failure *failure)
 			  "two calls with the same seed gave different elements", SEED_HINT);
 }
 
-/* The element of the tensor 'seed'; NULL: the case has none. */
-static int64_t *seed_of(const struct kgb_case_data *data)
+/* The element of the tensor 'seed', and its argument; NULL: the case has none. */
+static int64_t *seed_of(const struct kgb_case_data *data, const struct kgb_arg **out)
 {
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		const struct kgb_arg *arg = &data->kase->args[i];
+		*out = arg;
 		if (kgb_str_eq(arg->param->name, "seed") && data->storages[i] &&
 		    arg->view.dtype == KGB_DTYPE_INT64)
 			return (int64_t *)(void *)data->storages[i] + arg->view.offset;
@@ -538,19 +541,49 @@ static int64_t *seed_of(const struct kgb_case_data *data)
 	return NULL;
 }
 
-void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kgb_case_data *to)
+/* The seed plus or minus the modulus, whichever lies in the argument's range; else the seed + 1. */
+static int64_t move_by(const struct kgb_arg *arg, int64_t seed, int64_t modulus, bool is_down)
 {
-	int64_t *seed = seed_of(other);
-	const int64_t *first = seed_of(to);
+	const int64_t lo = (int64_t)arg->lo, hi = (int64_t)arg->hi;
+	const bool has_room_above = seed <= hi - modulus;
+	const bool has_room_below = seed >= lo + modulus;
+
+	if (has_room_below && (is_down || !has_room_above))
+		return seed - modulus;
+	return seed + (has_room_above ? modulus : 1);
+}
+
+void kgb_random_result_relate_seeds(const struct kgb_dictionary *numbers,
+				    struct kgb_case_data *other, const struct kgb_case_data *to)
+{
+	/* That of Lehmer's generator, and one of a slip. Powers of two up to 2^32 need no place
+	 * here: the flipped bit is a multiple of each. */
+	static const int64_t moduli[] = {INT32_MAX, UINT32_MAX};
+	const struct kgb_arg *arg = NULL;
+	int64_t *seed = seed_of(other, &arg);
+	const int64_t *first = seed_of(to, &arg);
 	struct kgb_rng rng;
 
 	if (!seed || !first)
 		return;
+	kgb_rng_init(&rng, &to->seed, to->kase->name, SEED_STREAM);
+	const uint32_t card = kgb_rng_u32(&rng);
+	const bool is_down = kgb_rng_int(&rng, 0, 1);
+	int64_t modulus = moduli[kgb_rng_int(&rng, 0, KGB_ARRAY_LEN(moduli) - 1)];
+	int64_t number = modulus;
+	const struct kgb_whole_range range = {.lo = MODULUS_LEAST, .hi = (int64_t)(arg->hi / 2)};
+	if (numbers)
+		(void)kgb_dictionary_deal_exact(numbers, &to->seed, to->kase->name, card, range,
+						&number);
 	/* Seeds may be numbers of the candidate's text, and then the same one. */
 	const int64_t own = *seed != *first ? *seed : *first + 1;
-	const int64_t related[] = {own, *first + 1, *first ^ 1, *first ^ INT64_C(1) << 32};
-	kgb_rng_init(&rng, &to->seed, to->kase->name, SEED_STREAM);
-	*seed = related[kgb_rng_int(&rng, 0, KGB_ARRAY_LEN(related) - 1)];
+	const int64_t related[] = {own,
+				   *first + 1,
+				   *first ^ 1,
+				   *first ^ INT64_C(1) << 32,
+				   move_by(arg, *first, modulus, is_down),
+				   move_by(arg, *first, number, is_down)};
+	*seed = related[card % KGB_ARRAY_LEN(related)];
 }
 
 int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,

@@ -19,9 +19,12 @@ void kgb_random_result_explain(struct kgb_lane *lane, const struct kgb_case_data
 			       const struct kgb_compare *compare, struct kgb_failure *failure);
 /** Variant of a case's inputs, with another seed, that no other check uses. */
 #define KGB_VARIANT_OTHER_SEED 3
-/** Relate two seeds as users do: `other`, of that variant, gets the seed of `to` plus 1, or the
- * seed of `to` with one bit flipped, or keeps its own. The verdict's seed selects one of these. */
-void kgb_random_result_relate_seeds(struct kgb_case_data *other, const struct kgb_case_data *to);
+/** Relate two seeds as users do, or as a kernel may that shortens seeds: `other`, of that variant,
+ * gets the seed of `to` plus 1, or the seed of `to` with one bit flipped, or plus or minus a
+ * modulus, which may be one of the candidate's numbers (NULL: it has none), or keeps its own. The
+ * verdict's seed selects one of these. */
+void kgb_random_result_relate_seeds(const struct kgb_dictionary *numbers,
+				    struct kgb_case_data *other, const struct kgb_case_data *to);
 /** The draws of two right calls with different seeds must be independent. 0, or 1 with *failure. */
 int kgb_random_result_check_seeds(struct kgb_lane *lane, const struct kgb_case_data *data_a,
 				  void *const *values_a, const struct kgb_case_data *data_b,

@@ -61,7 +61,7 @@ static int check_seed(struct kgb_lane *lane, const struct kgb_replay_case *rcase
 
 	kgb_lane_fill(lane, &other, fresh->kase, KGB_VARIANT_OTHER_SEED);
 	kgb_case_data_shape(&other, fresh);
-	kgb_random_result_relate_seeds(&other, fresh);
+	kgb_random_result_relate_seeds(lane->judge->numbers, &other, fresh);
 	int rc = replay_once(lane, rcase, &other, N_REPLAYS, &second, failure, err);
 	if (rc == 0)
 		rc = kgb_random_result_check_seeds(lane, fresh, call->values, &other, second.values,

@@ -11,6 +11,7 @@
 /* A result of N draws whose law has one or three parameters: p[N] (or a row of it) or a number. The
  * draws are made here, by other formulas than those that judge them. Seeds are fresh in every run.
  */
+enum { SEEDS = 600 };
 enum { ROWS = 64, COLUMNS = 257, N = ROWS * COLUMNS };
 enum { SELF, LOW, HIGH, DRAWS, N_PARAMS };
 
@@ -382,6 +383,71 @@ static void test_the_same_random_numbers_for_another_seed_are_refused(KGB_UNUSED
 	}
 }
 
+/* How often each of the differences is that of two related seeds, of either sign. Both seeds lie
+ * from 0 to hi. */
+static void count_differences(const struct kgb_dictionary *numbers, double hi,
+			      const int64_t *differences, size_t n, size_t *counts)
+{
+	const struct kgb_param param = {.name = "seed", .result = -1};
+	const struct kgb_interface interface = {.entry = "toy"};
+	struct kgb_case kase = {.name = "toy", .interface = &interface, .n_args = 1};
+	struct kgb_err err = KGB_ERR_INIT;
+
+	kase.args[0] = (struct kgb_arg){.param = &param,
+					.layout = "contiguous",
+					.fill = KGB_FILL_INT,
+					.hi = hi,
+					.bounded = true};
+	assert_ok(kgb_tensor_view_layout(&kase.args[0].view, KGB_DTYPE_INT64, (int64_t[]){1}, 1,
+					 "contiguous", &err),
+		  err);
+	for (size_t s = 0; s < SEEDS; s++) {
+		const struct kgb_seed seed = {{(uint8_t)s, (uint8_t)(s >> 8)}};
+		struct kgb_case_data data, other;
+		kgb_case_data_fill(&data, &kase, &seed, 0);
+		kgb_case_data_fill(&other, &kase, &seed, KGB_VARIANT_OTHER_SEED);
+		kgb_random_result_relate_seeds(numbers, &other, &data);
+		const int64_t a = *(const int64_t *)(const void *)data.storages[0];
+		const int64_t b = *(const int64_t *)(const void *)other.storages[0];
+		assert_true(a != b && b >= 0);
+		for (size_t i = 0; i < n; i++)
+			counts[i] += b - a == differences[i] || a - b == differences[i];
+		kgb_case_data_release(&other);
+		kgb_case_data_release(&data);
+	}
+}
+
+static void test_seeds_differ_by_what_kernels_shorten_them_by(KGB_UNUSED void **state)
+{
+	static const int64_t differences[] = {1, 1LL << 32, INT32_MAX, UINT32_MAX, 1000003, 2, 77};
+	static const struct {
+		double hi;
+		int64_t number; /* 0: no dictionary */
+		size_t least[KGB_ARRAY_LEN(differences)]; /* 0: never */
+	} rows[] = {
+		{0x1p53 - 1, 0, {SEEDS / 4, SEEDS / 8, SEEDS / 8, SEEDS / 8}},
+		{0x1p53 - 1, 2, {SEEDS / 4, SEEDS / 8, SEEDS / 8, SEEDS / 8}},
+		{0x1p53 - 1, 1000003, {SEEDS / 4, SEEDS / 8, SEEDS / 16, SEEDS / 16, SEEDS / 8}},
+		{0x1p53 - 1, 77, {SEEDS / 4, SEEDS / 8, SEEDS / 16, SEEDS / 16, 0, 0, SEEDS / 8}},
+		/* No seed has room for these moduli. */
+		{0x1p31 - 2, 0x7fffffff, {SEEDS / 2, SEEDS / 8}},
+	};
+
+	for (size_t r = 0; r < KGB_ARRAY_LEN(rows); r++) {
+		const int64_t number = rows[r].number;
+		const struct kgb_dictionary numbers = {
+			.items = {{.value = (double)number, .whole = number, .is_whole = true}},
+			.n = 1};
+		size_t counts[KGB_ARRAY_LEN(differences)] = {0};
+		count_differences(number ? &numbers : NULL, rows[r].hi, differences,
+				  KGB_ARRAY_LEN(differences), counts);
+		for (size_t i = 0; i < KGB_ARRAY_LEN(differences); i++)
+			if (rows[r].least[i] ? counts[i] < rows[r].least[i] : counts[i] > 0)
+				fail_msg("row %zu, difference %lld: %zu", r,
+					 (long long)differences[i], counts[i]);
+	}
+}
+
 static void test_a_product_is_that_of_the_draws_of_the_same_call(KGB_UNUSED void **state)
 {
 	struct fixture *f = new_fixture(KGB_RANDOM_PRODUCT, KGB_DTYPE_FLOAT32, ROWS, -2, 2);
@@ -430,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_honest_draws_of_every_law_and_type_are_right),
 		cmocka_unit_test(test_wrong_draws_are_refused_at_any_seed),
 		cmocka_unit_test(test_the_same_random_numbers_for_another_seed_are_refused),
+		cmocka_unit_test(test_seeds_differ_by_what_kernels_shorten_them_by),
 		cmocka_unit_test(test_a_product_is_that_of_the_draws_of_the_same_call),
 		cmocka_unit_test(test_the_poisson_distribution_is_that_of_the_books),
 	};
