@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/program/reach.h"
 
+/* A search for lanes takes as long as the region. With a condition that only padding makes true,
+ * each program of a large case would be searched in vain: so a thread searches the first regions of
+ * a launch, and of the others one in so many. */
+enum { SEARCHES = 64 };
+
 void kgb_reach__init(struct kgb_reach *reach, const struct kgb_machine_program *program,
 		     uint8_t *const *at)
 {
@@ -239,6 +244,11 @@ void kgb_reach__leave(struct kgb_reach *reach, const struct kgb_region *region, 
 
 	if (region->is_branch || !(region->follows & reach->open))
 		return;
+	const uint32_t number = reach->n_searches++;
+	if (number >= SEARCHES && number % SEARCHES > 0) {
+		reach->open = 0;
+		return;
+	}
 	for (uint32_t k = region->n_blocks; k-- > 0; end = region->blocks[k].first)
 		if (blocks >> k & 1)
 			noted |= leave_block(reach, region, region->blocks[k].first, end);

@@ -17,6 +17,7 @@ struct kgb_reach {
 			  not known whether in a lane that reaches memory */
 	const struct kgb_machine_program *program; /* borrowed */
 	uint8_t *const *at; /* borrowed; address of each value's elements */
+	uint32_t n_searches; /* regions that had something to search for */
 	uint8_t *lanes; /* owned; 1: a lane of what follows from a condition reaches memory */
 };
 
