@@ -214,6 +214,8 @@ enum twin {
 	OTHER_AGAIN,
 	NEAR,
 	NEARER,
+	NEAREST, /* in the last digits that a text of the number may leave out */
+	ALMOST_EQUAL, /* behind these */
 	/* values that are equal as keys of a Python dict: */
 	OTHER_KIND, /* 1 and 1.0 and True */
 	OTHER_SIGN, /* 0.0 and -0.0 */
@@ -329,10 +331,24 @@ static bool is_twin(const struct twin_search *search, const struct kgb_case *mod
 								  &c->args[search->arg].value);
 }
 
-/* Whether the case's type is precise enough to show the smaller steps of twins. */
-static bool is_wide(const struct kgb_case *c)
+/* How precise a type is. */
+enum width { HALF, SINGLE, DOUBLE, N_WIDTHS };
+
+/* The steps of twins that are near their models, as parts of a number, by the precision of the
+ * type that has to show them. 0: it does not. */
+static const double steps[N_TWINS][N_WIDTHS] = {
+	[NEAR] = {0x1p-5, 0x1p-10, 0x1p-10},
+	[NEARER] = {0x1p-6, 0x1p-16, 0x1p-16},
+	[NEAREST] = {0, 0x1p-19, 0x1p-22},
+	[ALMOST_EQUAL] = {0, 0, 0x1p-40},
+};
+
+static enum width width_of(const struct kgb_case *c)
 {
-	return kgb_dtype_is_float(c->dtype) && kgb_dtype_size(c->dtype) >= 4;
+	const size_t parts = kgb_dtype_is_complex(c->dtype) ? 2 : 1;
+	const size_t size = kgb_dtype_is_float(c->dtype) ? kgb_dtype_size(c->dtype) / parts : 0;
+
+	return size >= 8 ? DOUBLE : size >= 4 ? SINGLE : HALF;
 }
 
 /* Whether no tensor is repeated or empty. */
@@ -360,14 +376,32 @@ static bool is_tried(enum twin twin, const struct kgb_case_value *value)
 	       value->kind == KGB_CASE_VALUE_COMPLEX;
 }
 
+/* Whether the last digits of a number show in the result: neither it nor the elements of a tensor
+ * are of an unusual size, beside which others drown. */
+static bool shows_last_digits(const struct kgb_case *c, const struct kgb_case_value *value)
+{
+	const double size = fabs(value->number);
+
+	for (size_t i = 0; i < c->n_args; i++)
+		if (c->args[i].values.scale != 0)
+			return false;
+	return size >= 0x1p-10 && size <= 0x1p10;
+}
+
 static bool is_model(const struct twin_search *search, const struct kgb_case *c)
 {
 	if (!has_plain_tensors(c) || !is_tried(search->twin, &c->args[search->arg].value))
 		return false;
+	const bool is_near = search->twin >= NEAR && search->twin < OTHER_KIND;
+	const enum width width = width_of(c);
+	if (is_near && steps[search->twin][width] <= 0)
+		return false;
 	if (search->level == WITH_OTHERS)
 		return true;
 	return (search->level == ALONE) == (c->mode == KGB_MODE_SPECIAL) &&
-	       ((search->twin != NEAR && search->twin != NEARER) || is_wide(c)) &&
+	       (!is_near || width > HALF) &&
+	       (!is_near || search->twin < NEAREST ||
+		shows_last_digits(c, &c->args[search->arg].value)) &&
 	       (search->twin != OTHER_SIGN || kgb_dtype_is_float(c->dtype));
 }
 
@@ -486,9 +520,7 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	/* By kind of twin: the lines, from the model's on, that the variable is drawn from. */
 	static const struct {
 		uint32_t first, n;
-	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1}, {0, 1}, {1, 8}, {0, 1}};
-	static const double steps[N_TWINS][2] = {
-		[NEAR] = {0x1p-5, 0x1p-10}, [NEARER] = {0x1p-6, 0x1p-16}};
+	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {1, 8}, {0, 1}};
 	const struct kgb_param *param = &search->x->interface->params[search->arg];
 	const size_t n_templates = count_templates(search->x->interface);
 	const struct kgb_case_vars *from = take_template(search->x, k % n_templates);
@@ -502,7 +534,7 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	if (!has_room(search->x, search->cases, model->dtype) ||
 	    (search->twin == OTHER_KIND && !has_kinds(from, param)))
 		return 0;
-	change.step = steps[search->twin][is_wide(model)];
+	change.step = steps[search->twin][width_of(model)];
 	/* Of the first and second other value at least one. */
 	change.has_number = search->twin == OTHER_AGAIN ||
 			    (search->twin == OTHER && (search->n_found + search->arg) % 2 == 0);

@@ -456,7 +456,8 @@ static void test_a_change_is_of_one_variable_and_what_follows_from_it(KGB_UNUSED
 }
 
 /* Kinds of twins, as bits. */
-enum { OTHER = 1, NEAR = 2, KIND = 4, SIGN = 8 };
+enum { OTHER = 1, KIND = 2, SIGN = 4, NEAR = 8, NEARER = 16, NEAREST = 32, ALMOST_EQUAL = 64 };
+enum { EACH_NEAR = NEAR | NEARER | NEAREST, KINDS = OTHER | KIND | SIGN };
 
 static unsigned kind_of_twin(const struct kgb_case_value *a, const struct kgb_case_value *b)
 {
@@ -466,7 +467,10 @@ static unsigned kind_of_twin(const struct kgb_case_value *a, const struct kgb_ca
 
 	if (x == y)
 		return is_float ? SIGN : KIND;
-	return is_float && fabs(x - y) < fabs(x) / 16 ? NEAR : OTHER;
+	const double step = is_float ? fabs(x - y) / fmax(fabs(x), fabs(y)) : 1;
+	if (step < 0x1p-18)
+		return step < 0x1p-39 ? ALMOST_EQUAL : NEAREST;
+	return step < 0x1p-13 ? NEARER : step < 0x1p-4 ? NEAR : OTHER;
 }
 
 static const struct kgb_case *model_of(const struct kgb_cases *cases, const struct kgb_case *c)
@@ -508,15 +512,17 @@ static unsigned check_twins(const struct kgb_spec *spec, const struct kgb_cases 
 static void test_each_number_has_twins(KGB_UNUSED void **state)
 {
 	static const struct {
-		const char *alpha;
+		const char *alpha; /* and the types; float32 and float16 without them */
 		unsigned kinds;
 	} rows[] = {
 		{"1", 0},
 		{"{pick: [1, 2]}", OTHER},
-		{"{pick: [{float: [1, 2]}, 1]}", OTHER | NEAR | KIND},
-		{"{float: [1, 2]}", OTHER | NEAR},
+		{"{pick: [{float: [1, 2]}, 1]}, dtypes: [float32]", OTHER | EACH_NEAR | KIND},
+		{"{float: [1, 99]}", OTHER | EACH_NEAR},
+		{"{float: [1, 99]}, dtypes: [float64]", OTHER | EACH_NEAR | ALMOST_EQUAL},
+		{"{float: [1, 99]}, dtypes: [float16]", OTHER | NEAR},
 		{"{pick: [0.0, 1.5]}", OTHER | SIGN},
-		{"{pick: [{float: [-3, -1]}, 2, 0.0]}", OTHER | NEAR | KIND | SIGN},
+		{"{pick: [{float: [-3, -1]}, 2, 0.0]}, dtypes: [float32]", KINDS | EACH_NEAR},
 	};
 	struct kgb_err err = KGB_ERR_INIT;
 
