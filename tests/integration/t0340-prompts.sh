@@ -66,7 +66,7 @@ test_expect_success 'on the CPU a prompt names the target that Triton compiles f
 
 test_expect_success 'a prompt names where the domain ends' '
 	kgb-agent dataset prompt add_ >prompt && test_grep "^- Shapes: arguments of at most 8 dimensions;" prompt &&
-	test_grep "no argument has more than 8 dimensions" prompt && test_grep "No tensor has a lazy negative or conjugate bit" prompt &&
+	test_grep "no argument has more than 8 dimensions" prompt && test_grep "no tensor has a lazy negative or conjugate bit" prompt &&
 	test_grep "the byte of a bool is 0 or 1" prompt
 '
 
