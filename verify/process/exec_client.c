@@ -3,22 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/system/fs.h"
-#include "base/system/install.h"
 #include "base/system/memfd.h"
 #include "base/time.h"
-#include "sandbox/isolation/bwrap.h"
-#include "sandbox/isolation/status.h"
-#include "verify/gpu/gpu_devices.h"
-#include "verify/process/shared_arena.h"
 #include "verify/protocol/wire.h"
 
 enum { STARTS_MAX = 3, END_WAIT_MS = 2000 };
@@ -176,22 +168,6 @@ static enum kgb_exec_outcome outcome_of(enum kgb_exec_status status, enum kgb_er
 	KGB_UNREACHABLE();
 }
 
-static bool wait_readable(int fd, int64_t deadline_ms)
-{
-	for (;;) {
-		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		int64_t left = deadline_ms - kgb_mono_ms();
-		int ready = poll(&wait, 1,
-				 left <= 0          ? 0
-				 : left > INT32_MAX ? INT32_MAX
-						    : (int)left);
-		if (ready > 0)
-			return true;
-		if ((ready < 0 && errno != EINTR) || kgb_mono_ms() >= deadline_ms)
-			return false;
-	}
-}
-
 static enum kgb_exec_outcome send_request(struct kgb_exec_client *exec,
 					  struct kgb_exec_request *request, const int *fds,
 					  size_t n_fds, struct kgb_err *err)
@@ -218,7 +194,7 @@ static enum kgb_exec_outcome await_reply(struct kgb_exec_client *exec, enum kgb_
 	KGB_AUTO(free) struct kgb_exec_reply *reply = kgb_xmalloc(sizeof(*reply));
 	enum kgb_err_kind kind = KGB_ERR_FAILED;
 
-	if (!wait_readable(exec->process.channel_fd, kgb_mono_ms() + timeout_ms)) {
+	if (!kgb_wire_await(exec->process.channel_fd, kgb_mono_ms() + timeout_ms)) {
 		end_now(exec);
 		return fail_as(KGB_EXEC_TIMED_OUT, err, KGB_ERR_TIMEOUT,
 			       "kgb-exec: '%s' took longer than %lld ms", kgb_exec_op_name(op),

@@ -138,22 +138,6 @@ int kgb_exec_process_request(struct kgb_exec_process *process, const struct kgb_
 				   &process->holder_fd, err);
 }
 
-static bool wait_readable(int fd, int64_t deadline_ms)
-{
-	for (;;) {
-		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		const int64_t left_ms = deadline_ms - kgb_mono_ms();
-		const int ready = poll(&wait, 1,
-				       left_ms <= 0          ? 0
-				       : left_ms > INT32_MAX ? INT32_MAX
-							     : (int)left_ms);
-		if (ready > 0)
-			return true;
-		if ((ready < 0 && errno != EINTR) || kgb_mono_ms() >= deadline_ms)
-			return false;
-	}
-}
-
 int kgb_exec_process_await(struct kgb_exec_process *process, int64_t deadline_ms,
 			   struct kgb_err *err)
 {
@@ -163,7 +147,7 @@ int kgb_exec_process_await(struct kgb_exec_process *process, int64_t deadline_ms
 
 	if (process->channel_fd >= 0)
 		return 0;
-	if (!wait_readable(process->holder_fd, deadline_ms))
+	if (!kgb_wire_await(process->holder_fd, deadline_ms))
 		return kgb_fail(err, KGB_ERR_TIMEOUT, "no process of the pool came in time");
 	ssize_t n = kgb_wire_recv(process->holder_fd, text, sizeof(text) - 1, fds,
 				  KGB_EXEC_POOL_FDS, &n_fds, err);
@@ -207,7 +191,7 @@ static bool hear_of_end(struct kgb_exec_process *process, int64_t deadline_ms)
 	struct kgb_err ignored = KGB_ERR_INIT;
 	int value;
 
-	if (!wait_readable(process->holder_fd, deadline_ms))
+	if (!kgb_wire_await(process->holder_fd, deadline_ms))
 		return false;
 	const ssize_t n =
 		kgb_wire_recv(process->holder_fd, &value, sizeof(value), NULL, 0, NULL, &ignored);

@@ -260,21 +260,15 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 	int64_t deadline = kgb_mono_ms() + timeout_ms;
 	ssize_t n;
 
-	for (;;) {
-		int64_t left = deadline - kgb_mono_ms();
-		struct pollfd wait = {.fd = zygote->hub_fd, .events = POLLIN};
-		if (left <= 0)
+	do {
+		if (!kgb_wire_await(zygote->hub_fd, deadline))
 			return kgb_fail(err, KGB_ERR_TIMEOUT, "%s process: not ready after %lld s",
 					kgb_role_name(zygote->role),
 					(long long)(timeout_ms / 1000));
-		if (poll(&wait, 1, (int)left) <= 0)
-			continue;
 		n = kgb_wire_recv(zygote->hub_fd, hello, sizeof(hello), NULL, 0, NULL, err);
 		if (n == -1)
 			return -1;
-		if (n != -2)
-			break;
-	}
+	} while (n == -2);
 	if (n == 0)
 		return fail_not_ready(zygote, "ended at its start", err);
 

@@ -2,12 +2,14 @@
 #include "verify/protocol/wire.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/time.h"
 
 #define refuse(err, ...) kgb_fail((err), KGB_ERR_INVALID, "reply of the worker: " __VA_ARGS__)
 
@@ -233,6 +235,22 @@ static void take_fds(struct msghdr *msg, int *fds, size_t max_fds, size_t *n_fds
 			else
 				kgb_close(fd);
 		}
+	}
+}
+
+bool kgb_wire_await(int fd, int64_t deadline_ms)
+{
+	for (;;) {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		const int64_t left_ms = deadline_ms - kgb_mono_ms();
+		const int ready = poll(&wait, 1,
+				       left_ms <= 0          ? 0
+				       : left_ms > INT32_MAX ? INT32_MAX
+							     : (int)left_ms);
+		if (ready > 0)
+			return true;
+		if ((ready < 0 && errno != EINTR) || kgb_mono_ms() >= deadline_ms)
+			return false;
 	}
 }
 

@@ -129,6 +129,9 @@ struct kgb_tensor_view kgb_wire_view(const struct kgb_wire_output *output);
  * err->code), never raises SIGPIPE. */
 KGB_MUST_CHECK int kgb_wire_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds,
 				 struct kgb_err *err);
+/** Wait until a datagram, or the end of the stream, can be received. False: `deadline_ms`
+ * (monotonic; INT64_MAX: none) came first. */
+bool kgb_wire_await(int fd, int64_t deadline_ms);
 /** Receive one datagram without blocking. Returns its full length (more than `cap`: it was cut), 0
  * at the end of the stream, -2 when nothing is there yet, -1 on error. Descriptors that come along
  * are close-on-exec; more than `max_fds` are closed. */
