@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "verify/fills/values.h"
+#include "verify/tensor/statistics.h"
 
 enum { SIMPLE_BITS = 4 }; /* of the elements of regular data */
 
@@ -176,12 +177,6 @@ static void make_zero_region(const struct lines *lines)
 		lines->values[kept] = other;
 }
 
-static int compare_up(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Whole numbers one after the other, from a random one on. */
 static void count_up(const struct lines *lines, double *line)
 {
@@ -225,7 +220,7 @@ static void make_sorted(const struct lines *lines)
 		if (counts)
 			count_up(lines, line);
 		else
-			qsort(line, (size_t)lines->length, sizeof(*line), compare_up);
+			qsort(line, (size_t)lines->length, sizeof(*line), kgb_compare_doubles);
 		if (how == SWAPPED)
 			swap_some(lines, line);
 		for (int64_t k = 0; k < lines->length; k++) {

@@ -7,12 +7,7 @@
 #include <stdlib.h>
 
 #include "verify/fills/values.h"
-
-static int compare_up(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
+#include "verify/tensor/statistics.h"
 
 /* Positive numbers with this sum, also as the type rounds them: the largest one gets what is left.
  */
@@ -57,7 +52,7 @@ static void make_peak(double *line, double *sorted, int64_t n)
 {
 	for (int64_t k = 0; k < n; k++)
 		sorted[k] = line[k];
-	qsort(sorted, (size_t)n, sizeof(*sorted), compare_up);
+	qsort(sorted, (size_t)n, sizeof(*sorted), kgb_compare_doubles);
 	for (int64_t k = 0; k < n; k++)
 		line[k % 2 ? n - 1 - k / 2 : k / 2] = sorted[k];
 }

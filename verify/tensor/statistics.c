@@ -7,10 +7,10 @@
 
 #define NONE ((double)NAN)
 
-static int compare_doubles(const void *a, const void *b)
+int kgb_compare_doubles(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
 }
 
 /* A sorted copy, or NULL when there is nothing that can be sorted. */
@@ -23,7 +23,7 @@ static double *sorted_copy(const double *values, size_t n)
 		return NULL;
 	double *copy = kgb_xreallocarray(NULL, n, sizeof(*copy));
 	memcpy(copy, values, n * sizeof(*copy));
-	qsort(copy, n, sizeof(*copy), compare_doubles);
+	qsort(copy, n, sizeof(*copy), kgb_compare_doubles);
 	return copy;
 }
 
@@ -177,7 +177,7 @@ struct kgb_interval kgb_trimmed_bootstrap(const double *values, size_t n, double
 		t[r] = studentized(trim(&replica, cut, all.mean), all.mean);
 	}
 	/* No interpolation: the largest may be infinite. */
-	qsort(t, n_replicas, sizeof(*t), compare_doubles);
+	qsort(t, n_replicas, sizeof(*t), kgb_compare_doubles);
 	size_t rank = (size_t)ceil(confidence * (double)(n_replicas + 1));
 	double reach =
 		all.error > 0 ? t[(rank < n_replicas ? rank : n_replicas) - 1] * all.error : 0;
@@ -228,8 +228,8 @@ struct kgb_grouped kgb_group_values(const double *values, const uint32_t *groups
 
 static int compare_round_values(const void *a, const void *b)
 {
-	return compare_doubles(&((const struct kgb_round_value *)a)->value,
-			       &((const struct kgb_round_value *)b)->value);
+	return kgb_compare_doubles(&((const struct kgb_round_value *)a)->value,
+				   &((const struct kgb_round_value *)b)->value);
 }
 
 static struct kgb_round_value *sorted_rounds(const struct kgb_round_value *values, size_t n,

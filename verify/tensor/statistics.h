@@ -20,6 +20,9 @@ struct kgb_interval {
 	double value, low, high;
 };
 
+/** For qsort: doubles in ascending order. */
+int kgb_compare_doubles(const void *a, const void *b);
+
 /* ---- one sample ---- */
 
 /** Quantile 0 <= p <= 1 of n values, type 7 of Hyndman and Fan: linear between order statistics. */

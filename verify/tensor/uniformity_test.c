@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "verify/tensor/statistics.h"
 
 enum {
 	N_BINS = 4096,
@@ -121,13 +122,6 @@ const char *kgb_uniformity_relation(const double *a, const double *b, size_t n)
 
 /* ---- resolution ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 const char *kgb_uniformity_coarse(double *values, size_t n)
 {
 	double expected = MOST_PROBABLE * (double)n * ((double)n - 1) / 2;
@@ -135,7 +129,7 @@ const char *kgb_uniformity_coarse(double *values, size_t n)
 
 	if (n == 0)
 		return NULL;
-	qsort(values, n, sizeof(*values), compare_doubles);
+	qsort(values, n, sizeof(*values), kgb_compare_doubles);
 	for (size_t i = 1; i < n; i++)
 		count += values[i] == values[i - 1];
 	if (count <= expected)
@@ -152,8 +146,8 @@ struct place {
 
 static int compare_places(const void *a, const void *b)
 {
-	return compare_doubles(&((const struct place *)a)->value,
-			       &((const struct place *)b)->value);
+	return kgb_compare_doubles(&((const struct place *)a)->value,
+				   &((const struct place *)b)->value);
 }
 
 /* For each draw whether it is the first one of its value. */

@@ -157,15 +157,9 @@ double kgb_timer__margin(const struct kgb_timer_config *config, double ns, doubl
 	return config->margin_relative + fmax(config->margin_ns, step_ns) / ns;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 void kgb_timer__sort(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), compare_doubles);
+	qsort(values, n, sizeof(*values), kgb_compare_doubles);
 }
 
 double kgb_timer__event_step(const struct kgb_timer *timer)
