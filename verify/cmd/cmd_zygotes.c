@@ -29,7 +29,9 @@ enum {
 	LEASE_MS = 10 * 1000, /* most that a spare delays those who need the GPU alone */
 	NOBODY = -1,
 	POOLS = KGB_N_ROLES, /* makers of spares beside the zygotes, which have their roles */
-	N_POOLS = 2, /* of kgb-exec (NULL without a GPU), of kgb-exec-cpu */
+	OF_GPU = 0, /* pools: of kgb-exec (NULL without a GPU), */
+	OF_CPU, /* of kgb-exec-cpu */
+	N_POOLS,
 	N_MAKERS = POOLS + N_POOLS
 };
 
@@ -96,9 +98,9 @@ static int open_pools(struct server *server, const struct kgb_zygote_spec *spec,
 
 	server->device = spec->device;
 	if (spec->device != KGB_DEVICE_CPU &&
-	    kgb_exec_pool_new(&gpu, n_spares, server->dir_fd, &server->pools[0], err) < 0)
+	    kgb_exec_pool_new(&gpu, n_spares, server->dir_fd, &server->pools[OF_GPU], err) < 0)
 		return -1;
-	return kgb_exec_pool_new(&machine, n_spares * LANES, server->dir_fd, &server->pools[1],
+	return kgb_exec_pool_new(&machine, n_spares * LANES, server->dir_fd, &server->pools[OF_CPU],
 				 err);
 }
 
@@ -162,7 +164,7 @@ static int pass_on(struct server *server, int role, struct kgb_err *err)
  * NOBODY. */
 static int find_maker(const struct server *server)
 {
-	const struct kgb_exec_pool *gpu = server->pools[0];
+	const struct kgb_exec_pool *gpu = server->pools[OF_GPU];
 	const bool is_busy = gpu && kgb_exec_pool_n_lent(gpu) > 0;
 
 	for (int i = 1; i <= N_MAKERS; i++) {
@@ -191,7 +193,7 @@ static int make_spare(struct server *server, struct kgb_err *err)
 	if (server->maker != NOBODY || maker == NOBODY ||
 	    kgb_mono_ms() < server->asked_ms + PAUSE_MS)
 		return 0;
-	if (server->device != KGB_DEVICE_CPU && maker != POOLS + 1 &&
+	if (server->device != KGB_DEVICE_CPU && maker != POOLS + OF_CPU &&
 	    kgb_gpu_lease_take(&server->lease, server->device, false, kgb_mono_ms(), &busy) < 0)
 		return 0;
 	server->maker = server->last_maker = maker;
@@ -323,7 +325,7 @@ static void stop(struct server *server)
 {
 	for (int i = 0; i < N_POOLS; i++) {
 		if (server->pools[i])
-			(void)unlinkat(server->dir_fd, kgb_exec_pool_socket(i == 1), 0);
+			(void)unlinkat(server->dir_fd, kgb_exec_pool_socket(i == OF_CPU), 0);
 		kgb_exec_pool_free(server->pools[i]);
 	}
 	for (int role = 0; role < KGB_N_ROLES; role++) {
