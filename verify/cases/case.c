@@ -90,8 +90,7 @@ static void describe_values(const struct kgb_values *values, struct kgb_buf *out
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 
 	kgb_buf_adds(&text, patterns[values->pattern]);
-	if (values->pattern == KGB_PATTERN_POINTS || values->pattern == KGB_PATTERN_SHARES ||
-	    values->pattern == KGB_PATTERN_UNIT)
+	if (kgb_pattern_has_points(values->pattern))
 		describe_points(&values->points, &text);
 	if (values->scale != 0)
 		kgb_buf_addf(&text, ", %s 2^%d",

@@ -399,9 +399,9 @@ static bool is_model(const struct twin_search *search, const struct kgb_case *c)
 	if (search->level == WITH_OTHERS)
 		return true;
 	return (search->level == ALONE) == (c->mode == KGB_MODE_SPECIAL) &&
-	       (!is_near || width > HALF) &&
-	       (!is_near || search->twin < NEAREST ||
-		shows_last_digits(c, &c->args[search->arg].value)) &&
+	       (!is_near ||
+		(width > HALF &&
+		 (search->twin < NEAREST || shows_last_digits(c, &c->args[search->arg].value)))) &&
 	       (search->twin != OTHER_SIGN || kgb_dtype_is_float(c->dtype));
 }
 

@@ -105,8 +105,7 @@ static bool is_possible(const struct kgb_arg *arg, enum kgb_pattern pattern)
 		return is_fraction;
 	if (pattern == KGB_PATTERN_SORTED || !arg->values.may_repeat)
 		return pattern == KGB_PATTERN_SORTED;
-	if (pattern == KGB_PATTERN_POINTS || pattern == KGB_PATTERN_SHARES ||
-	    pattern == KGB_PATTERN_UNIT)
+	if (kgb_pattern_has_points(pattern))
 		return is_fraction;
 	if (pattern == KGB_PATTERN_OPPOSITE)
 		return is_fraction && arg->fill != KGB_FILL_POSITIVE;

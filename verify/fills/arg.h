@@ -113,6 +113,12 @@ enum kgb_pattern {
 	KGB_PATTERN_OPPOSITE, /* each element beside its negative, or a half line away */
 	KGB_N_PATTERNS
 };
+/** Whether the pattern's elements follow `kgb_values.points`. */
+static inline bool kgb_pattern_has_points(enum kgb_pattern pattern)
+{
+	return pattern == KGB_PATTERN_POINTS || pattern == KGB_PATTERN_SHARES ||
+	       pattern == KGB_PATTERN_UNIT;
+}
 /** Numbers where a function may be 0 or change its form: one, or all at whole multiples of a step
  * from it. */
 struct kgb_points {
@@ -121,7 +127,7 @@ struct kgb_points {
 /** How the elements of a drawn case's tensor differ from independent draws of one size. */
 struct kgb_values {
 	enum kgb_pattern pattern;
-	struct kgb_points points; /* of the patterns POINTS, SHARES and UNIT */
+	struct kgb_points points; /* where kgb_pattern_has_points */
 	int scale; /* the elements are multiplied by this power of two, */
 	bool scales_rows; /* each line by a power between it and 1; or, of complex numbers, */
 	bool scales_parts; /* real and imaginary parts by one each */

@@ -458,11 +458,14 @@ class Hub:
             else:
                 return None
 
+    def lacking(self):
+        return [spares for spares in self.all_spares if spares.lacks()]
+
     def report(self):
         if self.making and self.making.fileno() < 0:  # it was handed over before it was ready
             self.making = None
             self.hub.send(MADE)
-        lacking = [spares for spares in self.all_spares if spares.lacks()]
+        lacking = self.lacking()
         lack = OUT if any(not spares.doors for spares in lacking) else LACKS if lacking else None
         if lack and self.said not in (lack, OUT):
             self.hub.send(lack)
@@ -471,7 +474,7 @@ class Hub:
     def make(self):
         """Make a spare of the role that has the fewest."""
         self.said = None
-        lacking = [spares for spares in self.all_spares if spares.lacks()]
+        lacking = self.lacking()
         if lacking:
             self.making = min(lacking, key=lambda spares: len(spares.doors)).add()
         else:
