@@ -13,8 +13,9 @@ Every file below tests/honest/<operator> must pass. Every file below tests/redte
 header's `# expect:` (a regular expression for the whole code) must allow the code; where it allows a fault (verify.*), any will do
 but verify.exception: an attack that stops with an error was not tried. On a GPU, where other checks come first, any code will do
 but that. corpus_files.py lists the keys of headers.
-A verdict is one draw of cases. So in a sample a kernel whose verdict is wrong is judged again with three other seeds, and counts
-as right if these verdicts are; a line `# MISSED name seed code` shows the first one. The whole corpus counts the first verdicts.
+A verdict is one draw of cases. So in a sample a kernel whose verdict is wrong is judged again with three other seeds. An honest one
+counts as right if these verdicts are, a cheating one if two of them are; a line `# MISSED name seed code` shows the first one. The
+whole corpus counts the first verdicts.
 
 Prints TAP, then how often attacks succeeded and honest kernels were refused, with 95 % Wilson intervals, over all and by the
 stage that decided; --json writes that and every verdict in short.
@@ -105,7 +106,7 @@ class Outcome:
     def settle(self, again):
         """Counts what verdicts with other seeds say instead of the first one, which is wrong."""
         self.again = again
-        self.right = all(other.right for other in again)
+        self.right = sum(other.right for other in again) >= len(again) - (not self.kernel.honest)
 
     def is_right(self):
         if self.verdict is None:

@@ -175,10 +175,12 @@ def samples():
 AGAIN = [  # sample, kernel, verdicts in turn: number of verdicts, right?, missed?
     (30, COMPUTE, (RULES,), 1, True, False),
     (30, COMPUTE, (PASSED, RULES, RULES, RULES), 4, True, True),
-    (30, COMPUTE, (PASSED, RULES, PASSED, RULES), 4, False, True),
-    (30, COMPUTE, (PASSED, RULES, RULES, None), 4, False, True),
+    (30, COMPUTE, (PASSED, RULES, PASSED, RULES), 4, True, True),
+    (30, COMPUTE, (PASSED, RULES, PASSED, PASSED), 4, False, True),
+    (30, COMPUTE, (PASSED, RULES, PASSED, None), 4, False, True),
     (30, COMPUTE, (None,), 1, False, False),
     (30, HONEST, (WRONG, PASSED, PASSED, PASSED), 4, True, True),
+    (30, HONEST, (WRONG, PASSED, WRONG, PASSED), 4, False, True),
     (30, HONEST, (TROUBLE,), 1, False, False),
     (None, COMPUTE, (PASSED,), 1, False, False),
 ]
