@@ -394,26 +394,31 @@ static int longest_dim(const struct kgb_tensor_view *view)
 	return longest;
 }
 
-/* The lowest value, which masks have, in half of the stretches. */
-static int64_t choose_special(const struct specials *specials, struct kgb_rng *rng)
+/* The given value, where there is such a one, in half of the cases. */
+static int64_t choose_special(const struct specials *specials, double preferred,
+			      struct kgb_rng *rng)
 {
 	const int64_t which = kgb_rng_int(rng, 0, 10);
 
 	if (kgb_rng_int(rng, 0, 1) || !kgb_dtype_is_float(specials->dtype))
 		return which;
 	for (int64_t i = 0; i < specials->n_values; i++)
-		if (specials->values[i] == -(double)INFINITY)
+		if (specials->values[i] == preferred ||
+		    (isnan(specials->values[i]) && isnan(preferred)))
 			return i;
 	return which;
 }
 
 /* One special value on a stretch along one dimension, in half of the cases on all of it: a
  * reduction meets nothing else there. Vectors and long lines keep other elements in most cases. Of
- * the other stretches half begin or end with the line, and are half of it or more, as masks are. */
+ * the other stretches half begin or end with the line, and are half of it or more, as masks are.
+ * Half of those have one special element, more often NaN, in the rest of the line: who stops
+ * reading in the stretch, as nothing is lower, misses it. */
 static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,
 			const struct specials *specials, void *storage)
 {
-	const int64_t which = choose_special(specials, rng);
+	/* Masks have the lowest value. */
+	const int64_t which = choose_special(specials, -(double)INFINITY, rng);
 	const int random = (int)kgb_rng_int(rng, 0, view->ndim - 1);
 	const int d = kgb_rng_int(rng, 0, 1) ? random : longest_dim(view);
 	const int64_t size = view->sizes[d];
@@ -428,20 +433,27 @@ static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,
 	const int64_t from = kind == 0   ? 0
 			     : kind == 1 ? size - length
 					 : kgb_rng_int(rng, 0, size - length);
-	int64_t first = view->offset + from * view->strides[d];
+	int64_t line = view->offset;
 
 	for (int other = 0; other < view->ndim; other++)
 		if (other != d)
-			first += kgb_rng_int(rng, 0, view->sizes[other] - 1) * view->strides[other];
-	for (int64_t i = 0; i < length; i++)
+			line += kgb_rng_int(rng, 0, view->sizes[other] - 1) * view->strides[other];
+	for (int64_t i = from; i < from + length; i++)
 		store_special(specials, which,
-			      element_at(view, storage, first + i * view->strides[d]));
+			      element_at(view, storage, line + i * view->strides[d]));
+	if (kind < 2 && length < size && kgb_rng_int(rng, 0, 1)) {
+		const int64_t i = kind == 0 ? kgb_rng_int(rng, length, size - 1)
+					    : kgb_rng_int(rng, 0, from - 1);
+		store_special(specials, choose_special(specials, (double)NAN, rng),
+			      element_at(view, storage, line + i * view->strides[d]));
+	}
 }
 
 enum { STRETCHES = 3 }; /* in a tensor, at most */
 
 /* One of each kind if there is room; small tensors get a few, from a random one on. Long lines get
- * nothing but stretches in half of the cases: one NaN would decide the result of a line. */
+ * nothing but stretches in half of the cases: one NaN would decide the result of a line. In half of
+ * the others they get four of each kind: an infinity before a NaN in the same line. */
 static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
 	const struct kgb_tensor_view *view = &arg->view;
@@ -458,6 +470,8 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	const bool is_long = view->ndim > 0 && view->sizes[longest_dim(view)] >= LONG_LEAST;
 	if (is_long && n_stretches > 0 && kgb_rng_int(rng, 0, 1))
 		return;
+	if (is_long && kgb_rng_int(rng, 0, 1))
+		n *= 4;
 	for (int64_t i = 0; i < n; i++)
 		store_special(&specials, first + i, random_element(view, storage, rng));
 }

@@ -490,6 +490,21 @@ static int first_of_longest(const struct kgb_tensor_view *view)
 	return d;
 }
 
+static void store_between(const struct kgb_tensor_view *view, const int64_t *low,
+			  const int64_t *high, int64_t which, void *storage)
+{
+	for (int64_t i = 0; i < kgb_tensor_view_numel(view); i++) {
+		int64_t rest = i;
+		bool inside = true;
+		for (int k = view->ndim - 1; k >= 0; k--, rest /= view->sizes[k + 1])
+			inside &=
+				rest % view->sizes[k] >= low[k] && rest % view->sizes[k] <= high[k];
+		if (inside)
+			store_special(view->dtype, which,
+				      element_at(view, storage, kgb_tensor_view_element(view, i)));
+	}
+}
+
 /* The elements whose index is that of a random element, but along one dimension any of a range. */
 static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
@@ -513,16 +528,15 @@ static void add_stretch(const struct kgb_tensor_view *view, struct kgb_rng *rng,
 	for (int k = 0; k < view->ndim; k++)
 		if (k != d)
 			low[k] = high[k] = kgb_rng_int(rng, 0, view->sizes[k] - 1);
-	for (int64_t i = 0; i < kgb_tensor_view_numel(view); i++) {
-		int64_t rest = i;
-		bool inside = true;
-		for (int k = view->ndim - 1; k >= 0; k--, rest /= view->sizes[k + 1])
-			inside &=
-				rest % view->sizes[k] >= low[k] && rest % view->sizes[k] <= high[k];
-		if (inside)
-			store_special(view->dtype, which,
-				      element_at(view, storage, kgb_tensor_view_element(view, i)));
-	}
+	store_between(view, low, high, which, storage);
+	if (length == size || kind > 1 || kgb_rng_int(rng, 0, 1) == 0)
+		return;
+	low[d] = high[d] =
+		kind == 0 ? kgb_rng_int(rng, length, size - 1) : kgb_rng_int(rng, 0, low[d] - 1);
+	which = kgb_rng_int(rng, 0, 10);
+	if (kgb_rng_int(rng, 0, 1) == 0 && kgb_dtype_is_float(view->dtype))
+		which = 2; /* NaN */
+	store_between(view, low, high, which, storage);
 }
 
 /* One of each kind where there is room; small tensors get a few, beginning at any of them. */
@@ -532,12 +546,14 @@ static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng
 	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
 	int64_t n_stretches = kgb_rng_int(rng, 0, 3);
+	bool is_long = view->ndim > 0 && view->sizes[first_of_longest(view)] >= 1000;
 
 	for (int64_t i = 0; i < n_stretches && view->ndim > 0; i++)
 		add_stretch(view, rng, storage);
-	if (n_stretches > 0 && view->ndim > 0 && view->sizes[first_of_longest(view)] >= 1000 &&
-	    kgb_rng_int(rng, 0, 1) == 1)
+	if (n_stretches > 0 && is_long && kgb_rng_int(rng, 0, 1) == 1)
 		return;
+	if (is_long && kgb_rng_int(rng, 0, 1) == 1)
+		n *= 4;
 	for (int64_t i = 0; i < n; i++)
 		store_special(view->dtype, first + i, random_element(view, storage, rng));
 }
