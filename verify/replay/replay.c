@@ -257,7 +257,7 @@ static int refuse_fault(struct kgb_failure *failure, enum kgb_exec_fault fault, 
 int kgb_replay_explain(struct kgb_lane *lane, enum kgb_exec_outcome outcome,
 		       struct kgb_failure *failure, struct kgb_err *err)
 {
-	const char *text = kgb_lane_text(lane, "replayed on fresh data: %s", err->msg);
+	const char *text = kgb_lane_text(lane, "%s", err->msg);
 
 	if (outcome >= KGB_EXEC_FAULTED) {
 		kgb_exec_client_stop(&lane->replay->uses->exec);

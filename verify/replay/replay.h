@@ -107,6 +107,7 @@ struct kgb_replay_case {
 	enum kgb_replay_class replay;
 	uint64_t upload_bytes; /* that the host sent in the last call */
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS]; /* of results that are returned fresh */
+	const char *lacks_launch; /* why the result needs a kernel, and none ran; else NULL */
 };
 
 /** Prove whose code the launches run, choose lane->replay->uses, and check that a replay can repeat
@@ -117,6 +118,10 @@ struct kgb_replay_case {
 KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_replay_case *out, struct kgb_failure *failure,
 				    struct kgb_err *err);
+/** Call after the right result was seen. A result that needs a kernel, and for which none
+ * was launched, is a cheat; a wrong one is not. 0, 1 *failure. */
+int kgb_replay_refuse_without_launch(const struct kgb_replay_case *rcase,
+				     struct kgb_failure *failure);
 /** Make the plan of the case and load it. lane->replay->uses must be locked, unless no other lane
  * runs. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_load(struct kgb_lane *lane, struct kgb_recorded *recorded,

@@ -78,10 +78,6 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 		return kgb_refuse(
 			failure, KGB_CODE_INFRA_RECOMPILE, reason,
 			"Check it again; fewer variants of a kernel take less time to compile.");
-	case KGB_REPLAY_NO_WORK:
-		return kgb_refuse(
-			failure, KGB_CODE_CHEAT_NO_LAUNCH, reason,
-			"Launch a @triton.jit kernel for every result that has elements.");
 	case KGB_REPLAY_HOST:
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_HOST_DEPENDENT, reason,
@@ -92,6 +88,7 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_VARYING_PARAMETERS, reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
+	case KGB_REPLAY_NO_WORK:
 	case KGB_REPLAY_UNSUPPORTED:
 		break;
 	}
@@ -352,7 +349,8 @@ static int find_windows(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	return 0;
 }
 
-static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded, struct kgb_err *err)
+static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded,
+		    struct kgb_replay_case *rcase, struct kgb_err *err)
 {
 	const struct kgb_owners owners = owners_of(lane);
 	struct kgb_classification *out = &recorded->classification;
@@ -364,9 +362,21 @@ static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded, struct
 		return 0;
 	if (kgb_case_depends_on_inputs(lane, &recorded->data[0], &depends, err) < 0)
 		return -1;
-	if (!depends)
+	if (depends)
+		rcase->lacks_launch = kgb_lane_text(lane, "%s", out->reason.msg);
+	/* Unless the calls have shown that the result is right, replays do. */
+	if (!depends || recorded->calls[0].without_values)
 		kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, false, out);
 	return 0;
+}
+
+int kgb_replay_refuse_without_launch(const struct kgb_replay_case *rcase,
+				     struct kgb_failure *failure)
+{
+	if (!rcase->lacks_launch)
+		return 0;
+	return kgb_refuse(failure, KGB_CODE_CHEAT_NO_LAUNCH, rcase->lacks_launch,
+			  "Launch a @triton.jit kernel for every result that has elements.");
 }
 
 int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
@@ -381,9 +391,11 @@ int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	if (rc == 0)
 		rc = choose_replayer(lane, recorded, failure);
 	if (rc == 0)
-		rc = classify(lane, recorded, err);
+		rc = classify(lane, recorded, out, err);
 	if (rc != 0)
 		return rc;
+	if (classification->replay == KGB_REPLAY_NO_WORK)
+		return kgb_replay_refuse_without_launch(out, failure);
 	out->replay = classification->replay;
 	out->upload_bytes = classification->upload_bytes;
 	rc = judge_class(lane, classification, &recorded->record, failure);

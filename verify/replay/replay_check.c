@@ -28,9 +28,9 @@ static int fill_fresh(struct kgb_lane *lane, const struct kgb_case *c, struct kg
 static void explain_replay(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			   struct kgb_failure *failure)
 {
-	failure->message =
-		kgb_lane_text(lane, "replayed on fresh data%s: %s",
-			      rcase->has_prologue ? " after its first call" : "", failure->message);
+	const char *when = rcase->has_prologue ? "in a later call: " : "";
+
+	failure->message = kgb_lane_text(lane, "%s%s", when, failure->message);
 }
 
 /* 0 right, 1 *failure, -1 *err. */
@@ -335,6 +335,8 @@ static int judge(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 
 	if (rc == 0)
 		rc = check_case(lane, rcase, &fresh, failure, err);
+	if (rc == 0)
+		rc = kgb_replay_refuse_without_launch(rcase, failure);
 	if (rc == 0)
 		rc = watch(lane, rcase, &fresh, failure, err);
 	if (rc == 0)

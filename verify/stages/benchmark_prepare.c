@@ -268,6 +268,8 @@ static int run_and_check(struct kgb_lane *lane, struct kgb_benchmark *b,
 		    !kgb_candidate_call_check_values(lane, first, &call, &b->failure))
 			return 1;
 	}
+	if (kgb_replay_refuse_without_launch(&b->rcase, &b->failure) != 0)
+		return 1;
 	return find_computer(lane, b, first, err);
 }
 
