@@ -28,7 +28,7 @@ struct kgb_candidate_call_spec {
 	int places; /* calls with the same number find their arguments at the same addresses */
 	enum kgb_placement arrangement;
 	uint32_t window; /* number of the window that records the call's work; 0: none */
-	bool only_records; /* on a GPU: launches are recorded and not carried out */
+	bool only_records; /* launches are recorded and not carried out */
 	int keeps; /* the runner holds the results of so many calls before, so that their memory is
 		      not used again */
 	bool baseline; /* call the baseline instead; its results are not taken */

@@ -31,8 +31,9 @@ struct kgb_lane {
 	struct kgb_gpu_facts *gpu; /* owned by lane 0; NULL without a GPU */
 	struct kgb_worker runner;
 	bool without_asserts; /* the runner compiled kernel.py as "python -OO" does */
-	bool only_records; /* on a GPU: recorded calls launch nothing, and the judge replays their
-			      launches by Triton's IR; false once a kernel needs to be launched */
+	bool only_records; /* recorded calls launch nothing (on the CPU those after the first one),
+			      and the judge replays their launches by Triton's IR; false once a
+			      kernel needs to be launched */
 	struct kgb_compiler_seat *seat; /* of the runner; NULL: none */
 	struct kgb_trusted own_reference;
 	struct kgb_trusted *reference; /* own_reference, or on a GPU that of lane 0 */

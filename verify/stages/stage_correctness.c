@@ -233,7 +233,7 @@ static int judge_in_lane(struct kgb_lane *lane, size_t number, struct work *work
 
 	if (is_new && owns && kgb_replay_begin(lane, err) < 0)
 		return -1;
-	lane->only_records = on_gpu && lane->judge->spec.launches == KGB_LAUNCHES_FIXED;
+	lane->only_records = lane->judge->spec.launches == KGB_LAUNCHES_FIXED;
 	int rc = load(lane, c, err);
 	if (rc != 0)
 		return rc;

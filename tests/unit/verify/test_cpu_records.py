@@ -668,6 +668,29 @@ class Launches(unittest.TestCase):
         self.assertEqual(reply.status, wire.UNSUPPORTED)
         self.assertIn("vote.sync", reply.text)
 
+    def test_a_call_that_is_only_recorded_runs_no_kernel(self):
+        candidate = Candidate(ADD + """
+def call(x):
+    out = torch.zeros(3, device=x.device)
+    add[(1,)](x, x, out, 3, BLOCK=4)
+    return out
+""")
+        for only_records, wanted in ((False, [2.0, 4.0, 6.0]), (True, [0.0, 0.0, 0.0])):
+            reply = candidate.call(torch.tensor([1.0, 2.0, 3.0]), only_records=only_records)
+            self.assertEqual((reply.text, reply.launches, candidate.ops()), ("", {"add": 1}, ["fill", "add"]))
+            self.assertEqual(candidate.results(reply)[0].tolist(), wanted)
+
+    def test_a_call_that_is_only_recorded_ends_where_the_host_reads(self):
+        candidate = Candidate(HEAD + """
+def call(x):
+    try:
+        return x.tolist()[0] * torch.ones(1, device=x.device)
+    except BaseException:
+        return torch.ones(1, device=x.device)
+""")
+        self.assertEqual(candidate.call(X).status, wire.OK)
+        self.assertEqual(candidate.call(X, only_records=True).status, wire.NEEDS_LAUNCHES)
+
     def test_a_grid_without_programs_is_no_launch(self):
         reply = self.candidate.call(X, entry="nothing")
         self.assertEqual((reply.text, reply.launches, self.candidate.ops()), ("", {}, []))

@@ -31,6 +31,7 @@ import deferred  # noqa: E402
 import gpu_moves  # noqa: E402
 import launcher  # noqa: E402
 import memory  # noqa: E402
+import only_records  # noqa: E402
 import remote  # noqa: E402
 import ttir_image  # noqa: E402
 
@@ -116,7 +117,7 @@ class Launches(unittest.TestCase):
         kernel.run(3, 1, 1, 9, kernel.function, kernel.packed_metadata, None, None, None, *values)
 
     def test_a_launch_is_recorded_and_nothing_is_compiled(self):
-        deferred.STATE.begin_call(True)
+        only_records.STATE.begin_call(True)
         kernel = self.kernel(num_warps=2)
         for n in (-1, 70000):
             self.run_kernel(kernel, Tensor(0x1000), Tensor(0x2000), n, 1.5, 64)
@@ -130,7 +131,7 @@ class Launches(unittest.TestCase):
         self.assertEqual(struct.unpack("<4Q", params), (0x1000, 0x2000, 2 ** 64 - 1, bits))
 
     def test_an_empty_grid_launches_nothing(self):
-        deferred.STATE.begin_call(True)
+        only_records.STATE.begin_call(True)
         kernel = self.kernel()
         kernel.run(0, 1, 1, 0, None, None, None, None, None, Tensor(0), Tensor(0), 1, 1.0, 64)
         self.assertEqual(self.trace.launches, [])
@@ -138,7 +139,7 @@ class Launches(unittest.TestCase):
             kernel.run(-1, 1, 1, 0, None, None, None, None, None, Tensor(0), Tensor(0), 1, 1.0, 64)
 
     def test_a_call_with_launches_compiles_once(self):
-        deferred.STATE.begin_call(False)
+        only_records.STATE.begin_call(False)
         kernel = self.kernel()
         for _ in range(2):
             self.run_kernel(kernel, 1, 2, 3, 4.0, 64)
@@ -155,11 +156,11 @@ class Launches(unittest.TestCase):
 
     def test_what_a_plan_cannot_contain_needs_launches(self):
         for fn, options in ((described, {}), (scale, {"num_ctas": 2}), (scale, {"launch_cooperative_grid": True})):
-            deferred.STATE.begin_call(True)
+            only_records.STATE.begin_call(True)
             kernel = self.kernel(fn, **options)
-            with self.assertRaises(deferred.NeedsLaunches):
+            with self.assertRaises(only_records.NeedsLaunches):
                 self.run_kernel(kernel, *[Tensor(0)] * (len(fn.arg_names) - 1), 64)
-            self.assertTrue(deferred.STATE.needs_launches)
+            self.assertTrue(only_records.STATE.needs_launches)
             self.assertEqual(self.trace.launches, [])
 
 

@@ -9,6 +9,7 @@ import torch
 
 import memory
 import move_words
+import only_records
 
 PATH = "/kgb/lib/libkgb_cpu_trace.so"
 POOL_ADDRESS, POOL_BYTES = 0x2acb00000000, 1 << 40  # KGB_POOL_ADDRESS, KGB_POOL_BYTES
@@ -42,7 +43,8 @@ def open_library():
             ("poison", (ctypes.c_int,), None), ("arena", (byte_count,), None), ("open", (ctypes.c_int, byte_count), ctypes.c_int),
             ("begin", (number,), ctypes.c_int), ("end", (), ctypes.c_int),
             ("load", (ctypes.c_char_p, byte_count, ctypes.POINTER(number)), ctypes.c_int),
-            ("launch", (number, ctypes.POINTER(number), number, ctypes.c_char_p, byte_count, byte_count), ctypes.c_int),
+            ("launch", (number, ctypes.POINTER(number), number, ctypes.c_char_p, byte_count), ctypes.c_int),
+            ("run", (number, ctypes.POINTER(number), ctypes.c_char_p, byte_count, byte_count), ctypes.c_int),
             ("fault_line", (), ctypes.c_int), ("move", (ctypes.c_char_p, ctypes.c_char_p, byte_count), None),
             ("upload", (address, byte_count), None), ("download", (address, byte_count), None),
             ("unsupported", (ctypes.c_char_p,), None)):
@@ -93,8 +95,13 @@ def load(image):
     return number.value
 
 
-def launch(kernel, grid, n_threads, params, seed):
-    checked(LIBRARY.kgb_cpu_trace_launch(kernel, (ctypes.c_uint32 * 3)(*grid), n_threads, params, len(params), seed))
+def launch(kernel, grid, n_threads, params):
+    """Record a launch."""
+    checked(LIBRARY.kgb_cpu_trace_launch(kernel, (ctypes.c_uint32 * 3)(*grid), n_threads, params, len(params)))
+
+
+def run(kernel, grid, params, seed):
+    checked(LIBRARY.kgb_cpu_trace_run(kernel, (ctypes.c_uint32 * 3)(*grid), params, len(params), seed))
 
 
 # ---- torch's memory ----
@@ -179,6 +186,8 @@ def upload(tensor):
 def download(tensor):
     """Record that the host reads elements of `tensor`."""
     if tensor.numel() and holds(tensor):
+        if only_records.STATE.on:
+            only_records.refuse()
         LIBRARY.kgb_cpu_trace_download(*span(tensor))
 
 

@@ -10,6 +10,7 @@ from triton.runtime import driver
 
 import launch_words
 import launcher
+import only_records
 import remote
 import ttir_image
 
@@ -18,28 +19,14 @@ import ttir_image
 OF_MACHINE_CODE = {"asm", "hash", "kernel", "metadata", "metadata_group", "module", "n_max_threads", "n_regs", "n_spills"}
 
 
-class NeedsLaunches(BaseException):
-    """A kernel of a call that is only recorded has to be launched: a plan cannot contain its launch by its image."""
-
-
 class State:
     """The state of this process."""
 
     def __init__(self):
-        self.only_records = False
-        self.needs_launches = False
         self.trace = None  # the library that writes the record
-
-    def begin_call(self, only_records):
-        self.only_records, self.needs_launches = only_records, False
 
 
 STATE = State()
-
-
-def refuse_to_defer():
-    STATE.needs_launches = True
-    raise NeedsLaunches()
 
 
 def is_deferrable(src, options, module, facts):
@@ -89,12 +76,12 @@ class Deferred(CompiledKernel):
         pass
 
     def launch(self, x, y, z, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *values):
-        if not STATE.only_records:
+        if not only_records.STATE.on:
             real = self.ready()
             real.run(x, y, z, stream, real.function, real.packed_metadata, launch_metadata, enter_hook, exit_hook, *values)
             return
         if not self.is_deferrable:
-            refuse_to_defer()
+            only_records.refuse()
         if enter_hook is not None:
             enter_hook(launch_metadata)
         self.record(launch_words.grid_of(x, y, z), stream,
@@ -127,8 +114,8 @@ def install(trace):
         try:
             return Deferred(src, target, parsed, compile_now)
         except ttir_image.Unclaimed:
-            if STATE.only_records:
-                refuse_to_defer()
+            if only_records.STATE.on:
+                only_records.refuse()
             return compile_now()
 
     triton.compiler.compile = compile_later

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A driver of Triton for the machine (verify/machine/machine.h): kernels are the JITFunctions that they are on a GPU, a compiled
-kernel is its image (ttir_image.py), and a launch is an operation of the record that the machine runs.
+kernel is its image (ttir_image.py), and a launch is an operation of the record. In calls that are not only recorded the machine runs
+it, too.
 """
 
 import collections
@@ -17,6 +18,7 @@ from triton.runtime import _allocation, driver
 
 import cpu_trace
 import launch_words
+import only_records
 import remote
 import shared_memory
 import ttir_image
@@ -132,10 +134,13 @@ class Launcher:
             exit_hook(launch_metadata)
 
     def launch(self, kernel, grid, params):
-        if 0 not in grid:
-            STATE.launches[self.name] += 1
+        if 0 in grid:
+            return
+        STATE.launches[self.name] += 1
         try:
-            cpu_trace.launch(kernel, grid, self.n_threads, params, STATE.seed)
+            cpu_trace.launch(kernel, grid, self.n_threads, params)
+            if not only_records.STATE.on:
+                cpu_trace.run(kernel, grid, params, STATE.seed)
         except BaseException as error:
             STATE.failure = STATE.failure or error
             raise

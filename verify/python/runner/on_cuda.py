@@ -18,6 +18,7 @@ import deferred
 import gpu_moves
 import launcher
 import memory
+import only_records
 import remote
 import tuner
 import warm
@@ -78,7 +79,7 @@ def take_over_memory():
 
 def benchmark(call, **options):
     """The benchmark of @triton.autotune: Triton's own where times count, a short one where only results are checked."""
-    if deferred.STATE.only_records:
+    if only_records.STATE.on:
         return tuner.benchmark(call, **options)
     if not Platform.tunes:
         options = {"warmup": BRIEF_MS, "rep": BRIEF_MS, **options}
@@ -182,7 +183,7 @@ class Platform:
         for at, n_bytes in parts:
             checked(TRACE.kgb_trace_arena_write(at, self.host_address + at, n_bytes))
         Platform.tunes = request["tune"]
-        deferred.STATE.begin_call(request["only_records"])
+        only_records.STATE.begin_call(request["only_records"])
         window = request.get("window", 0)
         TRACE.kgb_trace_call(request["only_records"] and window > 0)
         if window:
@@ -201,7 +202,7 @@ class Platform:
             yield
 
     def log_to(self, reply):
-        if deferred.STATE.needs_launches:
+        if only_records.STATE.needs_launches:
             reply.status = wire.NEEDS_LAUNCHES
 
     def place(self, tensor):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The platform of a runner that records on the CPU: kernels run in the machine, torch's memory is the judge's arena and the pool,
-and calls with a window are recorded (docs/record-format.md). As on a GPU, this module checks nothing: the judge proves the record
+"""The platform of a runner that records on the CPU: torch's memory is the judge's arena and the pool, calls with a window are
+recorded (docs/record-format.md), and kernels of calls that are not only recorded run in the machine. As on a GPU, this module checks nothing: the judge proves the record
 and replays it.
 """
 
@@ -17,6 +17,7 @@ import _kgbrun
 import cpu_trace
 import machine_driver
 import memory
+import only_records
 import remote
 import torch_moves
 import wire
@@ -91,14 +92,15 @@ class Platform:
         with torch_moves.Watch():
             yield
 
-    def begin_call(self, fill, seed):
+    def begin_call(self, fill, seed, records=False):
+        only_records.STATE.begin_call(records)
         torch_moves.STATE.ops.clear()
         machine_driver.STATE.begin_call(seed)
         cpu_trace.poison(random.Random(seed).randrange(256) if fill is None else fill)
 
     @contextlib.contextmanager
     def calling(self, request):
-        self.begin_call(request["fill"], request["seed"])
+        self.begin_call(request["fill"], request["seed"], request["only_records"])
         _kgbrun.perturb(request["poison"])
         with self.recording(request.get("window", 0)), torch_moves.Watch():
             yield
@@ -124,6 +126,8 @@ class Platform:
             cpu_trace.end()
 
     def log_to(self, reply):
+        if only_records.STATE.needs_launches:
+            reply.status = wire.NEEDS_LAUNCHES
         reply.launches = dict(machine_driver.STATE.launches)
         reply.ops = list(torch_moves.STATE.ops)
 

@@ -155,16 +155,47 @@ static uint32_t list_buffers(struct kgb_machine_buffer *out)
 	return n;
 }
 
-static int run(const struct kgb_machine_program *program, const struct kgb_launch *launch,
-	       uint64_t seed)
+/* NULL: there is none. */
+static const struct kgb_machine_program *program_of(uint32_t kernel)
 {
+	if (kernel > 0 && kernel <= trace.kernels.n)
+		return trace.kernels.items[kernel - 1];
+	(void)kgb_fail(&trace.err, KGB_ERR_INVALID, "no kernel %u", kernel);
+	return NULL;
+}
+
+int kgb_cpu_trace_launch(uint32_t kernel, const uint32_t grid[3], uint32_t n_threads,
+			 const void *params, uint64_t bytes)
+{
+	forget_error();
+	const struct kgb_machine_program *program = program_of(kernel);
+	if (!program)
+		return KGB_CPU_TRACE_FAILED;
+	const struct kgb_launch launch = {
+		.grid = {grid[0], grid[1], grid[2]},
+		.block = {n_threads, 1, 1},
+		.params = params,
+		.params_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+		.kernel = kgb_machine_program_name(program),
+	};
+	record_launch(kernel, &launch);
+	return KGB_CPU_TRACE_OK;
+}
+
+int kgb_cpu_trace_run(uint32_t kernel, const uint32_t grid[3], const void *params, uint64_t bytes,
+		      uint64_t seed)
+{
+	forget_error();
+	trace.fault.kind = KGB_MACHINE_NO_FAULT;
+	const struct kgb_machine_program *program = program_of(kernel);
+	if (!program)
+		return KGB_CPU_TRACE_FAILED;
 	KGB_AUTO(free)
 	struct kgb_machine_buffer *buffers = kgb_xcalloc(trace.pool.live.n + 1, sizeof(*buffers));
 	struct kgb_machine_slots slots = KGB_MACHINE_SLOTS_INIT;
 
-	if (kgb_machine_slots_read(&slots, program, launch->params, launch->params_bytes,
-				   &trace.err) < 0)
-		return -1;
+	if (kgb_machine_slots_read(&slots, program, params, bytes, &trace.err) < 0)
+		return result_of(-1);
 	struct kgb_machine_launch spec = {
 		.buffers = buffers,
 		.n_buffers = list_buffers(buffers),
@@ -173,31 +204,10 @@ static int run(const struct kgb_machine_program *program, const struct kgb_launc
 		.seed = seed,
 		.n_threads = 1, /* a jailed runner may start none */
 	};
-	memcpy(spec.grid, launch->grid, sizeof(spec.grid));
+	memcpy(spec.grid, grid, sizeof(spec.grid));
 	int rc = kgb_machine_run(program, &spec, &trace.fault, &trace.err);
 	kgb_machine_slots_release(&slots);
-	return rc;
-}
-
-int kgb_cpu_trace_launch(uint32_t kernel, const uint32_t grid[3], uint32_t n_threads,
-			 const void *params, uint64_t bytes, uint64_t seed)
-{
-	forget_error();
-	trace.fault.kind = KGB_MACHINE_NO_FAULT;
-	if (kernel == 0 || kernel > trace.kernels.n || bytes > UINT32_MAX)
-		return result_of(kgb_fail(&trace.err, KGB_ERR_INVALID, "no kernel %u", kernel));
-	if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
-		return KGB_CPU_TRACE_OK;
-	const struct kgb_machine_program *program = trace.kernels.items[kernel - 1];
-	const struct kgb_launch launch = {
-		.grid = {grid[0], grid[1], grid[2]},
-		.block = {n_threads, 1, 1},
-		.params = params,
-		.params_bytes = (uint32_t)bytes,
-		.kernel = kgb_machine_program_name(program),
-	};
-	record_launch(kernel, &launch);
-	return result_of(run(program, &launch, seed));
+	return result_of(rc);
 }
 
 int kgb_cpu_trace_fault_line(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** \file
  * libkgb_cpu_trace.so: in a runner on the CPU it takes the place of the driver and its trace on a
- * GPU. It hands out torch's memory, runs launches in the machine (verify/machine/machine.h) so that
- * the candidate's host code finds results, and writes the work of a call to a record
- * (verify/protocol/record.h), in windows that the runner opens and closes. It decides nothing and
- * keeps no secret: code in its process can forge the record, and a forged record is a plan that
- * replays wrongly.
+ * GPU. It hands out torch's memory and writes the work of a call to a record
+ * (verify/protocol/record.h), in windows that the runner opens and closes. Where the candidate's
+ * host code needs the results of launches, it runs them in the machine (verify/machine/machine.h).
+ * It decides nothing and keeps no secret: code in its process can forge the record, and a forged
+ * record is a plan that replays wrongly.
  *
  * The runner calls it through ctypes, in one thread. Calls return 0, or an enum
  * kgb_cpu_trace_result with the reason in kgb_cpu_trace_status().
@@ -54,12 +54,13 @@ KGB_CPU_TRACE_API int kgb_cpu_trace_end(void);
 /** Load the image of a kernel (docs/record-format.md), which need not outlive the call. *kernel is
  * its number from then on. UNKNOWN: the machine cannot run it. */
 KGB_CPU_TRACE_API int kgb_cpu_trace_load(const void *bytes, uint64_t len, uint32_t *kernel);
-/** Record a launch and run it. `params`: one slot of 8 bytes for each argument
- * (verify/machine/slots.h). `seed`: of the order of programs and of what undefined lanes read. A
- * grid with a size of 0 is no launch. */
+/** Record a launch. `params`: one slot of 8 bytes for each argument (verify/machine/slots.h). */
 KGB_CPU_TRACE_API int kgb_cpu_trace_launch(uint32_t kernel, const uint32_t grid[3],
-					   uint32_t n_threads, const void *params, uint64_t bytes,
-					   uint64_t seed);
+					   uint32_t n_threads, const void *params, uint64_t bytes);
+/** Run a launch, so that the host finds its results. `seed`: of the order of programs and of what
+ * undefined lanes read. */
+KGB_CPU_TRACE_API int kgb_cpu_trace_run(uint32_t kernel, const uint32_t grid[3], const void *params,
+					uint64_t bytes, uint64_t seed);
 /** Line of kernel.py of the last fault, 0 unknown. */
 KGB_CPU_TRACE_API int kgb_cpu_trace_fault_line(void);
 /** Record what torch has done: `fill` or `copy` with these parameters. */
