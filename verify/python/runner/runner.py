@@ -39,7 +39,7 @@ else:
 sys.path.append("/kgb/facts")
 import ast_facts  # noqa: E402
 
-CALLS_MAX, BUSY_FACTOR = 100000, 10  # calls of a repeat; wall time of a repeat, at most, in multiples of its processor time
+CALLS_MAX, BUSY_FACTOR = 1000, 10  # calls of a repeat; wall time of a repeat, at most, in multiples of its processor time
 JUDGE = "/kgb/"
 NO_GRADIENT, OF_LEAF, OF_RESULT = range(3)  # enum kgb_gradient
 GRAD_MODES = torch.enable_grad, torch.no_grad, torch.inference_mode  # enum kgb_grad_mode
