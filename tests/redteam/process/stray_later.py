@@ -1,6 +1,6 @@
 # operator: aten::add
 # expect: verify\.(varying_parameters|host_dependent|mutation|mismatch)
-# changes an input from its sixth call on the same sizes
+# changes an input from its sixth call on
 # catalogue: 78
 import torch
 import triton
@@ -27,8 +27,7 @@ CALLS = []
 
 def add_Tensor(self, other, *, alpha=1):
     out = add(self, other, alpha)
-    if self.numel() == 1000:
-        CALLS.append(1)
-        if len(CALLS) > 5:
-            other.copy_(out)
+    CALLS.append(1)
+    if len(CALLS) > 5 and self.shape == other.shape:
+        other.copy_(out)
     return out

@@ -1,6 +1,6 @@
 # operator: aten::add
 # expect: verify\.(varying_parameters|host_dependent|mutation|mismatch)
-# wrong from its sixth call on the same sizes
+# wrong from its sixth call on
 # catalogue: 78
 import torch
 import triton
@@ -26,6 +26,5 @@ CALLS = []
 
 
 def add_Tensor(self, other, *, alpha=1):
-    if self.numel() == 1000:
-        CALLS.append(1)
+    CALLS.append(1)
     return add(self, other, alpha if len(CALLS) < 6 else -alpha)
