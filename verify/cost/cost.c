@@ -170,10 +170,11 @@ double kgb_case_terms(const struct kgb_case *c, const struct kgb_tensor_view *re
 	struct asker asker = {.c = c, .results = results, .n_results = n_results};
 	const int64_t n = kgb_tensor_view_numel(&results[i]);
 	struct kgb_err ignored = KGB_ERR_INIT;
-	int64_t flops = 0;
+	const bool is_given = c->interface->terms != NULL;
+	const struct kgb_expr *expr = is_given ? c->interface->terms : c->interface->flops;
+	int64_t sum = 0;
 
-	if (!c->interface->flops || n == 0 ||
-	    kgb_expr_eval(c->interface->flops, answer, &asker, &flops, &ignored) < 0)
+	if (!expr || n == 0 || kgb_expr_eval(expr, answer, &asker, &sum, &ignored) < 0)
 		return 0;
-	return (double)flops / (double)n;
+	return is_given ? (double)sum : (double)sum / (double)n;
 }

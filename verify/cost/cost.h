@@ -23,8 +23,8 @@ KGB_MUST_CHECK int kgb_case_cost(const struct kgb_spec *spec, const struct kgb_c
 				 const struct kgb_tensor_view *results, size_t n_results,
 				 struct kgb_cost *out, struct kgb_err *err);
 
-/** Operations for each element of result `i`, by the spec's `flops`: about the number of terms of
- * an element of a sum, and twice that number for a product of matrices. 0: not known. */
+/** About the number of terms of an element of result `i`: the spec's `terms`, else its `flops` for
+ * each element, which is twice that number for a product of matrices. 0: not known. */
 double kgb_case_terms(const struct kgb_case *c, const struct kgb_tensor_view *results,
 		      size_t n_results, size_t i);
 

@@ -160,6 +160,7 @@ struct kgb_interface {
 	struct kgb_tolerance tolerance;
 	const struct kgb_expr *bytes; /* what a call must read and write; NULL: not given */
 	const struct kgb_expr *flops; /* what it must compute; NULL: not given */
+	const struct kgb_expr *terms; /* that an element of a result adds up; NULL: from flops */
 	const struct kgb_expr *traffic; /* approximate bytes read and written; NULL: `bytes` */
 	const cJSON *node; /* for messages */
 };

@@ -23,7 +23,7 @@ struct raw_interface {
 	const cJSON *rounded, *laid_out, *laws, *tolerance;
 	struct kgb_objects params; /* kgb_param */
 	struct kgb_strs cases;
-	const char *bytes, *flops, *traffic;
+	const char *bytes, *flops, *terms, *traffic;
 };
 
 struct raw_tolerance {
@@ -100,6 +100,7 @@ static const struct kgb_field interface_table[] = {
 	ROW(NODE, tolerance, "overrides parts of the spec's"),
 	ROW(STR, bytes, "memory that a call must read and write: bytes(self)"),
 	ROW(STR, flops, "arithmetic that a call must do: numel(self)"),
+	ROW(STR, terms, "numbers that an element of the result adds up: dim(self, -1)"),
 	ROW(STR, traffic, "memory that a call reads and writes, about"),
 	KGB_FIELD_END,
 };
@@ -598,6 +599,7 @@ static int load_interface(struct kgb_spec_loader *l, const cJSON *node,
 	    load_tolerance(l, raw.tolerance, &out->tolerance) < 0 || check_exact(l, out) < 0 ||
 	    load_cost(l, "bytes", raw.bytes, out, &out->bytes) < 0 ||
 	    load_cost(l, "flops", raw.flops, out, &out->flops) < 0 ||
+	    load_cost(l, "terms", raw.terms, out, &out->terms) < 0 ||
 	    load_cost(l, "traffic", raw.traffic, out, &out->traffic) < 0)
 		return kgb_ctx(l->err, "interface '%.80s'", out->entry);
 	return 0;

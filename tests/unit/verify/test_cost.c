@@ -96,6 +96,40 @@ static void test_traffic_is_what_the_spec_says_or_its_bytes(KGB_UNUSED void **st
 	}
 }
 
+static double toy_terms(const char *lines)
+{
+	const int64_t sizes[] = {4, 1000};
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+	struct kgb_cases cases;
+	struct kgb_tensor_view result;
+
+	load_toy((struct spec_change){SPEC_PATH, "    magnitude: abs\n", lines}, &spec);
+	assert_ok(kgb_cases_expand(&spec, NULL, &cases, &err), err);
+	assert_ok(kgb_tensor_view_layout(&result, KGB_DTYPE_FLOAT32, sizes, 2, "contiguous", &err),
+		  err);
+	const double terms = kgb_case_terms(&cases.items[2], &result, 1, 0);
+	kgb_cases_release(&cases);
+	kgb_spec_release(&spec);
+	return terms;
+}
+
+static void test_terms_are_what_the_spec_says_or_come_from_flops(KGB_UNUSED void **state)
+{
+	static const struct {
+		const char *lines;
+		double terms; /* of case 2; 0: they cannot be counted */
+	} rows[] = {
+		{"", 0},
+		{"    flops: 3 * numel(result)\n", 3},
+		{"    flops: 3 * numel(result)\n    terms: dim(other, -1)\n", 1000},
+		{"    flops: 3 * numel(result)\n    terms: dim(self, 1)\n", 0},
+	};
+
+	for (size_t k = 0; k < KGB_ARRAY_LEN(rows); k++)
+		assert_true(toy_terms(rows[k].lines) == rows[k].terms);
+}
+
 static void test_repeated_memory_counts_once(KGB_UNUSED void **state)
 {
 	struct kgb_err err = KGB_ERR_INIT;
@@ -190,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_costs_are_counted_from_the_case),
 		cmocka_unit_test(test_a_cost_that_cannot_be_counted_names_line_and_case),
 		cmocka_unit_test(test_traffic_is_what_the_spec_says_or_its_bytes),
+		cmocka_unit_test(test_terms_are_what_the_spec_says_or_come_from_flops),
 		cmocka_unit_test(test_repeated_memory_counts_once),
 		cmocka_unit_test(test_every_case_of_the_dataset_that_has_costs_can_be_counted),
 		cmocka_unit_test(test_a_matrix_product_costs_what_it_must),
