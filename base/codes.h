@@ -119,7 +119,7 @@
 	/* Cheats that the judge observed. */ \
 	X(CHEAT_TORCH_COMPUTE, "cheat.torch_compute", CHEATED, KERNEL, FINAL, "torch computed outside of the Triton kernels.") \
 	X(CHEAT_TORCH_COPIES, "cheat.torch_copies", CHEATED, KERNEL, FINAL, "torch's copies did the work of the kernels.") \
-	X(CHEAT_NO_LAUNCH, "cheat.no_launch", CHEATED, KERNEL, FINAL, "No Triton kernel was launched.") \
+	X(CHEAT_NO_LAUNCH, "cheat.no_launch", CHEATED, KERNEL, FINAL, "The result is right, and no Triton kernel was launched.") \
 	X(CHEAT_GHOST, "cheat.ghost", CHEATED, KERNEL, FINAL, "Results stay right without the launches: the kernels do nothing.") \
 	X(CHEAT_LIBRARY_COMPUTE, "cheat.library_compute", CHEATED, KERNEL, FINAL, "A library's kernel ran in the place of a Triton kernel.") \
 	X(CHEAT_TIMING_OTHER_RESULT, "cheat.timing.other_result", CHEATED, KERNEL, FINAL, "Timed calls gave other results than judged calls.") \

@@ -28,7 +28,7 @@ HONEST = "honest aten__silu/flat"
 OLD_TRITON = "honest aten__silu/block_pointers"
 COMPUTE = "redteam aten__linear/functional_for_large"
 HARMLESS = "redteam aten__silu/patch_time"
-KEPT = "redteam aten__rsqrt/kept_in_function_attribute"
+KEPT = "redteam aten__rot90/half_turn_without_kernel"
 DTYPE = "redteam aten___softmax/flag_ignored"
 
 # kernel, options, verdict, version of Triton: right?, skipped?

@@ -130,8 +130,10 @@ def unwritten(judge, zygotes):
 
 def stages(judge, zygotes):
     """The stage that decides is the layer that found it."""
-    wanted = {"zeros": "correctness", "no_launch": "l2", "forged_module": "l3", "host_read": "l3", "forged_header": "l3"}
-    found = {name: judge.verdict(name)["stage"] for name in wanted}
+    wanted = {"zeros": "correctness", "forged_module": "l3", "host_read": "l3", "forged_header": "l3", "half turn": "l2"}
+    turned = judge.verdict("honest", spec=ROOT / "datasets/kernelgenbench/aten/aten__rot90.yaml",
+                           kernel=ROOT / "tests/redteam/aten__rot90/half_turn_without_kernel.py")
+    found = {name: (turned if name == "half turn" else judge.verdict(name))["stage"] for name in wanted}
     return found == wanted, found
 
 

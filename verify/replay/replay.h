@@ -118,7 +118,7 @@ struct kgb_replay_case {
 KGB_MUST_CHECK int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 				    struct kgb_replay_case *out, struct kgb_failure *failure,
 				    struct kgb_err *err);
-/** Call after the right result was seen. A result that needs a kernel, and for which none
+/** Call after replays gave the right result. A result that needs a kernel, and for which none
  * was launched, is a cheat; a wrong one is not. 0, 1 *failure. */
 int kgb_replay_refuse_without_launch(const struct kgb_replay_case *rcase,
 				     struct kgb_failure *failure);

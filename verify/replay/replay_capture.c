@@ -88,7 +88,7 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_VARYING_PARAMETERS, reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
-	case KGB_REPLAY_NO_WORK:
+	case KGB_REPLAY_NO_WORK: /* classify asks again, without the need of a kernel */
 	case KGB_REPLAY_UNSUPPORTED:
 		break;
 	}
@@ -364,9 +364,8 @@ static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		return -1;
 	if (depends)
 		rcase->lacks_launch = kgb_lane_text(lane, "%s", out->reason.msg);
-	/* Unless the calls have shown that the result is right, replays do. */
-	if (!depends || recorded->calls[0].without_values)
-		kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, false, out);
+	/* Replays show whether the result is right: in one call it may be so by chance. */
+	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, false, out);
 	return 0;
 }
 
@@ -394,8 +393,6 @@ int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		rc = classify(lane, recorded, out, err);
 	if (rc != 0)
 		return rc;
-	if (classification->replay == KGB_REPLAY_NO_WORK)
-		return kgb_replay_refuse_without_launch(out, failure);
 	out->replay = classification->replay;
 	out->upload_bytes = classification->upload_bytes;
 	rc = judge_class(lane, classification, &recorded->record, failure);

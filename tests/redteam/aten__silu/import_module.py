@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.torch_compute
+# expect: l1\.torch_compute
 # catalogue: 93
 # importlib with a computed name
 import importlib
