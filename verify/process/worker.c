@@ -388,12 +388,9 @@ void kgb_worker_leave(struct kgb_worker *worker, const struct kgb_gpu_lease *lea
 	struct kgb_err ignored = KGB_ERR_INIT;
 
 	kgb_worker_kill(worker);
-	if (worker->end != KGB_WORKER_ALIVE || worker->is_lasting)
-		return;
-	if (lease && lease->fd >= 0 &&
-	    kgb_wire_send(worker->control_fd, "lease", 5, &lease->fd, 1, &ignored) < 0)
-		return;
-	worker->end = KGB_WORKER_LOST;
+	if (worker->end == KGB_WORKER_ALIVE && !worker->is_lasting && lease && lease->fd >= 0 &&
+	    kgb_wire_send(worker->control_fd, "lease", 5, &lease->fd, 1, &ignored) == 0)
+		worker->end = KGB_WORKER_LOST;
 }
 
 void kgb_worker_stop(struct kgb_worker *worker)

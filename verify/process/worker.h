@@ -90,8 +90,8 @@ void kgb_worker_refuse(struct kgb_worker *worker, const char *why);
 /** Start to end a worker, or close the channel to a lasting one, without waiting. This shortens the
  * wait of kgb_worker_stop. */
 void kgb_worker_kill(const struct kgb_worker *worker);
-/** The same, and kgb_worker_stop, which must follow, does not wait. The worker's supervisor holds a
- * copy of the lease until the worker has ended. `lease` may be NULL, or hold nothing. */
+/** The same; its supervisor holds a copy of the lease until it has ended, and kgb_worker_stop,
+ * which must follow, does not wait. `lease` may be NULL, or hold nothing: nothing changes then. */
 void kgb_worker_leave(struct kgb_worker *worker, const struct kgb_gpu_lease *lease);
 /** End a worker, wait for its supervisor's report, and free everything. */
 void kgb_worker_stop(struct kgb_worker *worker);
