@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum {
@@ -10,6 +11,9 @@ enum {
 	LENGTH_OF_BYTES = 8, /* for elements so small that four would match by chance */
 	LEAST_DISTINCT = 3, /* least different elements of a group, because fills are common */
 	LEAST_GROUPS = 8,
+	PIECE = 4096, /* bytes of memory that are compared at once with what they were */
+	REACH = 512, /* more than a group spans, in bytes: LENGTH_OF_BYTES elements of 16, 4 apart
+		      */
 	LEAST_VALUES = 8, /* least different elements of a result, because signs and flags are
 			     common in any order */
 };
@@ -264,6 +268,7 @@ void kgb_result_origin_init(struct kgb_result_origin *origin, const struct kgb_c
 			    bool alone)
 {
 	*origin = (struct kgb_result_origin){.data = data};
+	kgb_random(&origin->poison, sizeof(origin->poison));
 	for (size_t i = 0; i < data->kase->n_args; i++)
 		if (data->storages[i])
 			add_dtype(origin, data->kase->args[i].view.dtype);
@@ -278,6 +283,9 @@ void kgb_result_origin_init(struct kgb_result_origin *origin, const struct kgb_c
 
 void kgb_result_origin_release(struct kgb_result_origin *origin)
 {
+	for (size_t i = 0; i < origin->memories.n; i++)
+		kgb_buf_release(&origin->memories.items[i]);
+	KGB_VEC_RELEASE(&origin->memories);
 	for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
 		if (!origin->results[i])
 			continue;
@@ -344,4 +352,34 @@ void kgb_result_origin_add(struct kgb_result_origin *origin, const void *bytes, 
 				see_as(of, origin->dtypes[k], bytes, n_bytes, by,
 				       &origin->n_by_host);
 	}
+}
+
+/* Whether the piece at `at` has other bytes than before. */
+static bool has_changed(const struct kgb_buf *before, const char *bytes, size_t n_bytes, size_t at)
+{
+	const size_t n = n_bytes - at < PIECE ? n_bytes - at : PIECE;
+
+	return before->len != n_bytes || memcmp(before->ptr + at, bytes + at, n) != 0;
+}
+
+void kgb_result_origin_see(struct kgb_result_origin *origin, size_t place, const char *bytes,
+			   size_t n_bytes, enum kgb_origin_writer by)
+{
+	KGB_ASSERT(place <= origin->memories.n);
+	if (place == origin->memories.n)
+		KGB_VEC_ADD(&origin->memories, (struct kgb_buf)KGB_BUF_INIT(0));
+	struct kgb_buf *before = &origin->memories.items[place];
+
+	for (size_t at = 0; at < n_bytes; at += PIECE) {
+		const size_t first = at;
+		while (at < n_bytes && has_changed(before, bytes, n_bytes, at))
+			at += PIECE;
+		if (at == first)
+			continue;
+		const size_t begin = first < REACH ? 0 : first - REACH;
+		const size_t end = at + REACH < n_bytes ? at + REACH : n_bytes;
+		kgb_result_origin_add(origin, bytes + begin, end - begin, by);
+	}
+	kgb_buf_clear(before);
+	(void)kgb_buf_add(before, bytes, n_bytes);
 }

@@ -9,6 +9,8 @@
 #ifndef KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
 #define KGB_VERIFY_ABLATION_RESULT_ORIGIN_H
 
+#include "base/buf.h"
+#include "base/vec.h"
 #include "verify/lane/case_data.h"
 
 enum kgb_origin_writer { KGB_ORIGIN_HOST, KGB_ORIGIN_KERNEL };
@@ -19,6 +21,9 @@ struct kgb_result_origin {
 	enum kgb_dtype dtypes[KGB_MAX_ARGS]; /* of inputs: other types in which results may lie in
 						memory */
 	size_t n_dtypes;
+	uint64_t poison; /* of all replays in which memory is examined: what nothing writes keeps
+			    its bytes from one to the next */
+	KGB_VEC(struct kgb_buf) memories; /* as kgb_result_origin_see found them last */
 	size_t n; /* groups of neighbours, of all results */
 	size_t n_by_host; /* arranged by torch, among those found so far */
 };
@@ -35,6 +40,10 @@ bool kgb_result_origin_suffices(const struct kgb_result_origin *origin);
 /** Note that `by` produced `bytes`. Call in chronological order. */
 void kgb_result_origin_add(struct kgb_result_origin *origin, const void *bytes, size_t n_bytes,
 			   enum kgb_origin_writer by);
+/** The same for memory number `place` (from 0 on, without gaps), of which only that counts which
+ * has changed since it was seen last. */
+void kgb_result_origin_see(struct kgb_result_origin *origin, size_t place, const char *bytes,
+			   size_t n_bytes, enum kgb_origin_writer by);
 /** Whether torch arranged half of them or more. */
 bool kgb_result_origin_by_host(const struct kgb_result_origin *origin);
 

@@ -454,7 +454,8 @@ static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	if (lane->gpu && replayer != lane->replay->machine && left_ms > GPU_RUN_MS)
 		left_ms = GPU_RUN_MS;
 	request->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
-	kgb_random(&request->poison, sizeof(request->poison));
+	if (request->poison == 0)
+		kgb_random(&request->poison, sizeof(request->poison));
 	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
 		    &replayer->input_bytes, &replayer->input_fd, err) < 0 ||
 	    reserve("kgb-exec-output", output_bytes_of(call, request), false, &replayer->output,
@@ -647,16 +648,17 @@ static uint32_t next_blocks(const struct kgb_replay_plan *plan, size_t *next,
 	return n;
 }
 
+/* Their numbers begin at `place`. */
 static void see_arguments(const struct kgb_candidate_call *call, const char *arena,
-			  enum kgb_origin_writer by, struct kgb_result_origin *origin)
+			  enum kgb_origin_writer by, size_t place, struct kgb_result_origin *origin)
 {
 	const struct kgb_case_data *data = origin->data;
 
 	for (size_t i = 0; i < data->kase->n_args; i++) {
 		const struct kgb_tensor_view *view = &call->views[i];
 		if (data->kase->args[i].param->kind != KGB_PARAM_VALUE)
-			kgb_result_origin_add(
-				origin, arena + call->at[i],
+			kgb_result_origin_see(
+				origin, place++, arena + call->at[i],
 				(size_t)view->storage_elements * kgb_dtype_size(view->dtype), by);
 	}
 }
@@ -669,21 +671,22 @@ static int see_all(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	struct kgb_replayer *replayer = lane->replay->uses;
 	struct kgb_exec_layout layout = {0};
 	struct kgb_candidate_call call = {0};
-	size_t next = 0;
+	size_t next = 0, place = 0;
 	int rc = prepare(lane, rcase, origin->data, WATCH_REPETITION, &call, err);
 
 	do {
 		struct kgb_exec_request request = {.plan = PART_PLAN,
-						   .skip = KGB_REPLAY_SKIP_NOTHING};
+						   .skip = KGB_REPLAY_SKIP_NOTHING,
+						   .poison = origin->poison};
 		request.n_ranges = next_blocks(&rcase->plan, &next, request.ranges);
 		if (rc == 0)
 			rc = run(lane, rcase, &call, &request, &layout, failure, err);
 		for (size_t i = 0; rc == 0 && i < request.n_ranges; i++)
-			kgb_result_origin_add(origin, replayer->output + layout.ranges[i],
+			kgb_result_origin_see(origin, place++, replayer->output + layout.ranges[i],
 					      (size_t)request.ranges[i].bytes, by);
 	} while (rc == 0 && next < rcase->plan.n_blocks);
 	if (rc == 0)
-		see_arguments(&call, replayer->output, by, origin);
+		see_arguments(&call, replayer->output, by, place, origin);
 	kgb_candidate_call_release(&call);
 	return rc;
 }

@@ -99,6 +99,35 @@ static void test_half_of_them_is_enough(KGB_UNUSED void **state)
 	assert_true(is_by_host(&f));
 }
 
+/* What memory held when it was seen last counts once, for who was there first. */
+static void test_only_changes_of_memory_count(KGB_UNUSED void **state)
+{
+	enum { PIECES = 6, IN_PIECE = 4096 / sizeof(float), BORDER = 3 * IN_PIECE };
+	static float memory[2][PIECES * IN_PIECE];
+	struct fixture f;
+
+	init_fixture(&f, "contiguous");
+	kgb_result_origin_init(&f.origin, &f.data, false);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(memory[0]); i++)
+		memory[0][i] = memory[1][i] = -(float)i;
+	kgb_result_origin_see(&f.origin, 0, (char *)memory[0], sizeof(memory[0]),
+			      KGB_ORIGIN_KERNEL);
+	/* 14 of 30 elements before the border of two pieces, then all of them. */
+	memcpy(&memory[1][BORDER - 14], f.result, 14 * sizeof(float));
+	kgb_result_origin_see(&f.origin, 1, (char *)memory[1], sizeof(memory[1]),
+			      KGB_ORIGIN_KERNEL);
+	assert_int_equal(f.origin.n_by_host, 0);
+	memcpy(&memory[1][BORDER - 14], f.result, result_bytes(&f));
+	kgb_result_origin_see(&f.origin, 0, (char *)memory[0], sizeof(memory[0]), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, 0);
+	kgb_result_origin_see(&f.origin, 1, (char *)memory[1], sizeof(memory[1]), KGB_ORIGIN_HOST);
+	/* Those of the groups that the 14 elements did not complete. */
+	assert_int_equal(f.origin.n_by_host, N - 3 - 11);
+	kgb_result_origin_see(&f.origin, 1, (char *)memory[1], sizeof(memory[1]), KGB_ORIGIN_HOST);
+	assert_int_equal(f.origin.n_by_host, N - 3 - 11);
+	kgb_result_origin_release(&f.origin);
+}
+
 /* In every second, third, fourth place, backwards, in the input's type: a kernel that collects
  * that has not computed anything. */
 static void test_they_may_lie_apart_backwards_or_in_another_type(KGB_UNUSED void **state)
@@ -224,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_makes_memory_hold_the_neighbours_first_has_arranged_them),
 		cmocka_unit_test(test_half_of_them_is_enough),
+		cmocka_unit_test(test_only_changes_of_memory_count),
 		cmocka_unit_test(test_they_may_lie_apart_backwards_or_in_another_type),
 		cmocka_unit_test(
 			test_an_input_in_order_or_converted_is_known_unless_copying_is_the_work),
