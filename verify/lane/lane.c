@@ -103,10 +103,15 @@ int kgb_lane_start_worker(struct kgb_lane *lane, struct kgb_worker *worker, enum
 {
 	const int64_t since_ms = kgb_mono_ms();
 	struct kgb_worker_spec of_lane = *spec;
+	int rc = -1;
 
 	of_lane.share = lane->judge->share;
-	int rc = kgb_worker_start(worker, &lane->judge->zygotes[role], &of_lane, timeout_ms, err);
-
+	/* A spare may have ended just when it was to be lent. */
+	for (int n_left = STARTS_MAX; rc < 0 && n_left > 0; n_left--) {
+		*err = (struct kgb_err)KGB_ERR_INIT;
+		rc = kgb_worker_start(worker, &lane->judge->zygotes[role], &of_lane, timeout_ms,
+				      err);
+	}
 	add_wait(lane, since_ms);
 	return rc;
 }
