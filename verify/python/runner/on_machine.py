@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The platform of a runner that records on the CPU: torch's memory is the judge's arena and the pool, calls with a window are
-recorded (docs/record-format.md), and kernels of calls that are not only recorded run in the machine. As on a GPU, this module checks nothing: the judge proves the record
-and replays it.
+recorded (docs/record-format.md), and kernels of calls that are not only recorded run in the machine. As on a GPU, this module
+checks nothing: the judge proves the record and replays it.
 """
 
 import contextlib
@@ -126,8 +126,6 @@ class Platform:
             cpu_trace.end()
 
     def log_to(self, reply):
-        if only_records.STATE.needs_launches:
-            reply.status = wire.NEEDS_LAUNCHES
         reply.launches = dict(machine_driver.STATE.launches)
         reply.ops = list(torch_moves.STATE.ops)
 

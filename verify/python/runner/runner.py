@@ -29,6 +29,7 @@ from triton.runtime.errors import PTXASError
 
 import explain
 import memory
+import only_records
 import wire
 
 if os.environ.get("KGB_DEVICE") == "cuda":
@@ -228,6 +229,8 @@ class Runner:
 
     def with_log(self, reply):
         self.platform.log_to(reply)
+        if only_records.STATE.needs_launches:
+            reply.status = wire.NEEDS_LAUNCHES
         return reply
 
     def do_call(self, request, fds):
