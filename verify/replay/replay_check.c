@@ -28,9 +28,8 @@ static int fill_fresh(struct kgb_lane *lane, const struct kgb_case *c, struct kg
 static void explain_replay(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			   struct kgb_failure *failure)
 {
-	const char *when = rcase->has_prologue ? "in a later call: " : "";
-
-	failure->message = kgb_lane_text(lane, "%s%s", when, failure->message);
+	if (rcase->has_prologue)
+		failure->message = kgb_lane_text(lane, "in a later call: %s", failure->message);
 }
 
 /* 0 right, 1 *failure, -1 *err. */
