@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A driver of Triton for the machine (verify/machine/machine.h): kernels are the JITFunctions that they are on a GPU, a compiled
-kernel is its image (ttir_image.py), and a launch is an operation of the record. In calls that are not only recorded the machine runs
-it, too.
+kernel is its image (ttir_image.py), and a launch is an operation of the record. In calls that are not only recorded the machine
+runs it, too.
 """
 
 import collections

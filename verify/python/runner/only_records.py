@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Calls that are only recorded: launches become operations of the record, and nothing runs. The judge replays them. A call that needs
-what a kernel computes is made once more, with launches."""
+"""Calls that are only recorded: launches become operations of the record, and nothing runs. The judge replays them. A call that
+needs what a kernel computes is made once more, with launches."""
 
 
 class NeedsLaunches(BaseException):
