@@ -13,6 +13,9 @@
 #define KGB_MUST_CHECK __attribute__((warn_unused_result))
 #define KGB_NORETURN __attribute__((noreturn))
 #define KGB_UNUSED __attribute__((unused))
+/** A local buffer that is written before it is read: the compiler does not clear it at each call.
+ */
+#define KGB_UNCLEARED __attribute__((uninitialized))
 #define KGB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 enum kgb_err_domain {

@@ -41,7 +41,6 @@
 		typedef in T;                             \
 		out *restrict d = d_;                     \
 		const T *a = a_, *b = b_;                 \
-		const size_t move = moves >> 1 & 1;       \
                                                           \
 		(void)c_;                                 \
 		if ((moves & 3) == 3) {                   \
@@ -56,12 +55,16 @@
 				const T x = a[i];         \
 				d[i] = (out)(expression); \
 			})                                \
-		} else {                                  \
+		} else if (moves & 2) {                   \
 			const T x = a[0];                 \
 			LOOP({                            \
-				const T y = b[i * move];  \
+				const T y = b[i];         \
 				d[i] = (out)(expression); \
 			})                                \
+		} else {                                  \
+			const T x = a[0];                 \
+			const T y = b[0];                 \
+			LOOP(d[i] = (out)(expression);)   \
 		}                                         \
 	}
 #define DEFINE_3_OF(fn, first, in, out, expression)            \
@@ -87,6 +90,13 @@
 			LOOP({                                 \
 				const first x = a[i];          \
 				const T y = b[i];              \
+				d[i] = (out)(expression);      \
+			})                                     \
+		} else if ((moves & 7) == 5) {                 \
+			const T y = b[0];                      \
+			LOOP({                                 \
+				const first x = a[i];          \
+				const T z = c[i];              \
 				d[i] = (out)(expression);      \
 			})                                     \
 		} else {                                       \
@@ -165,20 +175,21 @@ TO_FLOATS(u16)
 TO_FLOATS(u32)
 TO_FLOATS(u64)
 
-#define ADVANCE(type)                                                     \
-	FUNCTION(advance_##type)                                          \
-	{                                                                 \
-		u64 *restrict d = d_;                                     \
-		const u64 *a = a_, size = *(const u64 *)c_;               \
-		const type *b = b_;                                       \
-		const size_t move = moves >> 1 & 1;                       \
-                                                                          \
-		if ((moves & 3) == 3)                                     \
-			LOOP(d[i] = a[i] + (u64)(s64)b[i] * size;)        \
-		else if (moves & 1)                                       \
-			LOOP(d[i] = a[i] + (u64)(s64)b[0] * size;)        \
-		else                                                      \
-			LOOP(d[i] = a[0] + (u64)(s64)b[i * move] * size;) \
+#define ADVANCE(type)                                              \
+	FUNCTION(advance_##type)                                   \
+	{                                                          \
+		u64 *restrict d = d_;                              \
+		const u64 *a = a_, size = *(const u64 *)c_;        \
+		const type *b = b_;                                \
+                                                                   \
+		if ((moves & 3) == 3)                              \
+			LOOP(d[i] = a[i] + (u64)(s64)b[i] * size;) \
+		else if (moves & 1)                                \
+			LOOP(d[i] = a[i] + (u64)(s64)b[0] * size;) \
+		else if (moves & 2)                                \
+			LOOP(d[i] = a[0] + (u64)(s64)b[i] * size;) \
+		else                                               \
+			LOOP(d[i] = a[0] + (u64)(s64)b[0] * size;) \
 	}
 ADVANCE(s8)
 ADVANCE(s16)

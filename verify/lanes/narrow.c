@@ -73,7 +73,7 @@ static uint8_t round_f8e5m2(float x)
 
 void kgb_narrow_round(enum kgb_ttir_element element, const float *from, size_t n, void *to)
 {
-	float cut[CHUNK];
+	float KGB_UNCLEARED cut[CHUNK];
 
 	if (element == KGB_TTIR_F8E5M2) {
 		for (size_t i = 0; i < n; i++)
@@ -113,7 +113,7 @@ static float round_to_odd(double x)
 void kgb_narrow_round_double(enum kgb_ttir_element element, const double *from, size_t n, void *to)
 {
 	const size_t size = kgb_ttir_element_size(element);
-	float odd[CHUNK];
+	float KGB_UNCLEARED odd[CHUNK];
 
 	for (size_t i = 0; i < n; i += CHUNK) {
 		size_t some = n - i < CHUNK ? n - i : CHUNK;

@@ -111,7 +111,7 @@ static void from_integer(struct kgb_execution *x, const struct kgb_operation *op
 			 void *to, size_t n)
 {
 	const enum kgb_ttir_element element = (enum kgb_ttir_element)op->to;
-	union chunk source, wide;
+	union chunk KGB_UNCLEARED source, wide;
 
 	if (op->element == KGB_TTIR_I1 &&
 	    (op->what == KGB_CAST_SIGN_EXTEND || op->what == KGB_CAST_SIGNED_TO_FLOAT ||
@@ -136,7 +136,7 @@ static void from_integer(struct kgb_execution *x, const struct kgb_operation *op
 static void to_integer(struct kgb_execution *x, const struct kgb_operation *op, const void *from,
 		       void *to, size_t n)
 {
-	union chunk source, wide, narrow;
+	union chunk KGB_UNCLEARED source, wide, narrow;
 
 	if (kgb_ttir_is_narrow((enum kgb_ttir_element)op->element)) {
 		kgb_narrow_widen((enum kgb_ttir_element)op->element, from, n, source.floats);
@@ -167,7 +167,7 @@ static void from_double(const struct kgb_operation *op, const double *from, void
 {
 	const enum kgb_ttir_element element = (enum kgb_ttir_element)op->to;
 	const bool truncates = op->number[0] != 0;
-	union chunk single;
+	union chunk KGB_UNCLEARED single;
 
 	if (element == KGB_TTIR_F64) {
 		memcpy(to, from, n * sizeof(*from));
@@ -190,7 +190,7 @@ static void from_double(const struct kgb_operation *op, const double *from, void
 static void from_float(const struct kgb_operation *op, const float *from, void *to, size_t n)
 {
 	const enum kgb_ttir_element element = (enum kgb_ttir_element)op->to;
-	union chunk cut;
+	union chunk KGB_UNCLEARED cut;
 
 	if (element == KGB_TTIR_F64) {
 		for (size_t i = 0; i < n; i++)
@@ -210,7 +210,7 @@ static void cast_chunk(struct kgb_execution *x, const struct kgb_operation *op, 
 		       void *to, size_t n)
 {
 	const enum kgb_ttir_element element = (enum kgb_ttir_element)op->element;
-	union chunk wide;
+	union chunk KGB_UNCLEARED wide;
 
 	if (kgb_ttir_is_integer(element)) {
 		from_integer(x, op, from, to, n);

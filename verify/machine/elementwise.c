@@ -288,52 +288,51 @@ struct converted {
 	_Alignas(64) uint8_t bytes[4][KGB_CHUNK * sizeof(double)];
 };
 
-static void convert(const struct kgb_execution *x, const struct kgb_operation *op, const void *from,
-		    size_t n, void *to)
+/* The n elements as the loop takes them: `to`, or `from` itself. */
+static const void *convert(const struct kgb_execution *x, const struct kgb_operation *op,
+			   const void *from, size_t n, void *to)
 {
+	if (op->via == KGB_VIA_LOW)
+		return from;
 	if (op->via == KGB_VIA_FLOAT)
 		kgb_narrow_widen((enum kgb_ttir_element)op->element, from, n, to);
-	else if (op->via == KGB_VIA_SIGNED)
-		x->lanes->negate(to, from, NULL, NULL, 1, n);
 	else
-		memcpy(to, from, n);
+		x->lanes->negate(to, from, NULL, NULL, 1, n);
+	return to;
 }
 
+/* The loop over n lanes. `wide` takes results that are converted into d. */
 static void run_chunk(struct kgb_execution *x, const struct kgb_operation *op,
-		      struct converted *converted, const uint8_t *const *operands, uint8_t *d,
-		      unsigned moves, size_t first, size_t n)
+		      const void *const *in, unsigned moves, size_t n, void *wide, uint8_t *d)
 {
-	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
-	const size_t out_size = kgb_ttir_element_size((enum kgb_ttir_element)op->to);
-	const void *in[3] = {converted->bytes[0], converted->bytes[1], converted->bytes[2]};
-	void *out = converted->bytes[3];
+	const enum kgb_ttir_element to = (enum kgb_ttir_element)op->to;
+	const bool is_direct = to != KGB_TTIR_I1 && !kgb_ttir_is_narrow(to);
 
-	for (uint32_t k = 0; k < op->n_in; k++)
-		if (moves >> k & 1)
-			convert(x, op, operands[k] + first * size, n, converted->bytes[k]);
-	d += first * out_size;
-	if (op->to == KGB_TTIR_I1) {
-		op->lanes(out, in[0], in[1], in[2], moves, n);
-		x->lanes->low_bit(d, out, NULL, NULL, 1, n);
-	} else if (kgb_ttir_is_narrow((enum kgb_ttir_element)op->to)) {
-		op->lanes(out, in[0], in[1], in[2], moves, n);
-		kgb_narrow_round((enum kgb_ttir_element)op->to, out, n, d);
-	} else {
-		op->lanes(d, in[0], in[1], in[2], moves, n);
-	}
+	op->lanes(is_direct ? d : wide, in[0], in[1], in[2], moves, n);
+	if (to == KGB_TTIR_I1)
+		x->lanes->low_bit(d, wide, NULL, NULL, 1, n);
+	else if (!is_direct)
+		kgb_narrow_round(to, wide, n, d);
 }
 
 static void run_converted(struct kgb_execution *x, const struct kgb_operation *op,
 			  const uint8_t *const *operands, uint8_t *d, unsigned moves, size_t n)
 {
-	struct converted converted;
+	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
+	const size_t out_size = kgb_ttir_element_size((enum kgb_ttir_element)op->to);
+	struct converted KGB_UNCLEARED converted;
+	const void *in[3] = {NULL, NULL, NULL};
 
-	for (uint32_t k = 0; k < op->n_in; k++)
-		if (!(moves >> k & 1))
-			convert(x, op, operands[k], 1, converted.bytes[k]);
-	for (size_t i = 0; i < n; i += KGB_CHUNK)
-		run_chunk(x, op, &converted, operands, d, moves, i,
-			  n - i < KGB_CHUNK ? n - i : KGB_CHUNK);
+	for (size_t i = 0; i < n; i += KGB_CHUNK) {
+		const size_t some = n - i < KGB_CHUNK ? n - i : KGB_CHUNK;
+		for (uint32_t k = 0; k < op->n_in; k++)
+			if (moves >> k & 1)
+				in[k] = convert(x, op, operands[k] + i * size, some,
+						converted.bytes[k]);
+			else if (i == 0)
+				in[k] = convert(x, op, operands[k], 1, converted.bytes[k]);
+		run_chunk(x, op, in, moves, some, converted.bytes[3], d + i * out_size);
+	}
 }
 
 static size_t size_of(const struct kgb_execution *x, uint32_t value)
