@@ -178,42 +178,54 @@ static void test_both_compilations_give_the_same_bits(void **state)
 	}
 }
 
-/* The operand's first element in all lanes. */
-static void spread(void *operand, size_t size)
-{
-	for (size_t i = 1; i < N; i++)
-		memcpy((char *)operand + i * size, operand, size);
-}
+/* The sizes of results, 0: that of the operands. */
+enum {
+	SIZE_T = 0,
+	SIZE_uint8_t = 1,
+	SIZE_int32_t = 4,
+	SIZE_uint32_t = 4,
+	SIZE_int64_t = 8,
+	SIZE_uint64_t = 8
+};
 
-/* A loop with an operand that is one element gives what it gives with copies of that element. */
-static void test_one_element_counts_for_all_lanes(void **state)
+/* All lanes at a time give what each lane gives alone, where operands are one element for all
+ * lanes, too. */
+static void test_each_lane_has_its_own_operands(void **state)
 {
+#define INTEGERS(name, n, sign, out, ...) [KGB_LANES_##name] = {n, SIZE_##out},
+#define FLOATS(name, n, out, ...) [KGB_LANES_##name] = {n, SIZE_##out},
+	static const struct {
+		unsigned n;
+		size_t size;
+	} rows[KGB_N_LANES] = {KGB_LANES_INTEGER(INTEGERS)
+				       KGB_LANES_FLOAT(FLOATS)[KGB_LANES_SELECT] = {3, SIZE_T}};
 	static const size_t sizes[KGB_N_LANES_TYPES] = {
 		[KGB_LANES_I8] = 1,  [KGB_LANES_I16] = 2, [KGB_LANES_I32] = 4,
 		[KGB_LANES_I64] = 8, [KGB_LANES_F32] = 4, [KGB_LANES_F64] = 8};
-#define OPERANDS(name, n, ...) [KGB_LANES_##name] = n,
-	static const unsigned operands[KGB_N_LANES] = {
-		KGB_LANES_INTEGER(OPERANDS) KGB_LANES_FLOAT(OPERANDS)[KGB_LANES_SELECT] = 3};
-	_Alignas(64) uint64_t in[3][N], copies[3][N], out[2][N];
+	_Alignas(64) uint64_t in[3][N], out[2][N];
 
 	(void)state;
 	for (int id = 0; id < KGB_N_LANES; id++)
 		for (int type = 0; type < KGB_N_LANES_TYPES; type++)
 			for (unsigned moves = 0; moves < 8; moves++) {
-				kgb_lanes_fn fn = kgb_lanes_choose()->elementwise[id][type];
-				if (!fn || operands[id] == 1)
+				const kgb_lanes_fn fn = kgb_lanes_choose()->elementwise[id][type];
+				const size_t size = rows[id].size ? rows[id].size : sizes[type];
+				if (!fn || (rows[id].n == 1 && !(moves & 1)))
 					continue;
 				for (int k = 0; k < 3; k++)
 					fill(in[k], sizeof(in[k]));
-				memcpy(copies, in, sizeof(copies));
-				for (unsigned k = 0; k < 3; k++)
-					if (!(moves >> k & 1))
-						spread(copies[k], id == KGB_LANES_SELECT && k == 0
-									  ? 1
-									  : sizes[type]);
 				memset(out, 0, sizeof(out));
 				fn(out[0], in[0], in[1], in[2], moves, N);
-				fn(out[1], copies[0], copies[1], copies[2], 7, N);
+				for (size_t i = 0; i < N; i++) {
+					const char *at[3];
+					for (unsigned k = 0; k < 3; k++)
+						at[k] = (const char *)in[k] +
+							(moves >> k & 1 ? i : 0) *
+								(id == KGB_LANES_SELECT && k == 0
+									 ? 1
+									 : sizes[type]);
+					fn((char *)out[1] + i * size, at[0], at[1], at[2], 7, 1);
+				}
 				for (size_t i = 0; i < N; i++)
 					if (!same(&out[0][i], &out[1][i], type))
 						fail_msg("operation %d, type %d, moves %u", id,
@@ -253,7 +265,7 @@ int main(void)
 		cmocka_unit_test(test_narrow_floats_are_those_of_dtypes),
 		cmocka_unit_test(test_f8e5m2),
 		cmocka_unit_test(test_both_compilations_give_the_same_bits),
-		cmocka_unit_test(test_one_element_counts_for_all_lanes),
+		cmocka_unit_test(test_each_lane_has_its_own_operands),
 		cmocka_unit_test(test_products_have_the_same_bits),
 	};
 
