@@ -22,7 +22,6 @@
 #include "verify/ablation/ablation.h"
 #include "verify/protocol/cpu_image.h"
 #include "verify/replay/replay.h"
-#include "verify/stages/stages.h"
 
 struct mutant {
 	char *key;
@@ -61,13 +60,23 @@ static size_t whole(const char *text)
 	return (size_t)number;
 }
 
+/* At the end of the process. */
+static void tell_what_is_left(void)
+{
+	for (size_t i = 0; i < g.mutants.n; i++)
+		if (!g.mutants.items[i].is_killed)
+			(void)fprintf(g.to, "left %s %d\n", g.mutants.items[i].key,
+				      g.mutants.items[i].n_cases);
+	(void)fclose(g.to);
+}
+
 static void open_pipes(void)
 {
 	if (g.from)
 		return;
 	g.from = fdopen((int)whole(getenv("KGB_MUTATOR_FROM")), "r");
 	g.to = fdopen((int)whole(getenv("KGB_MUTATOR_TO")), "w");
-	KGB_ASSERT(g.from && g.to);
+	KGB_ASSERT(g.from && g.to && atexit(tell_what_is_left) == 0);
 }
 
 /* A line without its end; its last word is a number. */
@@ -135,8 +144,12 @@ bool __wrap_kgb_ablation_is_sensitive(const struct kgb_judge *judge,
 				      const struct kgb_case_data *data);
 bool __real_kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
 bool __wrap_kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_case_data *data);
-int __real_kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
-int __wrap_kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err);
+bool __real_kgb_ablation_begin_watch(const struct kgb_judge *judge,
+				     const struct kgb_case_data *data,
+				     struct kgb_result_origin *origin);
+bool __wrap_kgb_ablation_begin_watch(const struct kgb_judge *judge,
+				     const struct kgb_case_data *data,
+				     struct kgb_result_origin *origin);
 
 /* Each module of the plan: noted, and changed as the mutant at hand has it. */
 static void mutate(const struct kgb_image *image, char *record, const char *parsed)
@@ -185,6 +198,13 @@ bool __wrap_kgb_ablation_wants(const struct kgb_judge *judge, const struct kgb_c
 	return !g.now && __real_kgb_ablation_wants(judge, data);
 }
 
+bool __wrap_kgb_ablation_begin_watch(const struct kgb_judge *judge,
+				     const struct kgb_case_data *data,
+				     struct kgb_result_origin *origin)
+{
+	return !g.now && __real_kgb_ablation_begin_watch(judge, data, origin);
+}
+
 static bool is_in_case(size_t mutant)
 {
 	for (size_t i = 0; i < g.edits.n; i++)
@@ -225,18 +245,5 @@ int __wrap_kgb_replay_check(struct kgb_lane *lane, struct kgb_recorded *recorded
 	for (size_t i = 0; rc == 0 && i < g.mutants.n; i++)
 		if (!g.mutants.items[i].is_killed && is_in_case(i))
 			try_mutant(lane, recorded, i);
-	return rc;
-}
-
-int __wrap_kgb_stage_correctness(struct kgb_lane *lane, struct kgb_err *err)
-{
-	open_pipes();
-	int rc = __real_kgb_stage_correctness(lane, err);
-
-	for (size_t i = 0; i < g.mutants.n; i++)
-		if (!g.mutants.items[i].is_killed)
-			(void)fprintf(g.to, "left %s %d\n", g.mutants.items[i].key,
-				      g.mutants.items[i].n_cases);
-	(void)fclose(g.to);
 	return rc;
 }

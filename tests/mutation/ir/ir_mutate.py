@@ -25,7 +25,7 @@ PREDICATES = {
 NARROWER = {"f64": "f32", "f32": "bf16", "i64": "i32"}
 ROUNDED = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.exp", "math.exp2", "math.fma", "tt.load", "tt.dot")
 # What has no region, no effect and no result but its own, so that it is dead when that is not used.
-PURE = re.compile(r"^\s*%\S+(:\d+)? = (arith|math|tt\.(splat|expand_dims|broadcast|addptr|make_range|get_program_id|get_num_programs|"
+PURE = re.compile(r"^\s*%\S+(:\d+)? = (arith|math|ub|tt\.(splat|expand_dims|broadcast|addptr|make_range|get_program_id|get_num_programs|"
                   r"load|reshape|trans|bitcast|dot|join|split|cat|fp_to_fp|extern_elementwise|clampf|int_to_ptr|ptr_to_int|unsplat|"
                   r"precise_divf|precise_sqrt|mulhiui|histogram|gather|make_tensor_descriptor|descriptor_load))\b")
 DEFINED = re.compile(r"^\s*(%[\w$.-]+)(?::\d+)? = ([\w.]+)")
@@ -51,18 +51,20 @@ def places(lines):
 
 def live_lines(lines):
     """Numbers of the lines that a result, an effect or the control flow depends on."""
-    uses, defined = [], {}
+    uses, defined, function = [], {}, 0
     for number, line in enumerate(lines):
+        function += " tt.func " in line  # functions use the same names
         found = DEFINED.match(line)
-        uses.append(USED.findall(LOCATION.sub("", line)))
+        text = LOCATION.sub("", line)
+        uses.append([(function, name) for name in USED.findall(text.split(" = ", 1)[1] if found else text)])
         if found:
-            defined.setdefault(found[1], []).append(number)
+            defined.setdefault((function, found[1]), []).append(number)
     todo = [number for number, line in enumerate(lines) if not PURE.match(line) and " tt.assert " not in line]
     live = set(todo)
     while todo:
         user = todo.pop()
         for name in uses[user]:
-            # Regions side by side use the same names: the last definition before the use counts.
+            # Regions side by side use the same names, too: the last definition before the use counts.
             number = max((number for number in defined.get(name, ()) if number < user), default=None)
             if number is not None and number not in live:
                 live.add(number)
@@ -120,11 +122,39 @@ def changed(line):
         yield from narrowed(line, name, op)
 
 
+LOAD = re.compile(r" = tt\.load (%[^:]*?) ?(\{.*\})? : ")
+COMBINES = re.compile(r"tt\.(reduce|scan|dot|gather|histogram|trans|reshape|join|cat|atomic)|tt\.descriptor")
+
+
+def padding(lines):
+    """What is read only as the value of lanes that a mask leaves out, in a module that never combines lanes: (function, name)."""
+    readers, function = {}, 0  # names that follow from a name; None: another use than that of a load for such lanes
+    for line in lines if not COMBINES.search("\n".join(lines)) else ():
+        function += " tt.func " in line
+        found, load = DEFINED.match(line), LOAD.search(line)
+        text = LOCATION.sub("", line)
+        others = load[1].split(", ")[2:] if load else []
+        for name in USED.findall(text.split(" = ", 1)[1] if found else text):
+            reader = "" if name in others else found[1] if found and PURE.match(line) else None
+            readers.setdefault((function, name), set()).add(reader)
+    unread = set()
+    while True:
+        more = {key for key, names in readers.items() if all(
+            name == "" or name is not None and (key[0], name) in unread for name in names)} - unread
+        if not more:
+            return unread
+        unread |= more
+
+
 def mutants(module):
     """{key: text} of a module; a text has the length of the module. A key is the place in kernel.py and what is changed there."""
     lines = module.split("\n")
-    where, live, counts, made = places(lines), live_lines(lines), {}, {}
+    where, live, unread, counts, made, function = places(lines), live_lines(lines), padding(lines), {}, {}, 0
     for number, line in enumerate(lines):
+        function += " tt.func " in line
+        found = DEFINED.match(line)
+        if found and (function, found[1]) in unread:
+            continue
         location = LOCATION.search(line)
         if not location or number not in live or not where.get(location[1]):
             continue

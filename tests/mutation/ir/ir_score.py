@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Do the cases of an operator detect a wrong kernel? Plants faults into Triton's IR of honest kernels, on the CPU.
 
-    ir_score.py --judge build/release/bin/kgb-judge-mutants [--only REGEX] [--jobs N] [--seed HEX] [--left FILE] [--json FILE]
+    ir_score.py --judge build/release/bin/kgb-judge-mutants [--only REGEX] [--one] [--jobs N] [--seed HEX] [--left FILE] [--json FILE]
 
 A mutant changes one operation of a kernel in all its specializations: another operator or comparison, no mask, a narrower type, a
 constant plus one (ir_mutate.py). A case that is right for the kernel is run with each mutant that no case has detected. Prints for
@@ -13,12 +13,14 @@ equivalent.tsv lists with the reason. Exit status 1 if a kernel did not pass or 
 
 import argparse
 import collections
+import contextlib
 import concurrent.futures
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -62,11 +64,11 @@ def serve(outcome, requests, answers):
         answers.flush()
 
 
-def score(judge, kernel, seed):
+def score(judge, kernel, seed, zygotes):
     outcome = Outcome(kernel)
     to_us, to_judge = os.pipe(), os.pipe()
     fd = warm_judge.request_fd(spec=warm_judge.spec_of(kernel.header["operator"]), kernel=kernel.path, device="cpu", timing=False, lanes=1,
-                               timeout="%ds" % WALL_S, seed=seed, python=warm_judge.find_python(None))
+                               timeout="%ds" % WALL_S, seed=seed, zygotes=zygotes, python=warm_judge.find_python(None))
     process = subprocess.Popen([judge, "verify"], stdin=fd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                pass_fds=(to_judge[0], to_us[1]), env={**os.environ, "KGB_MUTATOR_FROM": str(to_judge[0]), "KGB_MUTATOR_TO": str(to_us[1])})
     os.close(fd)
@@ -75,7 +77,7 @@ def score(judge, kernel, seed):
     with open(to_us[0], encoding="ascii", newline="\n") as requests, open(to_judge[1], "w", encoding="ascii", newline="\n") as answers:
         serve(outcome, requests, answers)
         out, err = process.communicate(timeout=WALL_S)
-    verdict = json.loads(out) if out else {"status": err}
+    verdict = json.loads(out) if out else {"status": "ended with %d: %s" % (process.returncode, err)}
     outcome.passed = verdict["status"] == "passed"
     if not outcome.passed:
         print("not ok %s: %s %s" % (kernel.name, verdict["status"], verdict.get("code")), flush=True)
@@ -97,6 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", required=True)
     parser.add_argument("--only", help="regular expression for names, as aten__silu/flat")
+    parser.add_argument("--one", action="store_true", help="one kernel of each operator")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed")
     parser.add_argument("--left", type=pathlib.Path)
@@ -105,9 +108,13 @@ def main():
     if not warm_judge.has_torch():
         return 77
     kernels = [kernel for kernel in find_kernels(options.only) if kernel.honest and not kernel.too_new("3.9")]
+    if options.one:
+        kernels = list({kernel.header["operator"]: kernel for kernel in kernels}.values())
     known, operators, left, n_bad = read_equivalent(), collections.defaultdict(collections.Counter), [], 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(lambda kernel: score(options.judge, kernel, options.seed), kernels):
+    with tempfile.TemporaryDirectory(prefix="kgb-ir-") as directory, contextlib.closing(
+            warm_judge.Zygotes(options.judge, directory, "cpu", warm_judge.find_python(None))), \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for outcome in pool.map(lambda kernel: score(options.judge, kernel, options.seed, directory), kernels):
             kernel, total = outcome.kernel, operators[outcome.kernel.header["operator"]]
             open_ones = {key: n for key, n in outcome.left.items() if key not in known[kernel.name]}
             n_bad += not outcome.passed
