@@ -42,7 +42,7 @@ static int check_work(const struct kgb_canonical *canonical, struct kgb_err *err
 }
 
 static enum kgb_replay_class classify(struct kgb_canonical *a, struct kgb_canonical *b,
-				      bool needs_kernel, struct kgb_err *reason)
+				      struct kgb_err *reason)
 {
 	enum kgb_replay_class replay = KGB_REPLAY_REPLAYABLE;
 
@@ -53,8 +53,6 @@ static enum kgb_replay_class classify(struct kgb_canonical *a, struct kgb_canoni
 		return replay;
 	if (kgb_canonical_check(b, reason) < 0 || kgb_canonical_check(a, reason) < 0)
 		return KGB_REPLAY_UNSUPPORTED;
-	if (needs_kernel && (check_work(b, reason) < 0 || check_work(a, reason) < 0))
-		return KGB_REPLAY_NO_WORK;
 	if (kgb_canonical_check_downloads(b, reason) < 0 ||
 	    kgb_canonical_check_downloads(a, reason) < 0)
 		return KGB_REPLAY_HOST;
@@ -98,16 +96,17 @@ static bool check_prologue(const struct kgb_recorded_call *call, const struct kg
 }
 
 void kgb_calls_classify(const struct kgb_recorded_call *calls, size_t n_calls,
-			const struct kgb_owners *owners, bool needs_kernel,
-			struct kgb_classification *out)
+			const struct kgb_owners *owners, struct kgb_classification *out)
 {
 	struct kgb_canonical a, b;
 
 	KGB_ASSERT(n_calls == 2 || n_calls == 3);
-	*out = (struct kgb_classification){.reason = KGB_ERR_INIT};
+	*out = (struct kgb_classification){.reason = KGB_ERR_INIT, .idle = KGB_ERR_INIT};
 	kgb_canonical_init(&a, &calls[n_calls - 2], owners);
 	kgb_canonical_init(&b, &calls[n_calls - 1], owners);
-	out->replay = classify(&a, &b, needs_kernel, &out->reason);
+	out->replay = classify(&a, &b, &out->reason);
+	if (check_work(&b, &out->idle) == 0)
+		(void)check_work(&a, &out->idle);
 	measure(&b, out);
 	kgb_canonical_release(&a);
 	kgb_canonical_release(&b);

@@ -13,7 +13,6 @@ enum kgb_replay_class {
 	KGB_REPLAY_REPLAYABLE, /* the replay on fresh data decides */
 	KGB_REPLAY_LIBRARY, /* launches code that is neither the candidate's nor a fill or copy of
 			       torch */
-	KGB_REPLAY_NO_WORK, /* a call without any kernel of the candidate */
 	KGB_REPLAY_HOST, /* the host read data, or the launched work changes from call to call */
 	KGB_REPLAY_RANDOM, /* only numbers passed to the candidate's kernels change, and the host
 			      read nothing that they could come from */
@@ -24,6 +23,7 @@ enum kgb_replay_class {
 struct kgb_classification {
 	enum kgb_replay_class replay;
 	struct kgb_err reason; /* why not REPLAYABLE; empty when it is */
+	struct kgb_err idle; /* which call launched no kernel of the candidate; empty: none */
 	/* Of the last call: */
 	uint64_t upload_bytes; /* data from the host: compare with the bytes of the results */
 	bool older_memory; /* the call may read what an earlier call left: a prologue may help */
@@ -33,9 +33,8 @@ struct kgb_classification {
 
 /** Classify two or three calls of the same case in the order in which they were made. The last two
  * must be the same work; the first of three is a prologue only, and may differ (a cold call
- * compiles and tunes). `needs_kernel` false: the case needs no kernel (kgb_case_needs_launch). */
+ * compiles and tunes). */
 void kgb_calls_classify(const struct kgb_recorded_call *calls, size_t n_calls,
-			const struct kgb_owners *owners, bool needs_kernel,
-			struct kgb_classification *out);
+			const struct kgb_owners *owners, struct kgb_classification *out);
 
 #endif

@@ -69,7 +69,6 @@ struct kgb_recorded {
 	struct kgb_case_data
 		data[2]; /* of the first and the last call (borrowed), of the second (owned) */
 	struct kgb_candidate_call *calls; /* owned; KGB_REPLAY_CALLS of them, without values */
-	bool needs_kernel; /* false: torch's fills and copies suffice */
 	size_t arena_bytes; /* of the runner's arena during the calls */
 	struct kgb_buf bytes; /* owned; bytes that `record` points into */
 	struct kgb_record record;

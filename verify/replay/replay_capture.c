@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "verify/ablation/dependence.h"
+#include "verify/lane/case_judge.h"
 #include "verify/provenance/provenance.h"
 #include "verify/replay/replay.h"
 
@@ -88,7 +89,6 @@ static int judge_class(struct kgb_lane *lane, const struct kgb_classification *c
 		return kgb_refuse(
 			failure, KGB_CODE_VERIFY_VARYING_PARAMETERS, reason,
 			"Two calls with arguments of the same shapes must launch the same work.");
-	case KGB_REPLAY_NO_WORK: /* classify asks again, without the need of a kernel */
 	case KGB_REPLAY_UNSUPPORTED:
 		break;
 	}
@@ -353,19 +353,18 @@ static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		    struct kgb_replay_case *rcase, struct kgb_err *err)
 {
 	const struct kgb_owners owners = owners_of(lane);
+	const struct kgb_case_data *data = &recorded->data[0];
 	struct kgb_classification *out = &recorded->classification;
 	bool depends;
 
-	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, recorded->needs_kernel,
-			   out);
-	if (out->replay != KGB_REPLAY_NO_WORK)
+	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, out);
+	if (out->idle.msg[0] == '\0' || !kgb_case_needs_launch(lane->judge, data))
 		return 0;
-	if (kgb_case_depends_on_inputs(lane, &recorded->data[0], &depends, err) < 0)
+	if (kgb_case_depends_on_inputs(lane, data, &depends, err) < 0)
 		return -1;
-	if (depends)
-		rcase->lacks_launch = kgb_lane_text(lane, "%s", out->reason.msg);
 	/* Replays show whether the result is right: in one call it may be so by chance. */
-	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, false, out);
+	if (depends)
+		rcase->lacks_launch = kgb_lane_text(lane, "%s", out->idle.msg);
 	return 0;
 }
 

@@ -163,7 +163,6 @@ int kgb_replay_record(struct kgb_lane *lane, const struct kgb_case_data *data,
 	*out = (struct kgb_recorded){
 		.data = {*data},
 		.calls = kgb_xcalloc(KGB_REPLAY_CALLS, sizeof(*out->calls)),
-		.needs_kernel = kgb_case_needs_launch(lane->judge, data),
 		.bytes = KGB_BUF_INIT(0),
 	};
 	kgb_lane_fill(lane, &out->data[1], data->kase, 1);

@@ -48,7 +48,7 @@ static struct kgb_classification classify_two(const struct honest *second,
 
 	const struct kgb_recorded_call captures[] = {*honest_call(&a, second),
 						     *honest_call(&b, third)};
-	kgb_calls_classify(captures, 2, &test_owners, true, &out);
+	kgb_calls_classify(captures, 2, &test_owners, &out);
 	call_release(&a);
 	call_release(&b);
 	return out;
@@ -625,7 +625,7 @@ static void test_work_on_another_stream_must_be_waited_for(void **state)
 			call_end(&calls[n], 0);
 		}
 		const struct kgb_recorded_call captures[] = {calls[0].capture, calls[1].capture};
-		kgb_calls_classify(captures, 2, &test_owners, true, &out);
+		kgb_calls_classify(captures, 2, &test_owners, &out);
 		if ((out.replay == KGB_REPLAY_REPLAYABLE) != cases[i].good)
 			fail_msg("%s: class %d '%s'", cases[i].ops, (int)out.replay,
 				 out.reason.msg);
@@ -651,10 +651,10 @@ static void test_a_call_without_a_kernel_of_the_candidate_is_no_work(void **stat
 	for (size_t last = 0; last < 2; last++) {
 		const struct kgb_recorded_call captures[] = {last ? idle.capture : busy.capture,
 							     last ? busy.capture : idle.capture};
-		kgb_calls_classify(captures, 2, &test_owners, true, &out);
-		assert_class(&out, KGB_REPLAY_NO_WORK);
-		assert_string_equal(out.reason.msg, "window 3: no Triton kernel ran during the "
-						    "call (3 ops in all)");
+		kgb_calls_classify(captures, 2, &test_owners, &out);
+		assert_class(&out, KGB_REPLAY_HOST);
+		assert_string_equal(out.idle.msg, "window 3: no Triton kernel ran during the "
+						  "call (3 ops in all)");
 		assert_int_equal(out.upload_bytes, last ? 0 : 9);
 	}
 	call_release(&busy);
@@ -687,7 +687,7 @@ static void test_a_case_with_an_empty_input_may_do_without_a_kernel(void **state
 			call_end(call, 0);
 		}
 		const struct kgb_recorded_call captures[] = {a.capture, b.capture};
-		kgb_calls_classify(captures, 2, &test_owners, false, &out);
+		kgb_calls_classify(captures, 2, &test_owners, &out);
 		assert_class(&out, cases[i].replay);
 		call_release(&a);
 		call_release(&b);
@@ -713,7 +713,7 @@ static void test_a_cold_first_call_does_not_matter(void **state)
 		honest_call(&third, &third_call);
 		const struct kgb_recorded_call captures[] = {first.capture, second.capture,
 							     third.capture};
-		kgb_calls_classify(captures, 3, &test_owners, true, &out);
+		kgb_calls_classify(captures, 3, &test_owners, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.prologue_ok, bad == 0);
 		call_release(&first);
@@ -783,7 +783,7 @@ static void test_a_used_block_of_an_earlier_call_is_older_memory(void **state)
 		add_launch(&call, IMAGE_ADD, "k", words, 2);
 		call_end(&call, 0);
 		const struct kgb_recorded_call captures[] = {call.capture, call.capture};
-		kgb_calls_classify(captures, 2, &test_owners, true, &out);
+		kgb_calls_classify(captures, 2, &test_owners, &out);
 		assert_class(&out, KGB_REPLAY_REPLAYABLE);
 		assert_int_equal(out.older_memory, used);
 		call_release(&call);
