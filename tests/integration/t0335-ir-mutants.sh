@@ -11,7 +11,7 @@ score() {
 }
 
 test_expect_success 'the cases detect all mutants of a kernel that have an effect' '
-	score --only "aten__silu/(where_free|persistent).py" --left left >out &&
+	score --seed 00000000000000000000000000000001 --only "aten__silu/(where_free|persistent).py" --left left >out &&
 	test_grep "silu/where_free.py: \([0-9]*\) of \1, 0 equivalent" out &&
 	test_grep "silu/persistent.py: \([0-9]*\) of \1, 1 equivalent" out && test ! -s left
 '
