@@ -110,10 +110,8 @@ def changed(line):
             yield "no mask", line.replace(operands[2], ", ".join(names[:least]), 1)
         if op == "tt.store":
             yield "no store", ""
-    if op == "tt.dot" and "inputPrecision = tf32" not in line:
-        yield "tf32", re.sub(r" : tensor", " {inputPrecision = 0 : i32} : tensor", re.sub(r" \{[^}]*\}", "", re.sub(
-            r", inputPrecision = \w+", "", line)), count=1) if "inputPrecision" not in line else re.sub(
-                r"inputPrecision = \w+", "inputPrecision = tf32", line)
+    if op == "tt.dot" and "inputPrecision = tf32" not in line and re.search(r" : tensor<[\dx]+xf32> \*", line):
+        yield "tf32", re.sub(r"(, inputPrecision = \w+)?( \{[^}]*\})? : tensor", r", inputPrecision = tf32\2 : tensor", line, count=1)
     if op == "arith.constant":
         number = re.search(r"(dense<)?(-?\d\.\d+E?e?[+-]\d+)(>)? : (tensor<\w+xf\d+>|f\d+)$", line)
         if number:
