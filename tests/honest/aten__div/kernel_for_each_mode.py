@@ -41,6 +41,7 @@ def downwards(a_ptr, b_ptr, o_ptr, n, ACC: tl.constexpr, BLOCK: tl.constexpr):
         # A remainder in float32 is not exact on a GPU where the quotient is large.
         q = tl.floor(a.to(tl.float64) / b.to(tl.float64))
         q = tl.where((a - a != 0) & (b != 0), float("nan"), q)  # an infinite a
+        q = tl.where((q == 0) & (a != 0) & ((a < 0) != (b < 0)), -1.0, q)  # an infinite b
     else:
         r = a % b  # the sign of a
         q = a // b - ((r != 0) & ((r < 0) != (b < 0))).to(ACC)

@@ -25,6 +25,7 @@ def floor_of_ints(a, b):
 def floor_of_floats(a, b):
     # Of float32 numbers: in float64 rounding cannot reach a whole number.
     q = tl.floor(a.to(tl.float64) / b.to(tl.float64)).to(tl.float32)
+    q = tl.where((q == 0) & (a != 0) & ((a < 0) != (b < 0)), -1.0, q)  # an infinite b
     return tl.where((tl.abs(a) == float("inf")) & (b != 0), float("nan"), q)
 
 

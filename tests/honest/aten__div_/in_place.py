@@ -26,7 +26,7 @@ def rounded(a, b, MODE: tl.constexpr):
             if MODE == "trunc":
                 down = tl.where(exact < 0, -tl.floor(-exact), down)
             else:  # as fmod has it: of an infinite number there is no remainder, and that of a small one is the number itself
-                down = tl.where(tl.abs(a) == infinite, float("nan"), down)
+                down = tl.where((tl.abs(a) == infinite) & (b != 0), float("nan"), down)
                 below = (tl.abs(a) < infinite) & (tl.abs(b) == infinite) & (a != 0) & ((a < 0) != (b < 0))
                 down = tl.where(below, -1.0, down)
             result = down.to(tl.float32)
