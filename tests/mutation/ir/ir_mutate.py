@@ -31,6 +31,8 @@ PURE = re.compile(r"^\s*%\S+(:\d+)? = (arith|math|ub|tt\.(splat|expand_dims|broa
 DEFINED = re.compile(r"^\s*(%[\w$.-]+)(?::\d+)? = ([\w.]+)")
 USED = re.compile(r"%[\w$.-]+")
 LOCATION = re.compile(r" loc\((#loc\d*)\)$")
+LOAD = re.compile(r" = tt\.load (%[^:]*?) ?(\{.*\})? : ")
+COMBINES = re.compile(r"tt\.(reduce|scan|dot|gather|histogram|trans|reshape|join|cat|atomic)|tt\.descriptor")
 ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$")
 
 
@@ -49,27 +51,48 @@ def places(lines):
     return {name: find(name) for name in aliases}
 
 
-def live_lines(lines):
+def statements(lines):
+    """(name that a line defines, names that it reads), each with the number of its function: functions use the same names."""
+    function = 0
+    for line in lines:
+        function += " tt.func " in line
+        found, text = DEFINED.match(line), LOCATION.sub("", line)
+        read = USED.findall(text.split(" = ", 1)[1] if found else text)
+        yield (function, found[1]) if found else None, [(function, name) for name in read]
+
+
+def live_lines(lines, parsed):
     """Numbers of the lines that a result, an effect or the control flow depends on."""
-    uses, defined, function = [], {}, 0
-    for number, line in enumerate(lines):
-        function += " tt.func " in line  # functions use the same names
-        found = DEFINED.match(line)
-        text = LOCATION.sub("", line)
-        uses.append([(function, name) for name in USED.findall(text.split(" = ", 1)[1] if found else text)])
-        if found:
-            defined.setdefault((function, found[1]), []).append(number)
+    defined = {}
+    for number, (name, _) in enumerate(parsed):
+        defined.setdefault(name, []).append(number)
     todo = [number for number, line in enumerate(lines) if not PURE.match(line) and " tt.assert " not in line]
     live = set(todo)
     while todo:
         user = todo.pop()
-        for name in uses[user]:
+        for name in parsed[user][1]:
             # Regions side by side use the same names, too: the last definition before the use counts.
             number = max((number for number in defined.get(name, ()) if number < user), default=None)
             if number is not None and number not in live:
                 live.add(number)
                 todo.append(number)
     return live
+
+
+def padding(lines, parsed):
+    """Names that are read only as values of lanes that a mask leaves out, in a module that never combines lanes."""
+    if any(map(COMBINES.search, lines)):
+        return set()
+    readers = {}  # the names that follow from a name: "" for such lanes of a load, None for another use
+    for line, (defines, reads) in zip(lines, parsed):
+        load = LOAD.search(line)
+        others = load[1].split(", ")[2:] if load else []
+        for name in reads:
+            readers.setdefault(name, set()).add("" if name[1] in others else defines if PURE.match(line) else None)
+    unread = {""}
+    while more := {name for name, following in readers.items() if following <= unread} - unread:
+        unread |= more
+    return unread
 
 
 def narrowed(body, name, op):
@@ -120,41 +143,14 @@ def changed(line):
         yield from narrowed(line, name, op)
 
 
-LOAD = re.compile(r" = tt\.load (%[^:]*?) ?(\{.*\})? : ")
-COMBINES = re.compile(r"tt\.(reduce|scan|dot|gather|histogram|trans|reshape|join|cat|atomic)|tt\.descriptor")
-
-
-def padding(lines):
-    """What is read only as the value of lanes that a mask leaves out, in a module that never combines lanes: (function, name)."""
-    readers, function = {}, 0  # names that follow from a name; None: another use than that of a load for such lanes
-    for line in lines if not COMBINES.search("\n".join(lines)) else ():
-        function += " tt.func " in line
-        found, load = DEFINED.match(line), LOAD.search(line)
-        text = LOCATION.sub("", line)
-        others = load[1].split(", ")[2:] if load else []
-        for name in USED.findall(text.split(" = ", 1)[1] if found else text):
-            reader = "" if name in others else found[1] if found and PURE.match(line) else None
-            readers.setdefault((function, name), set()).add(reader)
-    unread = set()
-    while True:
-        more = {key for key, names in readers.items() if all(
-            name == "" or name is not None and (key[0], name) in unread for name in names)} - unread
-        if not more:
-            return unread
-        unread |= more
-
-
 def mutants(module):
     """{key: text} of a module; a text has the length of the module. A key is the place in kernel.py and what is changed there."""
     lines = module.split("\n")
-    where, live, unread, counts, made, function = places(lines), live_lines(lines), padding(lines), {}, {}, 0
+    parsed = list(statements(lines))
+    where, live, unread, counts, made = places(lines), live_lines(lines, parsed), padding(lines, parsed), {}, {}
     for number, line in enumerate(lines):
-        function += " tt.func " in line
-        found = DEFINED.match(line)
-        if found and (function, found[1]) in unread:
-            continue
         location = LOCATION.search(line)
-        if not location or number not in live or not where.get(location[1]):
+        if not location or number not in live or parsed[number][0] in unread or not where.get(location[1]):
             continue
         body = LOCATION.sub("", line)
         for what, new in changed(body):

@@ -13,8 +13,8 @@ equivalent.tsv lists with the reason. Exit status 1 if a kernel did not pass or 
 
 import argparse
 import collections
-import contextlib
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
