@@ -349,22 +349,21 @@ static int find_windows(struct kgb_lane *lane, struct kgb_recorded *recorded,
 	return 0;
 }
 
-static int classify(struct kgb_lane *lane, struct kgb_recorded *recorded,
-		    struct kgb_replay_case *rcase, struct kgb_err *err)
+/* Note in *rcase if a kernel must compute the result, and none ran. Replays show whether the result
+ * is right: in one call it may be so by chance. */
+static int note_idle_call(struct kgb_lane *lane, const struct kgb_recorded *recorded,
+			  struct kgb_replay_case *rcase, struct kgb_err *err)
 {
-	const struct kgb_owners owners = owners_of(lane);
 	const struct kgb_case_data *data = &recorded->data[0];
-	struct kgb_classification *out = &recorded->classification;
+	const char *idle = recorded->classification.idle.msg;
 	bool depends;
 
-	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, out);
-	if (out->idle.msg[0] == '\0' || !kgb_case_needs_launch(lane->judge, data))
+	if (idle[0] == '\0' || !kgb_case_needs_launch(lane->judge, data))
 		return 0;
 	if (kgb_case_depends_on_inputs(lane, data, &depends, err) < 0)
 		return -1;
-	/* Replays show whether the result is right: in one call it may be so by chance. */
 	if (depends)
-		rcase->lacks_launch = kgb_lane_text(lane, "%s", out->idle.msg);
+		rcase->lacks_launch = kgb_lane_text(lane, "%s", idle);
 	return 0;
 }
 
@@ -380,7 +379,7 @@ int kgb_replay_refuse_without_launch(const struct kgb_replay_case *rcase,
 int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		     struct kgb_replay_case *out, struct kgb_failure *failure, struct kgb_err *err)
 {
-	const struct kgb_classification *classification = &recorded->classification;
+	struct kgb_classification *classification = &recorded->classification;
 
 	*out = (struct kgb_replay_case){.call = recorded->calls[KGB_REPLAY_CALLS - 1]};
 	int rc = find_windows(lane, recorded, failure);
@@ -388,13 +387,15 @@ int kgb_replay_prove(struct kgb_lane *lane, struct kgb_recorded *recorded,
 		rc = prove(lane, &recorded->record, failure, err);
 	if (rc == 0)
 		rc = choose_replayer(lane, recorded, failure);
-	if (rc == 0)
-		rc = classify(lane, recorded, out, err);
 	if (rc != 0)
 		return rc;
+	const struct kgb_owners owners = owners_of(lane);
+	kgb_calls_classify(recorded->captures, KGB_REPLAY_CALLS, &owners, classification);
 	out->replay = classification->replay;
 	out->upload_bytes = classification->upload_bytes;
 	rc = judge_class(lane, classification, &recorded->record, failure);
+	if (rc == 0)
+		rc = note_idle_call(lane, recorded, out, err);
 	if (rc == 0)
 		rc = find_ranges(lane, &recorded->data[0],
 				 recorded->captures[KGB_REPLAY_CALLS - 1].window, out, failure);

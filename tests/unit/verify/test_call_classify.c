@@ -634,7 +634,7 @@ static void test_work_on_another_stream_must_be_waited_for(void **state)
 	}
 }
 
-static void test_a_call_without_a_kernel_of_the_candidate_is_no_work(void **state)
+static void test_a_call_without_a_kernel_of_the_candidate_is_told(void **state)
 {
 	struct call busy, idle;
 	struct kgb_classification out;
@@ -812,7 +812,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_known_to_be_refused_comes_before_what_nobody_knows),
 		cmocka_unit_test(test_memory_is_made_by_a_call_or_was_there),
 		cmocka_unit_test(test_work_on_another_stream_must_be_waited_for),
-		cmocka_unit_test(test_a_call_without_a_kernel_of_the_candidate_is_no_work),
+		cmocka_unit_test(test_a_call_without_a_kernel_of_the_candidate_is_told),
 		cmocka_unit_test(test_a_case_with_an_empty_input_may_do_without_a_kernel),
 		cmocka_unit_test(test_a_cold_first_call_does_not_matter),
 		cmocka_unit_test(test_a_used_block_of_an_earlier_call_is_older_memory),
