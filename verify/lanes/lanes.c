@@ -20,8 +20,37 @@
 	for (size_t i = 0; i < n; i++) \
 	__VA_ARGS__
 
-/* Operands that are one element for all lanes have separate loops, of which the compiler makes
- * vector instructions. */
+/* Operands that are one element for all lanes (step 0) have separate loops, of which the compiler
+ * makes vector instructions: the steps are constants. */
+#define STEPS(a, b, c, ...)                                            \
+	{                                                              \
+		const size_t a_step = (a), b_step = (b), c_step = (c); \
+		(void)c_step;                                          \
+		LOOP(__VA_ARGS__)                                      \
+		break;                                                 \
+	}
+#define LOOPS_2(...)                        \
+	switch (moves & 3) {                \
+	case 3:                             \
+		STEPS(1, 1, 0, __VA_ARGS__) \
+	case 1:                             \
+		STEPS(1, 0, 0, __VA_ARGS__) \
+	case 2:                             \
+		STEPS(0, 1, 0, __VA_ARGS__) \
+	default:                            \
+		STEPS(0, 0, 0, __VA_ARGS__) \
+	}
+#define LOOPS_3(...)                                                          \
+	switch (moves & 7) {                                                  \
+	case 7:                                                               \
+		STEPS(1, 1, 1, __VA_ARGS__)                                   \
+	case 3:                                                               \
+		STEPS(1, 1, 0, __VA_ARGS__)                                   \
+	case 5:                                                               \
+		STEPS(1, 0, 1, __VA_ARGS__)                                   \
+	default:                                                              \
+		STEPS(moves & 1, moves >> 1 & 1, moves >> 2 & 1, __VA_ARGS__) \
+	}
 #define DEFINE_1(fn, in, out, expression)         \
 	FUNCTION(fn)                              \
 	{                                         \
@@ -35,78 +64,34 @@
 			d[i] = (out)(expression); \
 		})                                \
 	}
-#define DEFINE_2(fn, in, out, expression)                 \
-	FUNCTION(fn)                                      \
-	{                                                 \
-		typedef in T;                             \
-		out *restrict d = d_;                     \
-		const T *a = a_, *b = b_;                 \
-                                                          \
-		(void)c_;                                 \
-		if ((moves & 3) == 3) {                   \
-			LOOP({                            \
-				const T x = a[i];         \
-				const T y = b[i];         \
-				d[i] = (out)(expression); \
-			})                                \
-		} else if (moves & 1) {                   \
-			const T y = b[0];                 \
-			LOOP({                            \
-				const T x = a[i];         \
-				d[i] = (out)(expression); \
-			})                                \
-		} else if (moves & 2) {                   \
-			const T x = a[0];                 \
-			LOOP({                            \
-				const T y = b[i];         \
-				d[i] = (out)(expression); \
-			})                                \
-		} else {                                  \
-			const T x = a[0];                 \
-			const T y = b[0];                 \
-			LOOP(d[i] = (out)(expression);)   \
-		}                                         \
+#define DEFINE_2(fn, in, out, expression)          \
+	FUNCTION(fn)                               \
+	{                                          \
+		typedef in T;                      \
+		out *restrict d = d_;              \
+		const T *a = a_, *b = b_;          \
+                                                   \
+		(void)c_;                          \
+		LOOPS_2({                          \
+			const T x = a[i * a_step]; \
+			const T y = b[i * b_step]; \
+			d[i] = (out)(expression);  \
+		})                                 \
 	}
-#define DEFINE_3_OF(fn, first, in, out, expression)            \
-	FUNCTION(fn)                                           \
-	{                                                      \
-		typedef in T;                                  \
-		out *restrict d = d_;                          \
-		const first *a = a_;                           \
-		const T *b = b_, *c = c_;                      \
-		const size_t a_move = moves & 1;               \
-		const size_t b_move = moves >> 1 & 1;          \
-		const size_t c_move = moves >> 2 & 1;          \
-                                                               \
-		if ((moves & 7) == 7) {                        \
-			LOOP({                                 \
-				const first x = a[i];          \
-				const T y = b[i];              \
-				const T z = c[i];              \
-				d[i] = (out)(expression);      \
-			})                                     \
-		} else if ((moves & 7) == 3) {                 \
-			const T z = c[0];                      \
-			LOOP({                                 \
-				const first x = a[i];          \
-				const T y = b[i];              \
-				d[i] = (out)(expression);      \
-			})                                     \
-		} else if ((moves & 7) == 5) {                 \
-			const T y = b[0];                      \
-			LOOP({                                 \
-				const first x = a[i];          \
-				const T z = c[i];              \
-				d[i] = (out)(expression);      \
-			})                                     \
-		} else {                                       \
-			LOOP({                                 \
-				const first x = a[i * a_move]; \
-				const T y = b[i * b_move];     \
-				const T z = c[i * c_move];     \
-				d[i] = (out)(expression);      \
-			})                                     \
-		}                                              \
+#define DEFINE_3_OF(fn, first, in, out, expression)    \
+	FUNCTION(fn)                                   \
+	{                                              \
+		typedef in T;                          \
+		out *restrict d = d_;                  \
+		const first *a = a_;                   \
+		const T *b = b_, *c = c_;              \
+                                                       \
+		LOOPS_3({                              \
+			const first x = a[i * a_step]; \
+			const T y = b[i * b_step];     \
+			const T z = c[i * c_step];     \
+			d[i] = (out)(expression);      \
+		})                                     \
 	}
 #define DEFINE_3(fn, in, out, expression) DEFINE_3_OF(fn, in, in, out, expression)
 /* NOLINTEND(bugprone-macro-parentheses) */
@@ -175,21 +160,14 @@ TO_FLOATS(u16)
 TO_FLOATS(u32)
 TO_FLOATS(u64)
 
-#define ADVANCE(type)                                              \
-	FUNCTION(advance_##type)                                   \
-	{                                                          \
-		u64 *restrict d = d_;                              \
-		const u64 *a = a_, size = *(const u64 *)c_;        \
-		const type *b = b_;                                \
-                                                                   \
-		if ((moves & 3) == 3)                              \
-			LOOP(d[i] = a[i] + (u64)(s64)b[i] * size;) \
-		else if (moves & 1)                                \
-			LOOP(d[i] = a[i] + (u64)(s64)b[0] * size;) \
-		else if (moves & 2)                                \
-			LOOP(d[i] = a[0] + (u64)(s64)b[i] * size;) \
-		else                                               \
-			LOOP(d[i] = a[0] + (u64)(s64)b[0] * size;) \
+#define ADVANCE(type)                                                           \
+	FUNCTION(advance_##type)                                                \
+	{                                                                       \
+		u64 *restrict d = d_;                                           \
+		const u64 *a = a_, size = *(const u64 *)c_;                     \
+		const type *b = b_;                                             \
+                                                                                \
+		LOOPS_2(d[i] = a[i * a_step] + (u64)(s64)b[i * b_step] * size;) \
 	}
 ADVANCE(s8)
 ADVANCE(s16)

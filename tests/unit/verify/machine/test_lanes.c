@@ -188,8 +188,30 @@ enum {
 	SIZE_uint64_t = 8
 };
 
-/* All lanes at a time give what each lane gives alone, where operands are one element for all
- * lanes, too. */
+/* Whether N lanes at a time give what each lane gives alone. `sizes` are those of the operands'
+ * elements, `size` that of the result's. */
+static bool lanes_are_alone(kgb_lanes_fn fn, unsigned moves, const size_t sizes[3], size_t size,
+			    int type)
+{
+	_Alignas(64) uint64_t in[3][N], out[2][N];
+
+	for (int k = 0; k < 3; k++)
+		fill(in[k], sizeof(in[k]));
+	memset(out, 0, sizeof(out));
+	fn(out[0], in[0], in[1], in[2], moves, N);
+	for (size_t i = 0; i < N; i++) {
+		const char *at[3];
+		for (unsigned k = 0; k < 3; k++)
+			at[k] = (const char *)in[k] + (moves >> k & 1 ? i : 0) * sizes[k];
+		fn((char *)out[1] + i * size, at[0], at[1], at[2], 7, 1);
+	}
+	for (size_t i = 0; i < N; i++)
+		if (!same(&out[0][i], &out[1][i], type))
+			return false;
+	return true;
+}
+
+/* Also where operands are one element for all lanes. */
 static void test_each_lane_has_its_own_operands(void **state)
 {
 #define INTEGERS(name, n, sign, out, ...) [KGB_LANES_##name] = {n, SIZE_##out},
@@ -202,35 +224,19 @@ static void test_each_lane_has_its_own_operands(void **state)
 	static const size_t sizes[KGB_N_LANES_TYPES] = {
 		[KGB_LANES_I8] = 1,  [KGB_LANES_I16] = 2, [KGB_LANES_I32] = 4,
 		[KGB_LANES_I64] = 8, [KGB_LANES_F32] = 4, [KGB_LANES_F64] = 8};
-	_Alignas(64) uint64_t in[3][N], out[2][N];
 
 	(void)state;
 	for (int id = 0; id < KGB_N_LANES; id++)
-		for (int type = 0; type < KGB_N_LANES_TYPES; type++)
-			for (unsigned moves = 0; moves < 8; moves++) {
-				const kgb_lanes_fn fn = kgb_lanes_choose()->elementwise[id][type];
-				const size_t size = rows[id].size ? rows[id].size : sizes[type];
-				if (!fn || (rows[id].n == 1 && !(moves & 1)))
-					continue;
-				for (int k = 0; k < 3; k++)
-					fill(in[k], sizeof(in[k]));
-				memset(out, 0, sizeof(out));
-				fn(out[0], in[0], in[1], in[2], moves, N);
-				for (size_t i = 0; i < N; i++) {
-					const char *at[3];
-					for (unsigned k = 0; k < 3; k++)
-						at[k] = (const char *)in[k] +
-							(moves >> k & 1 ? i : 0) *
-								(id == KGB_LANES_SELECT && k == 0
-									 ? 1
-									 : sizes[type]);
-					fn((char *)out[1] + i * size, at[0], at[1], at[2], 7, 1);
-				}
-				for (size_t i = 0; i < N; i++)
-					if (!same(&out[0][i], &out[1][i], type))
-						fail_msg("operation %d, type %d, moves %u", id,
-							 type, moves);
-			}
+		for (int type = 0; type < KGB_N_LANES_TYPES; type++) {
+			const kgb_lanes_fn fn = kgb_lanes_choose()->elementwise[id][type];
+			const size_t own = sizes[type], size = rows[id].size ? rows[id].size : own;
+			const size_t of[3] = {id == KGB_LANES_SELECT ? 1 : own, own, own};
+			for (unsigned moves = 0; fn && moves < 8; moves++)
+				if ((rows[id].n > 1 || moves & 1) &&
+				    !lanes_are_alone(fn, moves, of, size, type))
+					fail_msg("operation %d, type %d, moves %u", id, type,
+						 moves);
+		}
 }
 
 static void test_products_have_the_same_bits(void **state)
