@@ -21,9 +21,9 @@ size_t kgb_gpu_count(void);
 KGB_MUST_CHECK int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err);
 
 /** Add the device nodes (/dev/nvidia0 ..., nvidiactl, nvidia-uvm) as far as they exist, a read-only
- * /sys, and a /proc where threads can set their names, because CUDA treats a refusal there as
- * fatal. Call it after kgb_policy_base, which gives the driver's libraries (/usr). A host without a
- * GPU is no error here: CUDA reports it. */
+ * /sys, a /proc where threads can set their names, because CUDA treats a refusal there as fatal,
+ * and CUDA's environment. Call it after kgb_policy_base, which gives the driver's libraries (/usr).
+ * A host without a GPU is no error here: CUDA reports it. */
 KGB_MUST_CHECK int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err);
 
 #endif

@@ -54,8 +54,6 @@ static int gpu_policy(struct kgb_policy *policy, const struct kgb_exec_spec *spe
 	/* Disable the driver's cache: compiled code must not come from, or go to, a place that
 	 * outlives us. */
 	kgb_policy_setenv(policy, "CUDA_CACHE_DISABLE", "1");
-	/* Number the GPUs as the workers do. */
-	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 	if (spec->cupti) {
 		kgb_policy_mount(policy, KGB_MOUNT_RO, spec->cupti, cupti_inside);
 		kgb_policy_arg(policy, cupti_inside);

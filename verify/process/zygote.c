@@ -94,7 +94,6 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	for (size_t i = 0; i < KGB_ARRAY_LEN(always); i++)
 		kgb_policy_setenv(policy, always[i][0], always[i][1]);
 	kgb_policy_setenv(policy, "KGB_SPARES", spares);
-	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
 	if (spec->tells_sizes)
 		kgb_policy_setenv(policy, "KGB_SIZES", "1");
