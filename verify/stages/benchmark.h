@@ -63,8 +63,8 @@ const struct kgb_timer_level *kgb_benchmark_level(const struct kgb_judge *judge)
 
 /** Prepare a benchmark; its `state` tells the outcome. */
 void kgb_benchmark_prepare(struct kgb_lane *lane, struct kgb_benchmark *benchmark);
-/** Let processes that time a benchmark load what they need and run it, while other verifications
- * use the GPU, too: less is left to do with the GPU alone. */
+/** Let processes that time load a first benchmark and run it, while other verifications use the
+ * GPU, too: most of the code that they load serves all benchmarks. */
 KGB_MUST_CHECK int kgb_benchmark_rehearse(struct kgb_lane *lane, struct kgb_benchmark *benchmark,
 					  struct kgb_timing_processes *processes,
 					  struct kgb_err *err);

@@ -32,6 +32,7 @@ struct measurement {
 	struct kgb_case_data truths[KGB_TIMER_INPUTS_MAX]; /* of the slots with `has_truth` */
 	bool has_truth[KGB_TIMER_INPUTS_MAX];
 	bool refused; /* *failure holds why */
+	struct kgb_timing_process (*first_rehearsed)[KGB_N_SIDES];
 };
 
 /* ---- processes ---- */
@@ -115,7 +116,7 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		const enum kgb_timer_side side = (enum kgb_timer_side)(i % KGB_N_SIDES);
-		struct kgb_timing_process *process = &m->processes->pairs[i / KGB_N_SIDES][side];
+		struct kgb_timing_process *process = &m->first_rehearsed[i / KGB_N_SIDES][side];
 		const uint32_t n_first = side == KGB_SIDE_A ? BASELINE_PLACES : CANDIDATE_PLACES;
 		struct kgb_err ignored = KGB_ERR_INIT;
 		if (!process->runs)
@@ -132,6 +133,14 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 	}
 }
 
+/* Let pairs of processes load this benchmark and run it, all at the same time. */
+static void rehearse_pairs(struct measurement *m, uint32_t first, uint32_t n)
+{
+	KGB_MEASURE(m->lane, KGB_PHASE_REHEARSAL);
+	m->first_rehearsed = &m->processes->pairs[first];
+	kgb_parallel_for((int64_t)n * KGB_N_SIDES, 1, rehearse, m);
+}
+
 /* The process of a side, ready for this benchmark; NULL with *err. Memory that a library of the
  * baseline allocated may lie at addresses that a new process uses otherwise; then another process
  * is started, up to STARTS times. A candidate calls no library. */
@@ -140,6 +149,8 @@ static struct kgb_timing_process *find_process(struct measurement *m, uint32_t p
 {
 	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
 
+	if (process->holds != m->benchmark)
+		rehearse_pairs(m, pair, 1);
 	if (process->holds == m->benchmark)
 		return process;
 	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
@@ -379,17 +390,26 @@ static int run_timer(struct measurement *m, struct kgb_err *err)
 	return rc;
 }
 
+/* Room for what the processes of both sides bring back. */
+static int reserve_outputs(const struct measurement *m, struct kgb_err *err)
+{
+	const size_t bytes = output_bytes(m->benchmark);
+
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		if (kgb_timing_output_reserve(m->processes, (enum kgb_timer_side)side, bytes, err) <
+		    0)
+			return -1;
+	return 0;
+}
+
 int kgb_benchmark_rehearse(struct kgb_lane *lane, struct kgb_benchmark *b,
 			   struct kgb_timing_processes *processes, struct kgb_err *err)
 {
 	struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
 
-	KGB_MEASURE(lane, KGB_PHASE_REHEARSAL);
-	for (int side = 0; side < KGB_N_SIDES; side++)
-		if (kgb_timing_output_reserve(processes, (enum kgb_timer_side)side, output_bytes(b),
-					      err) < 0)
-			return -1;
-	kgb_parallel_for((int64_t)REHEARSED_PAIRS * KGB_N_SIDES, 1, rehearse, &m);
+	if (reserve_outputs(&m, err) < 0)
+		return -1;
+	rehearse_pairs(&m, 0, REHEARSED_PAIRS);
 	return 0;
 }
 
@@ -402,7 +422,7 @@ int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 	*m = (struct measurement){
 		.lane = lane, .benchmark = b, .processes = processes, .failure = failure};
 	KGB_MEASURE(lane, KGB_PHASE_TIMER);
-	const int rc = run_timer(m, err);
+	const int rc = reserve_outputs(m, err) < 0 ? -1 : run_timer(m, err);
 	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
 		if (m->has_truth[slot])
 			kgb_case_data_release(&m->truths[slot]);

@@ -68,15 +68,25 @@ static int measure(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_er
 	return rc;
 }
 
-/* Between two benchmarks other verifications use the GPU. */
-static int measure_alone(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
+/* One after the other, with the GPU alone for all of them: to get it takes as long as a short
+ * benchmark. */
+static int measure_all(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_gpu_share *share = lane->judge->share;
+	struct kgb_benchmarks *benchmarks = lane->benchmarks;
+	bool alone = false;
+	int rc = 0;
 
-	if (kgb_benchmark_rehearse(lane, b, &lane->benchmarks->processes, err) < 0 ||
-	    kgb_gpu_share_take_alone(share, err) < 0)
-		return -1;
-	const int rc = measure(lane, b, err);
+	for (size_t i = 0; i < benchmarks->n && rc == 0; i++) {
+		struct kgb_benchmark *b = &benchmarks->items[i];
+		if (b->state != KGB_BENCHMARK_READY)
+			continue;
+		if (!alone && (kgb_benchmark_rehearse(lane, b, &benchmarks->processes, err) < 0 ||
+			       kgb_gpu_share_take_alone(share, err) < 0))
+			return -1;
+		alone = true;
+		rc = measure(lane, b, err);
+	}
 	kgb_gpu_share_give_alone(share);
 	return rc;
 }
@@ -109,8 +119,5 @@ int kgb_stage_timing(struct kgb_lane *lane, struct kgb_err *err)
 	/* No code of the candidate runs on the host from here on. */
 	if (kgb_lane_end_runner(lane, err) < 0)
 		return -1;
-	for (size_t i = 0; i < benchmarks->n && rc == 0; i++)
-		if (benchmarks->items[i].state == KGB_BENCHMARK_READY)
-			rc = measure_alone(lane, &benchmarks->items[i], err);
-	return rc;
+	return measure_all(lane, err);
 }
