@@ -14,7 +14,7 @@ enum {
 	/* With a GPU every lane has a CUDA context, and the driver makes one at a time
 	 * (docs/gpu-evidence.md). */
 	GPU_LANES_MAX = 3,
-	GPU_SEATS_MAX = 8,
+	GPU_SEATS_MAX = 16,
 };
 
 struct thread {
