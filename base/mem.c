@@ -2,7 +2,10 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +13,64 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Large blocks are used once and given back. The kernel takes 54 ms to hand out 64 MiB in pages of
- * 4 KiB, and 21 ms in pages of 2 MiB (tensors of a benchmark, H200 machine, 2026-11-29). */
+/* New memory is dear: the kernel takes 54 ms to hand out 64 MiB in pages of 4 KiB, 21 ms in pages
+ * of 2 MiB (tensors of a benchmark, H200 machine, 2026-11-29), and longer to many threads at once.
+ * So large blocks get large pages, and those that are freed are kept for the next ones. */
 #define LARGE_BYTES ((size_t)8 << 20)
+
+enum { KEPT_MAX = 16 };
+#ifdef __SANITIZE_ADDRESS__ /* it shall see uses of freed memory */
+#define KEPT_BYTES_MAX ((size_t)0)
+#else
+#define KEPT_BYTES_MAX ((size_t)512 << 20)
+#endif
+
+static struct {
+	pthread_mutex_t lock;
+	void *blocks[KEPT_MAX];
+	size_t n, bytes;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *take_kept(size_t i)
+{
+	void *block = kept.blocks[i];
+
+	kept.bytes -= malloc_usable_size(block);
+	kept.blocks[i] = kept.blocks[--kept.n];
+	return block;
+}
+
+/* A kept block of at least `size` bytes that wastes less than a quarter; NULL: there is none. */
+static void *reuse(size_t size)
+{
+	void *block = NULL;
+
+	pthread_mutex_lock(&kept.lock);
+	for (size_t i = 0; i < kept.n && !block; i++) {
+		const size_t bytes = malloc_usable_size(kept.blocks[i]);
+		if (bytes >= size && bytes - size < size / 4)
+			block = take_kept(i);
+	}
+	pthread_mutex_unlock(&kept.lock);
+	return block;
+}
+
+static bool keep(void *block)
+{
+	const size_t bytes = block ? malloc_usable_size(block) : 0;
+	bool done = false;
+
+	if (bytes < LARGE_BYTES)
+		return false;
+	pthread_mutex_lock(&kept.lock);
+	if (kept.n < KEPT_MAX && bytes <= KEPT_BYTES_MAX - kept.bytes) {
+		kept.blocks[kept.n++] = block;
+		kept.bytes += bytes;
+		done = true;
+	}
+	pthread_mutex_unlock(&kept.lock);
+	return done;
+}
 
 /* Ask for large pages in the middle of a large block; a refusal does not matter. */
 static void *in_large_pages(void *ptr, size_t size)
@@ -34,8 +92,11 @@ KGB_NORETURN static void out_of_memory(size_t size)
 
 void *kgb_xmalloc(size_t size)
 {
-	void *ptr = malloc(size ? size : 1);
+	void *ptr = size >= LARGE_BYTES ? reuse(size) : NULL;
 
+	if (ptr)
+		return ptr;
+	ptr = malloc(size ? size : 1);
 	if (!ptr)
 		out_of_memory(size);
 	return in_large_pages(ptr, size);
@@ -101,7 +162,10 @@ char *kgb_xasprintf(const char *fmt, ...)
 
 void kgb_free(const void *ptr)
 {
-	free((void *)(uintptr_t)ptr);
+	void *block = (void *)(uintptr_t)ptr;
+
+	if (!keep(block))
+		free(block);
 }
 
 int kgb_take_fd(int *fd)
@@ -117,7 +181,7 @@ void kgb_auto_free(void *pptr)
 	void *ptr;
 
 	memcpy(&ptr, pptr, sizeof(ptr));
-	free(ptr);
+	kgb_free(ptr);
 }
 
 void kgb_close(int fd)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <malloc.h>
 
 #include "tests/unit/base/support.h"
 
@@ -33,6 +34,47 @@ static void test_zero_sizes_yield_memory(void **state)
 	assert_non_null(b);
 	assert_non_null(c);
 }
+
+#ifndef __SANITIZE_ADDRESS__
+/* The address of a new block, which is written and freed. */
+static uintptr_t visit(size_t bytes)
+{
+	char *block = kgb_xmalloc(bytes);
+	const uintptr_t at = (uintptr_t)block;
+
+	memset(block, 1, bytes);
+	kgb_free(block);
+	return at;
+}
+
+static void test_large_blocks_are_used_again(void **state)
+{
+	const size_t mib = (size_t)1 << 20;
+
+	(void)state;
+	const uintptr_t at = visit(64 * mib);
+	assert_int_equal(visit(64 * mib), at);
+	assert_int_equal(visit(60 * mib), at);
+	assert_int_not_equal(visit(32 * mib), at); /* it would waste a half */
+	assert_int_not_equal(visit(80 * mib), at);
+	char *taken = kgb_xmalloc(64 * mib);
+	assert_int_equal((uintptr_t)taken, at);
+	assert_int_not_equal(visit(64 * mib), at);
+	kgb_free(taken);
+}
+
+static void test_blocks_that_are_kept_have_a_limit(void **state)
+{
+	char *blocks[40];
+
+	(void)state;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++)
+		blocks[i] = kgb_xmalloc((size_t)64 << 20);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++)
+		kgb_free(blocks[i]);
+	assert_true(mallinfo2().hblkhd <= (size_t)600 << 20);
+}
+#endif
 
 /* Sizes that the compiler cannot see, or it warns about them. */
 static volatile size_t huge = SIZE_MAX / 2;
@@ -171,6 +213,10 @@ int main(void)
 		cmocka_unit_test(test_strings_are_copied),
 		cmocka_unit_test(test_formats_of_any_length),
 		cmocka_unit_test(test_zero_sizes_yield_memory),
+#ifndef __SANITIZE_ADDRESS__
+		cmocka_unit_test(test_large_blocks_are_used_again),
+		cmocka_unit_test(test_blocks_that_are_kept_have_a_limit),
+#endif
 		cmocka_unit_test(test_sizes_that_overflow_abort),
 		cmocka_unit_test(test_take_empties_the_variable),
 		cmocka_unit_test(test_close_keeps_errno),
