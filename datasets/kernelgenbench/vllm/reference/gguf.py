@@ -12,6 +12,11 @@ def wide(x):
     return x if x.dtype == torch.float64 else x.float()
 
 
+def divided(x, number):
+    """Correctly rounded. On a GPU torch multiplies by the reciprocal when the divisor is a number of Python."""
+    return x / x.new_full((), number)
+
+
 def blocks_of(W, quant_type):
     """(scales in float32, whole numbers) of the blocks along the last dimension: (..., blocks) and (..., blocks, 32)."""
     blocks = W.reshape(*W.shape[:-1], W.shape[-1] // BYTES[quant_type], BYTES[quant_type])
@@ -42,7 +47,7 @@ def rounded_away(x):
 def activations(X):
     """(scales, whole numbers, sums) of each 32 in a row; scales and sums are float16 numbers."""
     x = X.float().reshape(X.shape[0], X.shape[1] // 32, 32)
-    d = x.abs().amax(dim=-1) / 127.0
+    d = divided(x.abs().amax(dim=-1), 127.0)
     q = torch.where(d.unsqueeze(-1) == 0, torch.zeros_like(x), rounded_away(x / d.unsqueeze(-1)))
     return d.half().float(), q, x.sum(dim=-1).half().float()
 

@@ -29,16 +29,21 @@ def normed(input, weight, epsilon, residual):
     return wide(scaled * weight), total.to(input.dtype)
 
 
+def divided(x, number):
+    """Correctly rounded. On a GPU torch multiplies by the reciprocal when the divisor is a number of Python."""
+    return x / x.new_full((), number)
+
+
 def quantised(rows, scale_ub, quant_dtype):
     """Values and scales of `rows`, whose last dimension shares one scale."""
     most = rows.abs().amax(dim=-1, keepdim=True)
     if scale_ub is not None:
         most = torch.minimum(most, scale_ub.to(most.dtype))
     if quant_dtype == torch.int8:
-        scales = (most / 127.0).clamp(min=torch.finfo(torch.float32).eps)
+        scales = divided(most, 127.0).clamp(min=torch.finfo(torch.float32).eps)
         values = (rows * (1.0 / scales)).clamp(-128, 127)
         return (values if rows.dtype == torch.float64 else values.round().to(torch.int8)), scales
-    scales = (most / FP8_MAX).clamp(min=1.0 / (FP8_MAX * 512.0))
+    scales = divided(most, FP8_MAX).clamp(min=1.0 / (FP8_MAX * 512.0))
     return (rows / scales).clamp(-FP8_MAX, FP8_MAX).to(quant_dtype), scales
 
 

@@ -11,6 +11,11 @@ def wide(x):
     return x if x.dtype == torch.float64 else x.float()
 
 
+def divided(x, number):
+    """Correctly rounded. On a GPU torch multiplies by the reciprocal when the divisor is a number of Python."""
+    return x / x.new_full((), number)
+
+
 def to_fp8(values):
     clamped = values.clamp(-FP8_MAX, FP8_MAX)
     return clamped if values.dtype == torch.float64 else clamped.to(torch.float8_e4m3fn)
@@ -37,9 +42,9 @@ def scaled_fp8_quant(input, scale, num_token_padding, scale_ub, use_per_token_if
         most = x.abs().amax(dim=-1, keepdim=True)
         if scale_ub is not None:
             most = torch.minimum(most, scale_ub.to(most.dtype))
-        scale = (most / FP8_MAX).clamp(min=1.0 / (FP8_MAX * 512.0))
+        scale = divided(most, FP8_MAX).clamp(min=1.0 / (FP8_MAX * 512.0))
     elif not given:
-        scale = (x.abs().amax() / FP8_MAX).reshape(1)
+        scale = divided(x.abs().amax(), FP8_MAX).reshape(1)
     rows = x * (1.0 / scale) if given else x / scale
     if num_token_padding and num_token_padding > rows.shape[0]:
         rows = torch.cat([rows, rows.new_zeros(num_token_padding - rows.shape[0], rows.shape[1])])
@@ -60,9 +65,9 @@ def int8_dynamic(input, scale, azp, symmetric):
     if symmetric:
         most = x.abs().amax(dim=-1, keepdim=True)
         factor = torch.where(most == 0, torch.zeros_like(most), 127.0 / most)
-        return to_int8(x * factor), most / 127.0
+        return to_int8(x * factor), divided(most, 127.0)
     low, high = x.amin(dim=-1, keepdim=True), x.amax(dim=-1, keepdim=True)
-    scale = (high - low) / 255.0
+    scale = divided(high - low, 255.0)
     zero = (-128.0 - low / scale).round()
     whole = x / scale if x.dtype == torch.float64 else (x / scale).round()
     return to_int8(whole + zero), scale, (zero if x.dtype == torch.float64 else zero.to(torch.int32))
