@@ -18,7 +18,8 @@ def less_kernel(small_ptr, large_ptr, o_ptr, n, SMALL_STEP: tl.constexpr, LARGE_
 def greater(self, other):
     dtype = torch.result_type(self, other)
     if not isinstance(other, torch.Tensor):
-        other = torch.full((), other, dtype=dtype, device=self.device)
+        wide = torch.float64 if dtype.is_floating_point else dtype  # torch.full refuses what float16 cannot hold
+        other = torch.full((), other, dtype=wide, device=self.device)
     shape = torch.broadcast_shapes(self.shape, other.shape)
     result = torch.empty(shape, dtype=torch.uint8, device=self.device)
     if result.numel() > 0:

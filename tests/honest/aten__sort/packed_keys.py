@@ -34,9 +34,9 @@ def sort_rows(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, FLOATIN
 
 @triton.jit
 def rank_row(x_ptr, v_ptr, i_ptr, rows, cols, DESCENDING: tl.constexpr, FLOATING: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
-    OTHERS: tl.constexpr = min(64, 1048576 // BLOCK)  # Triton's blocks have at most 2^20 elements
+    OTHERS: tl.constexpr = 16
     row = tl.program_id(0).to(tl.int64) * cols
-    i = tl.arange(0, BLOCK)
+    i = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     value = tl.load(x_ptr + row + i, mask=i < cols, other=0)
     x = ordered_key(value) if FLOATING else value
     rank = tl.zeros([BLOCK], tl.int32)
@@ -64,8 +64,9 @@ def sort(self, dim=-1, descending=False):
         floating = x.dtype.is_floating_point
         network = floating and block <= 64
         kernel, tile = (sort_rows, min(8, 256 // block)) if network else (rank_row, 1)
-        kernel[(triton.cdiv(rows, tile),)](x, values, indices, rows, cols, DESCENDING=bool(descending), FLOATING=floating,
-                                             ROWS=tile, BLOCK=block)
+        block = min(block, 1024)
+        kernel[(triton.cdiv(rows, tile), triton.cdiv(cols, block))](x, values, indices, rows, cols, DESCENDING=bool(descending),
+                                                                    FLOATING=floating, ROWS=tile, BLOCK=block)
     if self.dim() == 0:
         return values.view(()), indices.view(())
     return values.movedim(-1, dim), indices.movedim(-1, dim)
