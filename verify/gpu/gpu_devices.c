@@ -69,12 +69,6 @@ int kgb_gpu_visible(int64_t number, int *out, struct kgb_err *err)
 	return 0;
 }
 
-/* Queues from the host to the GPU. By default a context has 8; it then takes 2.5 times as long to
- * make and end (docs/gpu-evidence.md, 2026-11-29, 19:40 UTC). Kernels of several streams overlap in
- * one queue, too; but what waits there for other work also holds up all that was queued behind it.
- */
-static const char connections[] = "1";
-
 int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err)
 {
 	DIR *dev = opendir("/dev");
@@ -93,6 +87,5 @@ int kgb_policy_gpu(struct kgb_policy *policy, struct kgb_err *err)
 	kgb_policy_mount(policy, KGB_MOUNT_RO_TRY, "/sys", "/sys");
 	/* All processes number the GPUs alike. */
 	kgb_policy_setenv(policy, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-	kgb_policy_setenv(policy, "CUDA_DEVICE_MAX_CONNECTIONS", connections);
 	return kgb_policy_name_threads(policy, err);
 }
