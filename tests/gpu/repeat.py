@@ -62,12 +62,12 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(x_ptr, y_ptr, n, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+def kernel(x_ptr, y_ptr, n, steps, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
     left = x
-    for _ in range(STEPS):
+    for _ in range(steps):  # the same code for every number of steps
         left = left * 0.5 + 0.001
     # What is left of x is lost in rounding, but the compiler does not know.
     tl.store(y_ptr + offsets, (x * tl.sigmoid(x) + (left - left)).to(y_ptr.dtype.element_ty), mask=mask)
@@ -77,7 +77,7 @@ def silu(self):
     x = self.contiguous()
     y = torch.empty_like(x)
     if x.numel() > 0:
-        kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), STEPS=%d, BLOCK=1024)
+        kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), %d, BLOCK=1024)
     return y
 
 
@@ -95,7 +95,7 @@ def sgemm(self, mat2):
     cublas.call("cublasSgemm_v2", 0, 0, n, m, k, 1.0, mat2, n, self, k, 0.0, out, n)
     return out
 '''
-STEPS = 1200
+STEPS = 1600  # it and 1 and 3 % more are multiples of 16, which Triton compiles apart from others
 GOAL_SAME, GOAL_PLANTED = 0.95, 0.95
 THOROUGH = "thorough"  # the precision that the goals of `repeat` are for
 PLANTED_US = 100  # the planted difference must be found from here on
