@@ -45,7 +45,8 @@ def _add(self, other, alpha):
 
 
 def _scalar(self, other):
-    return torch.full((), other, dtype=torch.result_type(self, other), device=self.device)
+    dtype = torch.result_type(self, other)
+    return torch.full((), other, dtype=torch.float64 if dtype.is_floating_point else dtype, device=self.device)
 
 
 def add_Tensor(self, other, *, alpha=1):

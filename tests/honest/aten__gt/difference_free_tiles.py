@@ -23,7 +23,7 @@ def device_of(t):
 def compare(a, b):
     dtype = torch.result_type(a, b)
     if not isinstance(b, torch.Tensor):
-        b = torch.scalar_tensor(b, dtype=dtype, device=a.device)
+        b = torch.scalar_tensor(b, dtype=torch.float64 if dtype.is_floating_point else dtype, device=a.device)
     work = torch.uint8 if dtype == torch.bool else dtype
     shape = torch.broadcast_shapes(a.shape, b.shape)
     out = torch.empty(shape, dtype=torch.bool, device=a.device)

@@ -46,7 +46,8 @@ def gt_Tensor(self, other):
 def gt_Scalar(self, other):
     dtype = torch.result_type(self, other)
     a = self.to(torch.uint8 if dtype is torch.bool else dtype).contiguous()
-    number = torch.full((), other, dtype=a.dtype, device=a.device)  # rounded as PyTorch does
+    wide = torch.float64 if a.dtype.is_floating_point else a.dtype
+    number = torch.full((), other, dtype=wide, device=a.device).to(a.dtype)  # rounded as PyTorch does
     return _launch(with_number, torch.empty(a.shape, dtype=torch.bool, device=a.device), a, number)
 
 

@@ -16,7 +16,7 @@ def le_kernel(a_ptr, b_ptr, o_ptr, n, BLOCK: tl.constexpr):
 def compare(a, b):
     common = torch.result_type(a, b)
     if not isinstance(b, torch.Tensor):
-        b = torch.full((), b, dtype=common, device=a.device)
+        b = torch.full((), b, dtype=torch.float64 if common.is_floating_point else common, device=a.device)
     shape = torch.broadcast_shapes(a.shape, b.shape)
     a, b = (x.to(common).expand(shape).contiguous() for x in (a, b))
     out = torch.empty(shape, dtype=torch.bool, device=a.device)
