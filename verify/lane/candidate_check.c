@@ -233,12 +233,15 @@ static uint64_t reach_of(const struct kgb_wire_output *output)
 			 : (uint64_t)output->n_bytes;
 }
 
-/* Whether two fresh results share memory. */
+/* Whether two fresh results share memory. Their elements need not have been delivered. */
 static bool overlap(const struct kgb_wire_output *a, const struct kgb_wire_output *b)
 {
-	return a->kind == KGB_WIRE_TENSOR && b->kind == KGB_WIRE_TENSOR && a->n_bytes > 0 &&
-	       b->n_bytes > 0 && a->where == KGB_WIRE_FRESH && b->where == KGB_WIRE_FRESH &&
-	       a->address < b->address + reach_of(b) && b->address < a->address + reach_of(a);
+	if (a->kind != KGB_WIRE_TENSOR || b->kind != KGB_WIRE_TENSOR ||
+	    a->where != KGB_WIRE_FRESH || b->where != KGB_WIRE_FRESH)
+		return false;
+	const uint64_t reach_a = reach_of(a), reach_b = reach_of(b);
+	return reach_a > 0 && reach_b > 0 && a->address < b->address + reach_b &&
+	       b->address < a->address + reach_a;
 }
 
 static int check_results(struct kgb_lane *lane, const struct kgb_case_data *data,
