@@ -12,7 +12,7 @@
 #include "verify/tensor/rng.h"
 
 #define KGB_MAX_CASES 4096 /* of one spec */
-#define KGB_CASES_PER_TYPE 40 /* of an interface at most, so that a verdict ends in time */
+#define KGB_CASES_PER_TYPE 48 /* of an interface at most, so that a verdict ends in time */
 
 struct kgb_cases {
 	struct kgb_arena arena;

@@ -218,6 +218,7 @@ enum twin {
 	ALMOST_EQUAL, /* behind these */
 	/* values that are equal as keys of a Python dict: */
 	OTHER_KIND, /* 1 and 1.0 and True */
+	THIRD_KIND, /* the one that the model and its twin OTHER_KIND have not */
 	OTHER_SIGN, /* 0.0 and -0.0 */
 	N_TWINS
 };
@@ -245,6 +246,9 @@ struct twin_search {
 	KGB_VEC(struct changed) with_tensors; /* variables whose changes changed a tensor */
 	unsigned n_found;
 	uint32_t changed; /* arguments that differ between a model and its twin, as bits */
+	size_t kinds_of; /* the model that has a twin OTHER_KIND, of the template; SIZE_MAX: none */
+	enum kgb_case_value_kind second_kind; /* of that twin */
+	uint32_t hashed; /* arguments that have twins with the same hash already */
 };
 
 static bool is_same_tensor(const struct kgb_arg *a, const struct kgb_arg *b)
@@ -321,11 +325,21 @@ static uint32_t compare_values(const struct kgb_case *model, const struct kgb_ca
 	return changed;
 }
 
+static bool is_of_kinds(enum twin twin)
+{
+	return twin == OTHER_KIND || twin == THIRD_KIND;
+}
+
 static bool is_twin(const struct twin_search *search, const struct kgb_case *model,
 		    const struct kgb_case *c, uint32_t changed)
 {
 	const uint32_t wanted = 1U << search->arg;
+	const enum kgb_case_value_kind kind = c->args[search->arg].value.kind;
 
+	if (is_of_kinds(search->twin) &&
+	    (kind == model->args[search->arg].value.kind ||
+	     (search->twin == THIRD_KIND && kind == search->second_kind)))
+		return false;
 	return (search->level < WITH_OTHERS ? changed == wanted : (changed & wanted) != 0) &&
 	       (search->twin >= OTHER_KIND) == is_equal_in_python(&model->args[search->arg].value,
 								  &c->args[search->arg].value);
@@ -368,7 +382,7 @@ static bool is_tried(enum twin twin, const struct kgb_case_value *value)
 {
 	double number = 0;
 
-	if (twin == OTHER_KIND)
+	if (is_of_kinds(twin))
 		return read_number(value, &number) && number == floor(number);
 	if (twin == OTHER_SIGN)
 		return value->kind == KGB_CASE_VALUE_FLOAT && value->number == 0;
@@ -466,7 +480,7 @@ static int try_twin(struct twin_search *search, size_t k, const struct drawn *li
 	struct kgb_case *c = &cases->items[cases->n - 1];
 	const struct kgb_case_value *from = &model->args[search->arg].value;
 	struct kgb_case_value *value = &c->args[search->arg].value;
-	if (search->twin == OTHER_KIND && value->kind != from->kind)
+	if (is_of_kinds(search->twin) && value->kind != from->kind)
 		give_number(from, value);
 	else if (search->twin == OTHER_SIGN)
 		value->number = -value->number;
@@ -476,6 +490,10 @@ static int try_twin(struct twin_search *search, size_t k, const struct drawn *li
 	if (!is_alike || !is_twin(search, model, c, changed)) {
 		cases->n--;
 		return 0;
+	}
+	if (search->twin == OTHER_KIND) {
+		search->kinds_of = k;
+		search->second_kind = value->kind;
 	}
 	search->changed |= changed;
 	follow(c, model);
@@ -509,7 +527,7 @@ static bool has_room(const struct kgb_case_expander *x, const struct kgb_cases *
 		const struct kgb_case *c = &cases->items[i - 1];
 		if (c->interface != x->interface)
 			break;
-		n += c->dtype == dtype;
+		n += c->dtype == dtype && c->mode != KGB_MODE_BENCHMARK;
 	}
 	return n < KGB_CASES_PER_TYPE;
 }
@@ -520,7 +538,8 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 	/* By kind of twin: the lines, from the model's on, that the variable is drawn from. */
 	static const struct {
 		uint32_t first, n;
-	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {1, 8}, {0, 1}};
+	} lines[N_TWINS] = {{1, 3}, {4, 3}, {0, 1},  {0, 1}, {0, 1},
+			    {0, 1}, {1, 8}, {1, 16}, {0, 1}};
 	const struct kgb_param *param = &search->x->interface->params[search->arg];
 	const size_t n_templates = count_templates(search->x->interface);
 	const struct kgb_case_vars *from = take_template(search->x, k % n_templates);
@@ -532,7 +551,7 @@ static int draw_twin_of(struct twin_search *search, size_t k)
 
 	const struct kgb_case *model = &search->cases->items[search->first + k];
 	if (!has_room(search->x, search->cases, model->dtype) ||
-	    (search->twin == OTHER_KIND && !has_kinds(from, param)))
+	    (is_of_kinds(search->twin) && !has_kinds(from, param)))
 		return 0;
 	change.step = steps[search->twin][width_of(model)];
 	/* Of the first and second other value at least one. */
@@ -568,6 +587,7 @@ static int draw_twin(struct twin_search *search)
 	for (size_t i = 0; i < search->n && rc == 0 && n_tried < MODELS_TRIED; i++) {
 		const size_t k = (start + i) % search->n;
 		if ((search->from != SIZE_MAX && search->from != k % n_templates) ||
+		    (search->twin == THIRD_KIND && k != search->kinds_of) ||
 		    !is_model(search, &search->cases->items[search->first + k]))
 			continue;
 		n_tried += search->twin == OTHER;
@@ -702,47 +722,72 @@ static int draw_same_hash(struct twin_search *search)
 	return 0;
 }
 
-static int draw_twins_of_arg(struct twin_search *search)
+/* There may be no room for more: in half of the verdicts these are the other values. */
+static bool draws_hashes_first(const struct twin_search *search)
 {
-	const size_t n_templates = count_templates(search->x->interface);
-	const unsigned n_found = search->n_found;
 	struct kgb_rng rng;
 
 	kgb_rng_init(&rng, search->seed, search->x->interface->entry,
 		     HASHES_STREAM + (uint32_t)search->arg);
-	/* There may be no room for more: in half of the verdicts these are the other values. */
-	const bool is_early = kgb_rng_int(&rng, 0, 1);
-	if (is_early && draw_same_hash(search) < 0)
+	return kgb_rng_int(&rng, 0, 1);
+}
+
+/* Draw one twin with another value, in half of the verdicts those with the same hash instead. */
+static int draw_first_twin(struct twin_search *search)
+{
+	const unsigned n_found = search->n_found;
+
+	if (draws_hashes_first(search) && draw_same_hash(search) < 0)
 		return -1;
+	if (search->n_found > n_found) {
+		search->hashed |= 1U << search->arg;
+		return 0;
+	}
+	const bool is_needed = !(search->changed >> search->arg & 1);
 	search->from = SIZE_MAX;
-	search->twin = search->n_found > n_found ? NEAR : OTHER;
-	for (; search->twin < OTHER_KIND; search->twin++) {
+	search->twin = OTHER;
+	return draw_twin_of_any_level(search, is_needed ? N_LEVELS : WITH_OTHERS);
+}
+
+static int draw_other_twins(struct twin_search *search)
+{
+	const size_t n_templates = count_templates(search->x->interface);
+	const bool has_others = search->hashed >> search->arg & 1;
+
+	search->from = SIZE_MAX;
+	for (search->twin = has_others ? NEAR : OTHER_AGAIN; search->twin < OTHER_KIND;
+	     search->twin++) {
 		const bool is_needed =
 			search->twin >= NEAR || !(search->changed >> search->arg & 1);
 		if (draw_twin_of_any_level(search, is_needed ? N_LEVELS : WITH_OTHERS) < 0)
 			return -1;
 	}
 	/* Draw these for each template, because some templates have none. */
-	for (; search->twin < N_TWINS; search->twin++)
-		for (search->from = 0; search->from < n_templates; search->from++)
+	for (search->from = 0; search->from < n_templates; search->from++) {
+		search->kinds_of = SIZE_MAX;
+		for (search->twin = OTHER_KIND; search->twin < N_TWINS; search->twin++)
 			if (draw_twin_of_any_level(search, WITH_OTHERS) < 0)
 				return -1;
-	return is_early ? 0 : draw_same_hash(search);
+	}
+	return draws_hashes_first(search) ? 0 : draw_same_hash(search);
 }
 
 /* Add twins of the drawn cases: each differs from its model in one argument that is no tensor. A
- * kernel that reuses what it did for the model's arguments is wrong for the twin. */
+ * kernel that reuses what it did for the model's arguments is wrong for the twin. Where there is no
+ * room for all, each argument has a first one before any has others. */
 static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, size_t first,
 		      struct kgb_cases *cases)
 {
 	struct twin_search search = {
 		.x = x, .seed = seed, .cases = cases, .first = first, .n = cases->n - first};
-
+	const size_t n_params = x->interface->n_params;
 	int rc = 0;
 
-	for (; search.arg < x->interface->n_params && rc == 0; search.arg++)
+	for (size_t i = 0; i < 2 * n_params && rc == 0; i++) {
+		search.arg = i % n_params;
 		if (can_have_twin(&x->interface->params[search.arg]))
-			rc = draw_twins_of_arg(&search);
+			rc = i < n_params ? draw_first_twin(&search) : draw_other_twins(&search);
+	}
 	KGB_VEC_RELEASE(&search.with_tensors);
 	return rc;
 }
@@ -842,6 +887,8 @@ static int draw_view_of(struct view_search *search, size_t k)
 {
 	struct kgb_cases *cases = search->cases;
 	const size_t n_templates = count_templates(search->x->interface);
+
+	KGB_ASSERT(n_templates > 0);
 	const uint64_t template = UINT64_C(1) << (k % n_templates % 64);
 	const struct kgb_draw_change change = {.layout = search->layout,
 					       .twin = (unsigned)search->arg};

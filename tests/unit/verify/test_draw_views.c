@@ -243,6 +243,42 @@ static void test_one_line_in_four_is_packed(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
+/* The kinds of the numbers of a model and its twins that are equal to 1, as bits. */
+static unsigned kinds_of_one(const struct kgb_cases *cases, const struct kgb_case *model)
+{
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct kgb_case *c = &cases->items[i];
+		const struct kgb_case_value *value = &c->args[2].value;
+		if ((c == model || c->model == model->line) && c->interface == model->interface)
+			kinds |= 1U << value->kind;
+	}
+	return kinds;
+}
+
+static void test_a_number_has_twins_of_both_other_kinds(KGB_UNUSED void **state)
+{
+	static const unsigned all =
+		1U << KGB_CASE_VALUE_BOOL | 1U << KGB_CASE_VALUE_INT | 1U << KGB_CASE_VALUE_FLOAT;
+	struct kgb_err err = KGB_ERR_INIT;
+	struct kgb_spec spec;
+
+	load_template("a: {shape: [1, 3, 50]}, b: $a, alpha: {pick: [1, 1.0, true]}", &spec);
+	for (int s = 0; s < LINES; s++) {
+		struct kgb_cases cases;
+		bool has_all = false;
+		assert_ok(kgb_cases_expand(&spec, &(struct kgb_seed){{(uint8_t)s}}, &cases, &err),
+			  err);
+		for (size_t i = 0; i < cases.n; i++)
+			has_all |= !cases.items[i].model && cases.items[i].is_drawn &&
+				   kinds_of_one(&cases, &cases.items[i]) == all;
+		assert_true(has_all);
+		kgb_cases_release(&cases);
+	}
+	kgb_spec_release(&spec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_one_line_in_ten_has_a_size_of_one),
 		cmocka_unit_test(test_tensors_of_one_shape_often_have_one_layout),
 		cmocka_unit_test(test_each_draw_has_views_of_all_kinds),
+		cmocka_unit_test(test_a_number_has_twins_of_both_other_kinds),
 		cmocka_unit_test(test_one_line_in_four_is_packed),
 		cmocka_unit_test(test_half_of_the_pairs_of_square_matrices_are_transposed),
 	};
