@@ -270,6 +270,9 @@ static const struct fill_form {
 	[KGB_FILL_TRIANGLE] = {"triangle", "(rows)", 1},
 	[KGB_FILL_CHAIN] = {"chain", "(rows)", 1},
 	[KGB_FILL_LATE] = {"late", "(first)", 1},
+	[KGB_FILL_UNIT] = {"unit"},
+	[KGB_FILL_IDENTITY] = {"identity"},
+	[KGB_FILL_PADDED] = {"padded", "(first)", 1},
 	[KGB_FILL_BESIDE] = {"beside", "(point,step)", 2},
 	[KGB_FILL_DISTINCT] = {"distinct", "(low,high) with low <= high", 2, .has_order = true},
 	[KGB_FILL_SLOTS] = {"slots", "(low,high) with low <= high", 2, .has_order = true},
@@ -366,6 +369,10 @@ static int fit_floats(const struct kgb_case_expander *x, const struct kgb_arg *a
 		return fail_case(x, "fill: a matrix has a whole number of rows");
 	if (arg->fill == KGB_FILL_LATE && !(arg->lo >= 0 && is_whole_number(arg->lo)))
 		return fail_case(x, "fill: 'late' needs the number of an element");
+	if (arg->fill == KGB_FILL_PADDED && !is_whole_number(arg->lo))
+		return fail_case(x, "fill: 'padded' needs a number of elements");
+	if (arg->fill == KGB_FILL_IDENTITY && arg->view.ndim < 2)
+		return fail_case(x, "fill: 'identity' needs matrices");
 	if (arg->fill == KGB_FILL_INT && (fabs(arg->lo) > 0x1p53 || fabs(arg->hi) > 0x1p53))
 		return fail_case(x, "fill: the bounds must be within 2^53");
 	return 0;

@@ -48,6 +48,11 @@ enum kgb_fill_kind {
 	KGB_FILL_CHAIN, /* the same with two diagonals beside the main one and zeros elsewhere, so
 			   that each unknown depends on the one before */
 	KGB_FILL_LATE, /* 0 before element number lo, normal from there on */
+	KGB_FILL_UNIT, /* rows, or complex numbers, with a norm of 1 */
+	KGB_FILL_IDENTITY, /* matrices with 1 on the diagonal and 0 elsewhere */
+	KGB_FILL_PADDED, /* -inf in the first lo (below 0: the last -lo) elements of rows, else
+			  * normal
+			  */
 	KGB_FILL_BESIDE, /* at lo plus multiples of hi, or near one of these points */
 	/* structured (fill_structured.c) */
 	KGB_FILL_DISTINCT, /* no number of lo .. hi twice */

@@ -42,7 +42,8 @@ struct job {
 
 static bool is_normal(enum kgb_fill_kind fill)
 {
-	return fill == KGB_FILL_NORMAL || fill == KGB_FILL_POSITIVE || fill == KGB_FILL_LATE;
+	return fill == KGB_FILL_NORMAL || fill == KGB_FILL_POSITIVE || fill == KGB_FILL_LATE ||
+	       kgb_fill_is_of_rows(fill);
 }
 
 /* Words of the stream for n elements, independent of their values; normals come in pairs. */
@@ -53,6 +54,7 @@ static uint64_t words_of(enum kgb_fill_kind fill, int64_t n)
 		[KGB_FILL_INT] = 2,    [KGB_FILL_BOOL] = 1,     [KGB_FILL_ONES] = 0,
 		[KGB_FILL_NAN] = 0,    [KGB_FILL_SIGNS] = 1,    [KGB_FILL_TRIANGLE] = 2,
 		[KGB_FILL_CHAIN] = 2,  [KGB_FILL_LATE] = 2,     [KGB_FILL_BESIDE] = 6,
+		[KGB_FILL_UNIT] = 2,   [KGB_FILL_IDENTITY] = 2, [KGB_FILL_PADDED] = 2,
 	};
 	const bool in_pairs = is_normal(fill);
 
@@ -615,12 +617,15 @@ void kgb_fill(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng
 {
 	struct kgb_arg parts = *arg;
 
+	const int n_parts = kgb_dtype_is_complex(arg->view.dtype) ? 2 : 1;
 	parts.view = kgb_tensor_view_parts(&arg->view);
-	fill_parts(&parts, kgb_dtype_is_complex(arg->view.dtype) ? 2 : 1, mode, rng, storage);
+	fill_parts(&parts, n_parts, mode, rng, storage);
 	if (arg->fill == KGB_FILL_TRIANGLE)
 		strengthen_diagonals(arg, storage);
 	else if (arg->fill == KGB_FILL_CHAIN)
 		make_chains(arg, storage);
 	else if (arg->fill == KGB_FILL_LATE)
 		clear_beginning(arg, storage);
+	else if (kgb_fill_is_of_rows(arg->fill))
+		kgb_fill_rows(&parts, n_parts, storage);
 }

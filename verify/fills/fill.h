@@ -30,6 +30,11 @@ bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
 /** Fills that make a structure instead of independent elements. Called by kgb_fill; the elements
  * outside of the view are left alone. */
 void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+/** Whether kgb_fill_rows changes the elements. */
+bool kgb_fill_is_of_rows(enum kgb_fill_kind fill);
+/** Make rows of unit vectors, identities or padding of independent elements. The elements of `arg`
+ * are real numbers; of complex ones `n_parts` is 2 and the last dimension holds their parts. */
+void kgb_fill_rows(const struct kgb_arg *arg, int n_parts, void *storage);
 /** Mode `special`: store one of the argument's special values, which `which` chooses, in an
  * element.
  */

@@ -133,6 +133,75 @@ static void test_late_elements_are_the_only_ones(KGB_UNUSED void **state)
 		assert_int_equal(fabs((double)storage[i]) > 0, i >= FIRST);
 }
 
+static void fill_rows_of(enum kgb_fill_kind fill, double first, enum kgb_dtype dtype,
+			 const int64_t sizes[2], const char *layout, float *out)
+{
+	struct kgb_arg arg = {.fill = fill, .lo = first, .bounded = true};
+	struct kgb_err err = KGB_ERR_INIT;
+	float storage[4096];
+	struct kgb_rng rng;
+
+	assert_ok(kgb_tensor_view_layout(&arg.view, dtype, sizes, 2, layout, &err), err);
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(&arg.view);
+	assert_true(parts.storage_elements <= (int64_t)KGB_ARRAY_LEN(storage));
+	kgb_rng_init(&rng, &seed, "rows", 0);
+	kgb_fill(&arg, KGB_MODE_SPECIAL, &rng, storage);
+	kgb_tensor_view_gather_part(&parts, storage, 0, kgb_tensor_view_numel(&parts), out);
+}
+
+static void test_unit_rows_and_numbers_have_a_norm_of_one(KGB_UNUSED void **state)
+{
+	enum { ROWS = 7, COLUMNS = 30 };
+	static const int64_t sizes[] = {ROWS, COLUMNS};
+	float rows[ROWS * COLUMNS], numbers[2 * ROWS * COLUMNS];
+
+	fill_rows_of(KGB_FILL_UNIT, 0, KGB_DTYPE_FLOAT32, sizes, "transposed", rows);
+	for (size_t i = 0; i < ROWS; i++) {
+		double sum = 0;
+		for (size_t j = 0; j < COLUMNS; j++)
+			sum += pow((double)rows[i * COLUMNS + j], 2);
+		assert_true(fabs(sum - 1) < 1e-6);
+	}
+	fill_rows_of(KGB_FILL_UNIT, 0, KGB_DTYPE_COMPLEX64, sizes, "contiguous", numbers);
+	for (size_t i = 0; i < (size_t)ROWS * COLUMNS; i++)
+		assert_true(fabs(hypot((double)numbers[2 * i], (double)numbers[2 * i + 1]) - 1) <
+			    1e-6);
+}
+
+static void test_identities_have_ones_on_the_diagonal(KGB_UNUSED void **state)
+{
+	enum { ROWS = 4, COLUMNS = 5 };
+	static const int64_t sizes[] = {ROWS, COLUMNS};
+	float reals[ROWS * COLUMNS], numbers[2 * ROWS * COLUMNS];
+
+	fill_rows_of(KGB_FILL_IDENTITY, 0, KGB_DTYPE_FLOAT32, sizes, "strided", reals);
+	fill_rows_of(KGB_FILL_IDENTITY, 0, KGB_DTYPE_COMPLEX64, sizes, "contiguous", numbers);
+	for (size_t i = 0; i < (size_t)ROWS * COLUMNS; i++) {
+		const double wanted = i / COLUMNS == i % COLUMNS;
+		assert_true((double)reals[i] == wanted);
+		assert_true((double)numbers[2 * i] == wanted && numbers[2 * i + 1] == 0);
+	}
+}
+
+static void test_padding_begins_or_ends_each_row(KGB_UNUSED void **state)
+{
+	enum { ROWS = 3, COLUMNS = 20 };
+	static const int64_t sizes[] = {ROWS, COLUMNS};
+	static const int numbers[] = {12, -12, 0, 99};
+	float rows[ROWS * COLUMNS];
+
+	for (size_t k = 0; k < KGB_ARRAY_LEN(numbers); k++) {
+		const int first = numbers[k];
+		fill_rows_of(KGB_FILL_PADDED, first, KGB_DTYPE_FLOAT32, sizes, "contiguous", rows);
+		for (int i = 0; i < ROWS * COLUMNS; i++) {
+			const int j = i % COLUMNS;
+			assert_true((isinf(rows[i]) && rows[i] < 0) ==
+				    (first < 0 ? j >= COLUMNS + first : j < first));
+			assert_true(rows[i] == rows[i]);
+		}
+	}
+}
+
 static void test_most_numbers_beside_points_are_points(KGB_UNUSED void **state)
 {
 	enum { N = 4000 };
@@ -852,6 +921,9 @@ int main(void)
 		cmocka_unit_test(test_triangles_can_be_solved),
 		cmocka_unit_test(test_chains_have_three_diagonals),
 		cmocka_unit_test(test_late_elements_are_the_only_ones),
+		cmocka_unit_test(test_unit_rows_and_numbers_have_a_norm_of_one),
+		cmocka_unit_test(test_identities_have_ones_on_the_diagonal),
+		cmocka_unit_test(test_padding_begins_or_ends_each_row),
 		cmocka_unit_test(test_most_numbers_beside_points_are_points),
 		cmocka_unit_test(test_streams_differ_by_seed_label_and_index_and_repeat),
 		cmocka_unit_test(test_the_counter_carries_and_blocks_do_not_repeat),
