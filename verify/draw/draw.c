@@ -646,15 +646,22 @@ static int draw_resized(struct drawer *d, const cJSON *form, cJSON **out)
 	return 0;
 }
 
-/* {dim: a}: a dimension of `a`, counted from either end; of a shape without any, 0 or -1. */
+/* {dim: a}: a dimension of `a`, counted from either end; of a shape without any, 0 or -1. In half
+ * of the lines with a size of 1 before the last one it is the last one: rows that follow each other
+ * at any stride. */
 static int draw_dim(struct drawer *d, const cJSON *form, cJSON **out)
 {
 	int64_t sizes[KGB_MAX_DIMS], ndim;
+	struct kgb_rng rng;
 
 	if (form_shape(d, form, sizes, &ndim) < 0)
 		return -1;
 	ndim = ndim > 0 ? ndim : 1;
-	*out = new_whole((int64_t)deal(d, 2 * (size_t)ndim) - ndim);
+	int64_t dim = (int64_t)deal(d, 2 * (size_t)ndim) - ndim;
+	open_throw(d, &rng);
+	if (d->has_ones && ndim > 1 && sizes[ndim - 2] == 1 && kgb_rng_int(&rng, 0, 1))
+		dim = dim < 0 ? -1 : ndim - 1;
+	*out = new_whole(dim);
 	return 0;
 }
 
