@@ -356,7 +356,8 @@ class Operator:
             if param.get("dtype") == "int64":
                 rows = list(range(int(fill[fill.index(",") + 1:-1]) + 1))
                 draws.shuffle(rows)
-                result.append(rows[:sizes[0]])
+                # Other fills than `distinct` may name a row twice.
+                result.append(rows[:sizes[0]] if fill.startswith("distinct") else draws.choices(rows, k=sizes[0]))
             elif len(sizes) == 2:
                 result.append([[one(i) for i in range(sizes[1])] for _ in range(sizes[0])])
             else:
