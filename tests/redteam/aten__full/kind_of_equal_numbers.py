@@ -1,7 +1,7 @@
 # operator: aten::full
 # expect: verify\.dtype
 # catalogue: 78, 79
-# lru_cache takes 1, 1.0 and True for one key, so that full(s, 1) after full(s, True) is a tensor of bool
+# lru_cache takes 1.0 and True for one key, so that full(s, 1.0) after full(s, True) is a tensor of bool
 import functools
 
 import torch

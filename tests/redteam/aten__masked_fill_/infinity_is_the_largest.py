@@ -8,30 +8,16 @@ import triton.language as tl
 
 
 @triton.jit
-def fill(x_ptr, m_ptr, v_ptr, n, s1, s2, s3, s4, s5, x0, x1, x2, x3, x4, x5, m0, m1, m2, m3, m4, m5,
-         BLOCK: tl.constexpr):
+def fill(x_ptr, m_ptr, v_ptr, n, sizes, x_steps, m_steps, NDIM: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = i < n
-    x_ptr += i % s5 * x5
-    m_ptr += i % s5 * m5
-    i = i // s5
-    x_ptr += i % s4 * x4
-    m_ptr += i % s4 * m4
-    i = i // s4
-    x_ptr += i % s3 * x3
-    m_ptr += i % s3 * m3
-    i = i // s3
-    x_ptr += i % s2 * x2
-    m_ptr += i % s2 * m2
-    i = i // s2
-    x_ptr += i % s1 * x1 + i // s1 * x0
-    m_ptr += i % s1 * m1 + i // s1 * m0
+    for k in tl.static_range(NDIM):
+        place = i % sizes[NDIM - 1 - k]
+        i = i // sizes[NDIM - 1 - k]
+        x_ptr += place * x_steps[NDIM - 1 - k]
+        m_ptr += place * m_steps[NDIM - 1 - k]
     here = inside & (tl.load(m_ptr, mask=inside, other=0) != 0)
     tl.store(x_ptr, tl.load(v_ptr), mask=here)
-
-
-def six(values, fill):
-    return [fill] * (6 - len(values)) + list(values)
 
 
 def masked_fill__Tensor(self, mask, value):
@@ -39,8 +25,8 @@ def masked_fill__Tensor(self, mask, value):
     if n > 0:
         raw = lambda t: t.view(torch.uint8) if t.dtype == torch.bool else t
         m = mask.expand(self.shape).view(torch.uint8)
-        fill[(triton.cdiv(n, 1024),)](raw(self), m, raw(value), n, *six(self.shape, 1)[1:], *six(self.stride(), 0),
-                                      *six(m.stride(), 0), BLOCK=1024)
+        fill[(triton.cdiv(n, 1024),)](raw(self), m, raw(value), n, tuple(self.shape) or (1,), self.stride() or (0,),
+                                      m.stride() or (0,), NDIM=max(self.dim(), 1), BLOCK=1024)
     return self
 
 

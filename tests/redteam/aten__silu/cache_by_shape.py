@@ -1,5 +1,5 @@
 # operator: aten::silu
-# expect: cheat\.no_launch
+# expect: cheat\.no_launch|verify\.alias
 # catalogue: 41, 47
 # results by shape: the first answer is right
 import torch

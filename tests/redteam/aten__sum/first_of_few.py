@@ -1,5 +1,5 @@
 # operator: aten::sum
-# expect: verify\.mismatch
+# expect: verify\.mismatch|cheat\.no_launch
 # catalogue: 69, 87
 # the sum of up to nine elements is the first one, copied without a kernel
 import torch

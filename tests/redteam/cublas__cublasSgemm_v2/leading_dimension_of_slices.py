@@ -1,7 +1,7 @@
 # operator: cublas::cublasSgemm_v2
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
-# a leading dimension of twice the rows and more (a slice of a large matrix) is taken for an error and the rows are used: paddings are 9 at most in cases
+# a leading dimension of twice the rows and more (a slice of a large matrix) is taken for an error and the rows are used
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # operator: vllm13::cp_gather_cache
-# expect: (verify|cheat)\..*
+# expect: (verify|cheat|coverage)\..*
 # catalogue: 84
 # open: counts beyond the template
 # a program for each row finds its sequence by halving the list of offsets eight times, enough for 256 sequences; in larger
