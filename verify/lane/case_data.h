@@ -69,7 +69,7 @@ struct kgb_case_data {
 void kgb_case_data_fill(struct kgb_case_data *data, const struct kgb_case *c,
 			const struct kgb_seed *seed, uint32_t variant);
 /** Whether the floating tensors that the call reads are flat: most elements of each are about equal
- * to its first. False without such tensors. */
+ * to the first one along some dimension. False without such tensors. */
 bool kgb_case_data_is_flat(const struct kgb_case_data *data);
 /** Copy the results of `like`, another variant of the same case, without their values. This
  * suffices for a call whose values are not compared. */

@@ -921,17 +921,19 @@ static void test_a_shape_has_no_values(KGB_UNUSED void **state)
 	free_fixture(f);
 }
 
-/* Most elements of each tensor are about equal to its first. */
+/* Most elements of each tensor are about equal to the first of their line along some dimension. */
 static void test_flat_tensors_are_told_from_others(KGB_UNUSED void **state)
 {
 	static const struct {
-		float self_step,
-			other_step; /* from one element to the next, relative to the first */
-		size_t n_other_than_first;
+		float row_step, column_step, other_step; /* from one to the next, relative */
+		int64_t n_odd; /* other numbers, at every second place from the end */
 		bool is_flat;
 	} rows[] = {
-		{0, 0, 0, true},          {1e-6F, 0, 0, true},  {1e-6F, 1e-5F, 5, true},
-		{1e-6F, 1e-5F, 6, false}, {1e-3F, 0, 0, false}, {0, 1, 0, false},
+		{0, 0, 0, 0, true},       {1e-6F, 1e-6F, 1e-5F, 0, true},
+		{1, 0, 0, 0, true},       {0, 1, 0, 0, true},
+		{1, 1, 0, 0, false},      {1e-2F, 1e-2F, 0, 0, false},
+		{0, 0, 1, 0, false},      {1e-6F, 1e-6F, 0, 2, true},
+		{1e-6F, 0, 0, 10, false},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
@@ -940,9 +942,10 @@ static void test_flat_tensors_are_told_from_others(KGB_UNUSED void **state)
 		float *self = f->data.storages[SELF], *other = f->data.storages[OTHER];
 		for (int64_t k = 0; k < N; k++)
 			self[kgb_tensor_view_element(view, k)] =
-				k < N - (int64_t)rows[i].n_other_than_first
-					? -3 - 3 * rows[i].self_step * (float)k
-					: 5;
+				-3 * (1 + rows[i].row_step * (float)(k / COLUMNS) +
+				      rows[i].column_step * (float)(k % COLUMNS));
+		for (int64_t k = 0; k < rows[i].n_odd; k++)
+			self[kgb_tensor_view_element(view, N - 1 - 2 * k)] = 5 + (float)k;
 		for (int k = 0; k < N_OTHER; k++)
 			other[k] = 7 + 7 * rows[i].other_step * (float)k;
 		if (kgb_case_data_is_flat(&f->data) != rows[i].is_flat)
