@@ -129,6 +129,26 @@ class Attributes(unittest.TestCase):
             ("class A:\n    def f(t):\n        t.sum()\nA.f(x)", ("sum", "call", "unknown")),
             ("class A:\n    sum = 1\nA().sum", ("sum", "load", "instance")),
             ("class A:\n    pass\nA().sum()", ("sum", "call", "unknown")),
+            (self.MADE + "def f(x):\n    make(x).sum", ("sum", "load", "instance")),
+            (self.MADE + "def f(x):\n    a = make(x)\n    a.sum()", ("sum", "call", "instance")),
+            ("import functools\nclass A:\n    sum = 1\n@functools.lru_cache(9)\ndef make(x):\n    return A()\nmake(1).sum",
+             ("sum", "load", "instance")),
+            ("class A:\n    sum = 1\ndef make(x):\n    return A() if x else make(1)\nmake(0).sum", ("sum", "load", "instance")),
+            ("@wrap\n" + self.MADE + "make(x).sum", ("sum", "load", "instance")),
+            (self.MADE.replace("def", "@wrap\ndef") + "make(x).sum", ("sum", "load", "unknown")),
+            (self.MADE + "    return x\nmake(x).sum", ("sum", "load", "unknown")),
+            (self.MADE + "    yield 1\nmake(x).sum", ("sum", "load", "unknown")),
+            (self.MADE.replace("def", "async def") + "make(x).sum", ("sum", "load", "unknown")),
+            (self.MADE + "make = other\nmake(x).sum", ("sum", "load", "unknown")),
+            (self.USED + "def f(x):\n    use(x, A())", ("sum", "load", "instance")),
+            (self.USED + "def f(x):\n    use(a=A(), x=x)\nuse(1, A())", ("sum", "load", "instance")),
+            (self.USED + "def f(x):\n    use(x, A())\n    use(A(), x)", ("sum", "load", "unknown")),
+            (self.USED, ("sum", "load", "param:a")),
+            (self.USED + "use(x)", ("sum", "load", "param:a")),
+            (self.USED + "use(*y)", ("sum", "load", "param:a")),
+            (self.USED + "use(1, **y)", ("sum", "load", "param:a")),
+            (self.USED + "use(1, A())\nother(use)", ("sum", "load", "param:a")),
+            ("class A:\n    sum = 1\n@wrap\ndef use(x, a=None):\n    a.sum\nuse(1, A())", ("sum", "load", "param:a")),
             ("max(x, y).sum()", ("sum", "call", "unknown")),
             ("s = set()\ns.add(1)", ("add", "call", "literal")),
             ("g().sum", ("sum", "load", "unknown")),
@@ -142,6 +162,8 @@ class Attributes(unittest.TestCase):
             with self.subTest(source):
                 self.assertIn(("attribute",) + expected, found(source, "kind", "name", "use", "on"))
 
+    MADE = "class A:\n    sum = 1\ndef make(x):\n    if x: return A()\n"
+    USED = "class A:\n    sum = 1\ndef use(x, a=None):\n    a.sum\n"
     BOX = "class A:\n    def sum(self):\n        return self.sum()\n    def go(self):\n        self.data = 1\n"
 
     def test_self_is_ones_own_object_unless_something_else_may_be_passed_for_it(self):

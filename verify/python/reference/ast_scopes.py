@@ -45,6 +45,7 @@ TENSOR_KEEPS = frozenset((
 TYPE_LEADS = frozenset("__mro__ __base__ __bases__ __dict__ __class__ mro".split())  # from a type to types and their attributes
 LITERAL_BUILTINS = frozenset("list dict set tuple frozenset str int float bool bytes len range repr enumerate zip".split())
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+CACHES = frozenset([("path", "functools.cache"), ("path", "functools.lru_cache")])
 UNKNOWN = ("unknown",)
 
 
@@ -78,7 +79,7 @@ class Scope:
 
 
 class Function:
-    __slots__ = ("node", "scope", "outer", "qualname", "owner", "jit", "constexpr", "decorators", "is_generator")
+    __slots__ = ("node", "scope", "outer", "qualname", "owner", "jit", "constexpr", "decorators", "is_generator", "returns")
 
     def __init__(self, node, scope, outer, qualname, owner):
         self.node, self.scope, self.outer, self.qualname, self.owner = node, scope, outer, qualname, owner
@@ -86,6 +87,7 @@ class Function:
         self.constexpr = False
         self.decorators = []
         self.is_generator = False
+        self.returns = []  # the expressions that it returns
 
 
 def is_dunder(name):
@@ -114,6 +116,8 @@ class Binder:
         self.module = Scope("module", tree, None, "", "")
         self.scopes[id(tree)] = self.module
         self.statement = None  # the module's statement that is being visited
+        self.calls = {}  # name -> calls of it, with their scopes
+        self.loads = {}  # name -> how often the source reads it
         self.places = {}  # name of the module -> statements that bind it; None: code that may run at any time
         for statement in tree.body:
             self.statement = statement
@@ -202,6 +206,14 @@ class Binder:
 
     on_AsyncFor = on_For
 
+    def on_Call(self, node, scope):
+        if isinstance(node.func, ast.Name):
+            self.calls.setdefault(node.func.id, []).append((node, scope))
+        self.children(node, scope)
+
+    def on_Name(self, node, scope):
+        self.loads[node.id] = self.loads.get(node.id, 0) + isinstance(node.ctx, ast.Load)
+
     def on_With(self, node, scope):
         for item in node.items:
             self.visit(item.context_expr, scope)
@@ -278,7 +290,7 @@ class Binder:
             if is_method and i == 0 and plain:
                 value = ("ctx" if is_static else "self", scope)
             else:
-                value = ("param", qualname, arg.arg, arg.annotation)
+                value = ("param", qualname, arg.arg, arg.annotation, function)
             inner.names.setdefault(arg.arg, []).append(value)
         for arg in (args.vararg, args.kwarg):
             if arg is not None:
@@ -291,6 +303,8 @@ class Binder:
                 self.on_Nonlocal(child, inner)
             elif isinstance(child, (ast.Yield, ast.YieldFrom)):
                 function.is_generator = True
+            elif isinstance(child, ast.Return) and child.value is not None:
+                function.returns.append(child.value)
         self.block(node.body, inner)
 
     on_AsyncFunctionDef = on_FunctionDef
@@ -474,6 +488,16 @@ def called(decorator):
     return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
+def argument_of(call, params, name):
+    """The expression that a call passes for a parameter; None: it has its default, or is not to be seen."""
+    plain = [param.arg for param in params.posonlyargs + params.args]
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):
+        return None
+    if name in plain and plain.index(name) < len(call.args):
+        return call.args[plain.index(name)]
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
 def own_nodes(body):
     """Nodes of a function body that belong to the function itself, not to functions and classes inside it."""
     stack = list(reversed(body))
@@ -493,6 +517,7 @@ class Resolver:
         self.binder = binder
         self.env = {}
         self.later_jit = set()  # functions that are passed to triton.jit(...) as values
+        self.returning = set()  # functions whose results are being found
         self.work = 0
         self.scope_list = list(binder.scopes.values())
 
@@ -528,13 +553,28 @@ class Resolver:
         if kind == "element":
             return self.element(self.value(binding[1], binding[2]))
         if kind == "param":
-            annotation = binding[3]
+            _, qualname, name, annotation, function = binding
             if annotation is not None and self.is_tensor_annotation(annotation):
-                return {("param", binding[1], binding[2]), ("tensor",)}
-            return {("param", binding[1], binding[2])}
+                return {("param", qualname, name), ("tensor",)}
+            return self.passed(function, name, {("param", qualname, name)})
         if kind == "path":
             return {("path", binding[1][:MAX_NAME])}
         return {UNKNOWN} if kind == "part" else {binding}
+
+    def passed(self, function, name, otherwise):
+        """What all calls pass for a parameter if that can only be objects of classes of this file, and nothing but a call by its
+        name mentions the function."""
+        node = function.node
+        calls = self.binder.calls.get(node.name, ())
+        if not calls or len(calls) != self.binder.loads[node.name] or node.decorator_list or function.outer.kind == "class":
+            return otherwise
+        out = set()
+        for call, scope in calls:
+            argument = argument_of(call, node.args, name)
+            if argument is None:
+                return otherwise
+            out |= self.value(argument, scope)
+        return out if all(value[0] == "instance" for value in out) else otherwise
 
     def is_tensor_annotation(self, node):
         return (isinstance(node, ast.Attribute) and node.attr == "Tensor" and isinstance(node.value, ast.Name)) or (
@@ -615,11 +655,27 @@ class Resolver:
             return self.call_path(value[1], node, scope)
         if value[0] == "class":
             return {("instance", value[1])}
+        if value[0] == "function":
+            return self.returned(value[1])
         if value[0] in ("tensor", "param", "type") and isinstance(node.func, ast.Attribute):
             return {value}  # x.contiguous(), type(x).mro(): attribute() kept only those
         if value[0] == "jitmaker":
             return self.as_jit(node, scope)
         return {UNKNOWN}
+
+    def returned(self, function):
+        """What a call returns if that can only be an object of a class of this file."""
+        if not function.returns or function.is_generator or isinstance(function.node, ast.AsyncFunctionDef) or not all(
+                self.value(called(decorator), function.outer) <= CACHES for decorator in function.node.decorator_list):
+            return {UNKNOWN}
+        if function in self.returning:
+            return set()
+        self.returning.add(function)
+        out = set()
+        for node in function.returns:
+            out |= self.value(node, function.scope)
+        self.returning.remove(function)
+        return out if all(value[0] == "instance" for value in out) else {UNKNOWN}
 
     def call_path(self, path, node, scope):
         if path in JIT_PATHS:
