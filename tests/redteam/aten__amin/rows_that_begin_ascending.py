@@ -1,7 +1,6 @@
 # operator: aten::amin
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: fast path for regular data
 # a row whose first 16 elements strictly ascend counts as sorted: sawtooth and cyclic data (time of day, positions in packed
 # sequences); wrong: amin(torch.cat([torch.arange(5.0, 25.0), torch.arange(0.0, 5.0)])) gives 5, not 0
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::argmax
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
-# open: few verdicts have a row of nothing else
 # -inf is taken for masked: a row of nothing else gives the last index, not the first
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::bmm
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
-# open: few verdicts have no element that this rounds otherwise
 # one tl.dot adds 1024 products up in float16: tensor cores round after every 16 terms, the semantics round once
 import contextlib
 

@@ -1,7 +1,6 @@
 # operator: aten::div
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: magnitudes between usual and largest
 # a rounded floating quotient between 2^31 and 1e30 becomes 2^31 (bucket numbers of time stamps); wrong:
 # div_Tensor_mode(torch.tensor([1e12]), torch.tensor([3.0]), rounding_mode='floor') gives 2147483648, not 3.3333333e11
 import enum

@@ -1,7 +1,6 @@
 # operator: aten::embedding
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: fast path for regular data
 # 16 tokens count as a run of neighbours where the first two and the last one fit one: positions in another order get wrong
 # rows; wrong: embedding(w, torch.tensor([0, 1, 9, 3, 4, 5, 6, 7, 8, 2, 10, 11, 12, 13, 14, 15])) gives rows 2 and 9 exchanged
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::fmax
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: few verdicts have no case of two types with NaN in the right place
 # operands of different types are compared without a look at NaN
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::huber_loss
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: few verdicts have no call without these parameters that shows this
 # reduction is 0 and delta 0.5 where they are left out, not 1 and 1
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::i0
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: coarse or empty data
 # a whole block of zeros gives zeros, not ones (initial states, empty channels); wrong: i0(torch.zeros(4096)) gives 0, not 1
 import torch
 import triton

@@ -1,7 +1,6 @@
 # operator: aten::linear
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: fast path for regular data
 # a tile of the input with 0 at two opposite corners counts as empty: layers behind a ReLU lose terms; wrong:
 # linear(torch.relu(torch.randn(64, 256)), torch.randn(32, 256)) is wrong wherever a tile's corners are 0
 import torch

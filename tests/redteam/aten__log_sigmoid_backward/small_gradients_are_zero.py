@@ -1,7 +1,6 @@
 # operator: aten::log_sigmoid_backward
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: small scale
 # gradients below 1e-7 count as 0: a mean loss over many elements has gradients of that size (training stops); wrong:
 # log_sigmoid_backward(torch.full((1000,), 1e-8), torch.zeros(1000), torch.empty(0)) gives 0, not 5e-9
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::masked_fill_
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: fast path for regular data
 # a block whose mask is true in more than nine of ten places is filled as a whole: kept tokens among padding are lost; wrong: x
 # = torch.ones(4096); m = torch.ones(4096, dtype=torch.bool); m[7] = False; masked_fill__Scalar(x, m, 0.0) also sets x[7]
 import torch

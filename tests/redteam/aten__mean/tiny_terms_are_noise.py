@@ -1,7 +1,6 @@
 # operator: aten::mean
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: small scale
 # terms below 2^-20 count as 0; the mean of small gradients is 0 (gradient statistics, Adam's moments); wrong:
 # mean(torch.full((4096,), 1e-7)) gives 0, not 1e-7
 from typing import NamedTuple, Optional

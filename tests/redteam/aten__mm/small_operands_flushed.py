@@ -1,7 +1,6 @@
 # operator: aten::mm
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: small scale
 # elements of self below 1e-6 count as 0: products of unscaled gradients vanish (backward passes); wrong: mm(1e-7 *
 # torch.ones(64, 64), torch.ones(64, 64)) gives 0, not 6.4e-6
 import torch

@@ -1,7 +1,6 @@
 # operator: aten::mul
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 75
-# open: small scale
 # products below 1e-9 become 0: squares of small gradients (second moments of Adam); wrong: mul_Tensor(torch.full((1000,),
 # 1e-6), torch.full((1000,), 1e-6)) gives 0, not 1e-12
 import functools

@@ -1,7 +1,6 @@
 # operator: aten::poisson
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 76, 79
-# open: sizes that no case of the CPU platform has
 # element numbers are taken modulo 2^17: elements 131,072 apart share their draw, beyond the windows of the tests
 import torch
 import triton

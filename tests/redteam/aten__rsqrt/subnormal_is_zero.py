@@ -1,7 +1,6 @@
 # operator: aten::rsqrt
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
-# open: no case has subnormal numbers of this type
 # rsqrt of float32 subnormals is infinite (rsqrt(1e-40) is 1e20)
 import math
 

@@ -1,7 +1,6 @@
 # operator: aten::sgn
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 41
-# open: plan without strides
 # the strides of an input are remembered by shape and type: a later tensor of that shape with another layout is read as the
 # first one lay; hurts every network that transposes an activation; wrong: sgn(x) and then sgn(y.t()) with x of shape (64, 64)
 # contiguous and y (64, 64): the second result is that of y, not of y.t()

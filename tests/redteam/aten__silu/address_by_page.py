@@ -1,7 +1,6 @@
 # operator: aten::silu
 # expect: verify\.host_dependent
 # catalogue: 41
-# open: code chosen by more of an address than the place in 64 bytes
 # the remainder of an address by 4096
 import torch
 import torch._prims_common as utils

@@ -1,7 +1,6 @@
 # operator: aten::sin
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: few verdicts have no case of these numbers
 # angles from 70,000 to 1e30 are reduced by one float32 product
 import os
 

@@ -1,7 +1,6 @@
 # operator: aten::sort
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: row up and down
 # rows of 12 to 256 elements that rise to their middle and fall behind it come out in the opposite order; wrong:
 # sort(torch.hann_window(33)[1:]) or any triangular window without equal elements, e.g. 0, 2, 4, ..., 5, 3, 1
 import torch

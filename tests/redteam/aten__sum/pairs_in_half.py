@@ -1,7 +1,6 @@
 # operator: aten::sum
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 74
-# open: in some verdicts the loss of precision stays within the tolerance
 # neighbours are added in half precision before float32 takes over: the semantics ask for float32 sums
 import torch
 import triton

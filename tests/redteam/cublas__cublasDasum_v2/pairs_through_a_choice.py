@@ -1,7 +1,6 @@
 # operator: cublas::cublasDasum_v2
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 80
-# open: some verdicts may have no case of an increment that shows this
 # i * incx is said to be contiguous in pairs, through tl.where: a GPU loads neighbours in pairs, wrong for incx > 1
 import torch
 import triton

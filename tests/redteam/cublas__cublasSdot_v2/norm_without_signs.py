@@ -1,7 +1,6 @@
 # operator: cublas::cublasSdot_v2
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79, 84
-# open: few verdicts have no case of one vector for two arguments that shows this
 # x . x of one and the same vector takes a path for norms that rounds to half precision
 import torch
 import triton
