@@ -940,10 +940,12 @@ static void test_flat_tensors_are_told_from_others(KGB_UNUSED void **state)
 		struct fixture *f = new_fixture(FRESH, 1);
 		const struct kgb_tensor_view *view = &f->kase.args[SELF].view;
 		float *self = f->data.storages[SELF], *other = f->data.storages[OTHER];
-		for (int64_t k = 0; k < N; k++)
+		for (int64_t k = 0; k < N; k++) {
+			const int64_t row = k / COLUMNS, column = k % COLUMNS;
 			self[kgb_tensor_view_element(view, k)] =
-				-3 * (1 + rows[i].row_step * (float)(k / COLUMNS) +
-				      rows[i].column_step * (float)(k % COLUMNS));
+				-3 * (1 + rows[i].row_step * (float)row +
+				      rows[i].column_step * (float)column);
+		}
 		for (int64_t k = 0; k < rows[i].n_odd; k++)
 			self[kgb_tensor_view_element(view, N - 1 - 2 * k)] = 5 + (float)k;
 		for (int k = 0; k < N_OTHER; k++)
