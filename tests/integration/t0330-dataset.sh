@@ -112,7 +112,7 @@ for wrong in 'benchmarks: rms_norm/float32/bench_short/benchmark: estimated at 0
 	printf "few\t%s\n" "$wrong" >>expected
 done
 broken narrow rms_norm 's/cases: \[rms_norm\]/cases: [rms_narrow]/' '' 'coverage: .* listed cases have type float16, but none is drawn with it'
-sed 's/^name: .*/name: rms_narrow/; s/    a_layout: {pick.*/    a_layout: contiguous/; $a\    dtypes: [float32, bfloat16]' "$set/cases/rms_norm.yaml" \
+sed 's/^name: .*/name: rms_narrow/; s/    a_layout: {pick.*/    a_layout: contiguous/; s/^  - id: .*/&\n    dtypes: [float32, bfloat16]/' "$set/cases/rms_norm.yaml" \
 	>"$data/cases/rms_narrow.yaml"
 {
 	printf "narrow\tcoverage: .* listed cases have input offset, but none is drawn with it\n"
