@@ -143,13 +143,23 @@ static void flush(struct scan *scan, struct kgb_buf *line)
 	kgb_buf_clear(line);
 }
 
+/** Whether a string has an escape that Python refuses if it is not complete. */
+static bool has_long_escape(const char *string)
+{
+	for (const char *at = strchr(string, '\\'); at && at[1]; at = strchr(at + 2, '\\'))
+		if (strchr("xuUN", at[1]))
+			return true;
+	return false;
+}
+
 /** Take up the line that has ended. A string at the beginning of a block is nothing but its
  * documentation when the block has another line. */
 static void end_line(struct scan *scan)
 {
 	struct line *line = &scan->line;
 	const bool is_empty = line->n_strings + line->n_others == 0;
-	const bool is_docstring = scan->opens && line->n_strings == 1 && line->n_others == 0;
+	const bool is_docstring = scan->opens && line->n_strings == 1 && line->n_others == 0 &&
+				  !has_long_escape(line->text.ptr);
 	if (!is_empty && scan->docstring.len > 0) {
 		if (scan->docstring_indent == line->indent &&
 		    memcmp(scan->docstring.ptr, line->text.ptr, line->indent) == 0)

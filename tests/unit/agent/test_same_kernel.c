@@ -16,6 +16,8 @@ static const struct {
 	{"blank lines", DEF, "\n\ndef f(a):\n\n  \n    return a", true},
 	{"blanks", DEF, "def  f(a):   \n    return\ta  \n", true},
 	{"a docstring", DEF, "'''m'''\ndef f(a):\n    r\"\"\"x\n# y\n\"\"\"\n    return a\n", true},
+	{"an escape in a docstring", DEF, "def f(a):\n    'b\\n\\\\u'\n    return a\n", true},
+	{"an escape without an end", DEF, "def f(a):\n    'b\\u'\n    return a\n", false},
 	{"line breaks in brackets", "x = f(a, [b, c])\n", "x = f(\n  a,  # 1\n  [b,\nc]\n)\n",
 	 true},
 	{"a backslash", "x = 1 + 2\n", "x = 1 \\\n    + 2\n", true},
