@@ -229,6 +229,18 @@ static inline float exp2_float(float x)
 	return scaled_exp((x - (shifted - MAGIC)) * 0.693147181f, shifted);
 }
 
+/* tl.exp as Triton compiles it for NVIDIA GPUs: the product is rounded, so the error grows with x.
+ */
+static inline float exp_by_exp2_float(float x)
+{
+	return exp2_float(x * 1.44269504f);
+}
+
+static inline double exp_by_exp2(double x)
+{
+	return exp(x);
+}
+
 static inline float lgamma_of_float(float x)
 {
 	int sign;

@@ -82,6 +82,7 @@ enum kgb_lanes_type {
 	X(RSQRT, 1, T, 1 / F(sqrt)(x))                                                   \
 	X(CBRT, 1, T, F(cbrt)(x))                                                        \
 	X(EXP, 1, T, E(exp)(x))                                                          \
+	X(EXP_BY_EXP2, 1, T, E(exp_by_exp2)(x))                                          \
 	X(EXP2, 1, T, E(exp2)(x))                                                        \
 	X(EXP10, 1, T, F(exp10)(x))                                                      \
 	X(EXPM1, 1, T, F(expm1)(x))                                                      \

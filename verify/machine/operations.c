@@ -68,7 +68,7 @@ static const struct kgb_build_rule rules[] = {
 	FLOATS("tt.precise_divf", 2, DIVF),
 	FLOATS("tt.precise_sqrt", 1, SQRT),
 	FLOATS("math.absf", 1, ABSF),
-	FLOATS("math.exp", 1, EXP),
+	FLOATS("math.exp", 1, EXP_BY_EXP2),
 	FLOATS("math.exp2", 1, EXP2),
 	FLOATS("math.expm1", 1, EXPM1),
 	FLOATS("math.log", 1, LOG),

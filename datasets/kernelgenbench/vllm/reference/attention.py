@@ -59,7 +59,11 @@ def merge_attn_states(output, prefix_output, prefix_lse, suffix_output, suffix_l
 
 
 def merge_attn_states_terms(output, prefix_output, prefix_lse, suffix_output, suffix_lse, output_lse):
-    result = merge_attn_states(output, prefix_output.abs(), prefix_lse, suffix_output.abs(), suffix_lse, output_lse)
+    """exp turns the rounding of its argument, the distance from the larger one, into a relative error as large as that."""
+    most = torch.maximum(prefix_lse, suffix_lse)
+    sizes = [torch.nan_to_num(1 + most - lse, nan=1.0, posinf=1.0).transpose(0, 1).unsqueeze(-1) * part.abs()
+             for lse, part in ((prefix_lse, prefix_output), (suffix_lse, suffix_output))]
+    result = merge_attn_states(output, sizes[0], prefix_lse, sizes[1], suffix_lse, output_lse)
     if output_lse is None:
         return result
     sizes = 1 + torch.maximum(prefix_lse.abs(), suffix_lse.abs())

@@ -23,6 +23,15 @@ def topk_softmax(topk_weights, topk_ids, token_expert_indices, gating_output, re
     return weights.to(topk_weights.dtype), ids.to(torch.int32), places.to(torch.int32)
 
 
+def topk_softmax_terms(topk_weights, topk_ids, token_expert_indices, gating_output, renormalize):
+    """exp turns the rounding of its argument x - max(x) into a relative error as large as the argument."""
+    weights, ids, places = topk_softmax(topk_weights, topk_ids, token_expert_indices, gating_output, renormalize)
+    if gating_output.numel() == 0:
+        return weights, ids, places
+    distance = gating_output.amax(dim=-1, keepdim=True) - gating_output.gather(1, ids.long())
+    return weights * (1 + distance), ids, places
+
+
 def origin(*tensors):
     """The type that float64 numbers came from: the narrowest that holds them all."""
     for kind in (torch.bfloat16, torch.float16, torch.float32):
