@@ -97,11 +97,6 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
 	if (spec->tells_sizes)
 		kgb_policy_setenv(policy, "KGB_SIZES", "1");
-	/* By default a context has 8 queues from the host to the GPU, and takes 2.5 times as long
-	 * to make and end as with one (docs/gpu-evidence.md, 2026-11-29, 19:40 UTC). Kernels of
-	 * several streams overlap in one queue, too. What is timed has the default. */
-	if (gpu && role == KGB_ROLE_RUNNER)
-		kgb_policy_setenv(policy, "CUDA_DEVICE_MAX_CONNECTIONS", "1");
 	if (gpu) {
 		kgb_policy_setenv(policy, "KGB_DEVICE", "cuda");
 		kgb_policy_setenv(policy, "CUDA_INJECTION64_PATH", TRACE_LIBRARY);
