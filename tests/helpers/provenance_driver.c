@@ -115,11 +115,12 @@ static int serve(struct kgb_compiler *compiler, const struct kgb_buf *kernel, ch
 		 struct kgb_buf *said, struct kgb_err *err)
 {
 	struct kgb_compiler_seat *seats[N_SEATS] = {NULL};
+	struct kgb_worker nobody = KGB_WORKER_INIT;
 	int fds[N_SEATS];
 	int rc = 0;
 
 	for (int i = 0; i < N_SEATS && rc == 0; i++)
-		rc = kgb_compiler_sit(compiler, kernel, !kernel, &seats[i], &fds[i], err);
+		rc = kgb_compiler_sit(compiler, &nobody, kernel, !kernel, &seats[i], &fds[i], err);
 	if (rc == 0)
 		rc = run_program(argv, fds, said, err);
 	for (int i = 0; i < N_SEATS; i++)

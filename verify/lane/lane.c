@@ -294,7 +294,7 @@ int kgb_lane_load(struct kgb_lane *lane, const struct kgb_case *c, struct kgb_fa
 	kgb_worker_stop(&lane->runner);
 	kgb_shared_arena_release(&lane->runner_memory);
 	if (lane->judge->compiler &&
-	    kgb_compiler_sit(lane->judge->compiler, &lane->judge->source,
+	    kgb_compiler_sit(lane->judge->compiler, &lane->runner, &lane->judge->source,
 			     lane->judge->options->device != KGB_DEVICE_CPU, &lane->seat, &compiler,
 			     err) < 0)
 		return -1;

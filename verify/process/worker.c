@@ -260,21 +260,55 @@ static int send_text(struct kgb_worker *worker, const char *text, const int *fds
 	return err->code == EPIPE || err->code == ECONNRESET ? 0 : -1;
 }
 
+static const struct kgb_gpu_lease none = KGB_LEASE_NONE;
+
+/* A request is under way, with this lease, or none is any more. */
+static void set_lease(struct kgb_worker *worker, struct kgb_gpu_lease lease)
+{
+	pthread_mutex_lock(&worker->lock);
+	kgb_gpu_lease_give(&worker->lease);
+	worker->lease = lease;
+	worker->paused = false;
+	pthread_mutex_unlock(&worker->lock);
+}
+
 int kgb_worker_send(struct kgb_worker *worker, const char *json, const int *fds, size_t n_fds,
 		    struct kgb_err *err)
 {
 	KGB_AUTO(free)
 	char *text =
 		kgb_xasprintf("{\"id\":%llu,%s", (unsigned long long)++worker->last_id, json + 1);
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 
 	if (worker->end != KGB_WORKER_ALIVE)
 		return 0;
-	if (kgb_gpu_share_enter(worker->share, &worker->lease, err) < 0)
+	if (kgb_gpu_share_enter(worker->share, &lease, err) < 0)
 		return -1;
+	set_lease(worker, lease);
 	const int rc = send_text(worker, text, fds, n_fds, err);
 	if (rc < 0)
-		kgb_gpu_lease_give(&worker->lease);
+		set_lease(worker, none);
 	return rc;
+}
+
+void kgb_worker_pause(struct kgb_worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	worker->paused = worker->lease.fd >= 0;
+	kgb_gpu_lease_give(&worker->lease);
+	pthread_mutex_unlock(&worker->lock);
+}
+
+void kgb_worker_resume(struct kgb_worker *worker)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	pthread_mutex_lock(&worker->lock);
+	/* Without a lease the worker goes on: its verification has waited too long, and ends. */
+	if (worker->paused)
+		(void)!kgb_gpu_share_enter(worker->share, &worker->lease, &ignored);
+	worker->paused = false;
+	pthread_mutex_unlock(&worker->lock);
 }
 
 void kgb_worker_last_words(const struct kgb_worker *worker, struct kgb_buf *out)
@@ -379,7 +413,7 @@ bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_
 {
 	const bool answered = receive(worker, deadline_ms, out);
 
-	kgb_gpu_lease_give(&worker->lease);
+	set_lease(worker, none);
 	return answered;
 }
 
@@ -403,7 +437,7 @@ void kgb_worker_stop(struct kgb_worker *worker)
 	close_fd(&worker->channel_fd);
 	close_fd(&worker->stderr_fd);
 	close_fd(&worker->pid_fd);
-	kgb_gpu_lease_give(&worker->lease);
+	set_lease(worker, none);
 	kgb_buf_release(&worker->stderr_text);
 	worker->end = KGB_WORKER_LOST;
 }

@@ -40,7 +40,9 @@ struct kgb_worker {
 	char why[256];
 	char python[32], torch[64], triton[32]; /* versions as the supervisor reported them */
 	struct kgb_gpu_share *share; /* of its requests; borrowed; NULL: it uses no GPU */
+	pthread_mutex_t lock; /* of the following */
 	struct kgb_gpu_lease lease; /* of the request under way */
+	bool paused; /* that request has no lease meanwhile */
 	char identity[KGB_SHA256_HEX_LEN]; /* digest of the software behind its answers; "" for a
 					      runner */
 };
@@ -56,10 +58,10 @@ struct kgb_worker_spec {
 };
 
 /** A worker that does not exist: kgb_worker_stop accepts it. */
-#define KGB_WORKER_INIT                                                            \
-	{                                                                          \
-		.control_fd = -1, .channel_fd = -1, .stderr_fd = -1, .pid_fd = -1, \
-		.end = KGB_WORKER_LOST, .lease = KGB_LEASE_NONE                    \
+#define KGB_WORKER_INIT                                                                            \
+	{                                                                                          \
+		.control_fd = -1, .channel_fd = -1, .stderr_fd = -1, .pid_fd = -1,                 \
+		.end = KGB_WORKER_LOST, .lock = PTHREAD_MUTEX_INITIALIZER, .lease = KGB_LEASE_NONE \
 	}
 
 /** Fork a worker; waits until it exists. */
@@ -78,6 +80,12 @@ bool kgb_worker_poll(struct kgb_worker *worker, int64_t deadline_ms);
 /** Wait for the reply to the last request until `deadline_ms` (monotonic). True: *out is a checked
  * reply. False: the worker and its descendants are dead, `end` is its end. */
 bool kgb_worker_wait(struct kgb_worker *worker, int64_t deadline_ms, struct kgb_wire_reply *out);
+/** The worker waits for something else than the GPU and cannot answer its request before
+ * kgb_worker_resume: others may have the GPU alone meanwhile. Any thread. Nothing happens if no
+ * request is under way. */
+void kgb_worker_pause(struct kgb_worker *worker);
+/** The opposite; waits until the worker may use the GPU again. */
+void kgb_worker_resume(struct kgb_worker *worker);
 /** Add "; it wrote: " and the end of what the worker wrote to stderr, escaped. Nothing if it wrote
  * nothing. */
 void kgb_worker_last_words(const struct kgb_worker *worker, struct kgb_buf *out);

@@ -55,6 +55,7 @@ struct kgb_compiler {
 
 struct kgb_compiler_seat {
 	struct kgb_compiler *compiler;
+	struct kgb_worker *runner; /* borrowed */
 	const struct kgb_buf *kernel; /* borrowed: kernel.py; NULL: requests may not ask for IR */
 	bool makes_code; /* requests may ask for machine code */
 	pthread_t thread;
@@ -464,7 +465,9 @@ static void set_waiting(struct kgb_compiler_seat *seat, bool waits)
 static bool answer(struct kgb_compiler_seat *seat, const struct request *request)
 {
 	set_waiting(seat, true);
+	kgb_worker_pause(seat->runner);
 	const struct entry *entry = make(seat, &request->source, request->text, request->image_len);
+	kgb_worker_resume(seat->runner);
 	set_waiting(seat, false);
 	return send_answer(seat->fd, entry);
 }
@@ -482,16 +485,20 @@ static void *serve(void *payload)
 	return NULL;
 }
 
-int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel, bool makes_code,
-		     struct kgb_compiler_seat **out, int *runner_fd, struct kgb_err *err)
+int kgb_compiler_sit(struct kgb_compiler *compiler, struct kgb_worker *runner,
+		     const struct kgb_buf *kernel, bool makes_code, struct kgb_compiler_seat **out,
+		     int *runner_fd, struct kgb_err *err)
 {
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return kgb_fail_errno(err, errno, "socketpair");
 	struct kgb_compiler_seat *seat = kgb_xcalloc(1, sizeof(*seat));
-	*seat = (struct kgb_compiler_seat){
-		.compiler = compiler, .kernel = kernel, .makes_code = makes_code, .fd = pair[0]};
+	*seat = (struct kgb_compiler_seat){.compiler = compiler,
+					   .runner = runner,
+					   .kernel = kernel,
+					   .makes_code = makes_code,
+					   .fd = pair[0]};
 	int code = pthread_create(&seat->thread, NULL, serve, seat);
 	if (code != 0) {
 		kgb_close(pair[0]);

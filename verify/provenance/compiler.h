@@ -37,11 +37,12 @@ int64_t kgb_compiler_n_recalled(struct kgb_compiler *compiler);
 
 /** A seat: a thread that serves a runner. */
 struct kgb_compiler_seat;
-/** Serve a runner; the caller gives *runner_fd to it and closes it. `kernel` is the kernel.py of
- * all requests for IR, borrowed; NULL: there are none. Machine code is made only if `makes_code`.
- */
-KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, const struct kgb_buf *kernel,
-				    bool makes_code, struct kgb_compiler_seat **out, int *runner_fd,
+/** Serve a runner, which is paused (kgb_worker_pause) while it waits for compilations; the caller
+ * gives *runner_fd to it and closes it. `kernel` is the kernel.py of all requests for IR; NULL:
+ * there are none. Both are borrowed. Machine code is made only if `makes_code`. */
+KGB_MUST_CHECK int kgb_compiler_sit(struct kgb_compiler *compiler, struct kgb_worker *runner,
+				    const struct kgb_buf *kernel, bool makes_code,
+				    struct kgb_compiler_seat **out, int *runner_fd,
 				    struct kgb_err *err);
 /** Milliseconds that the runner of this seat has waited for compilations, the one that runs
  * included. NULL: 0. */

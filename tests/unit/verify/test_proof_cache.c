@@ -152,6 +152,7 @@ static uint64_t request(struct kgb_compiler *compiler, const struct kgb_triton_s
 				      source->sm};
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(0);
 	struct kgb_compiler_seat *seat = NULL;
+	struct kgb_worker runner = KGB_WORKER_INIT;
 	struct kgb_err err = KGB_ERR_INIT;
 	uint64_t answer[2];
 	int fd;
@@ -160,7 +161,7 @@ static uint64_t request(struct kgb_compiler *compiler, const struct kgb_triton_s
 	kgb_buf_adds(&text, CLAIMS "\n");
 	kgb_buf_add(&text, source->text, source->text_len);
 	kgb_buf_add(&text, source->options, source->options_len);
-	assert_ok(kgb_compiler_sit(compiler, NULL, true, &seat, &fd, &err), err);
+	assert_ok(kgb_compiler_sit(compiler, &runner, NULL, true, &seat, &fd, &err), err);
 	assert_int_equal(write(fd, text.ptr, text.len), (ssize_t)text.len);
 	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
 	kgb_compiler_leave(seat);

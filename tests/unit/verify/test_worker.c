@@ -321,6 +321,55 @@ static void test_a_worker_that_does_not_read_is_refused(void **state)
 	assert_true(waitpid(-1, NULL, 0) > 0);
 }
 
+/* Whether another verification gets the GPU alone at once. */
+static bool is_free(int device)
+{
+	struct kgb_gpu_lease alone = KGB_LEASE_NONE;
+	struct kgb_err err = KGB_ERR_INIT;
+	const bool taken = kgb_gpu_lease_take(&alone, device, true, kgb_mono_ms(), &err) == 0;
+
+	kgb_gpu_lease_give(&alone);
+	return taken;
+}
+
+/* The files of the device's locks go. */
+static void unlink_locks(int device)
+{
+	static const char *const kinds[] = {"gpu", "gpu-turn"};
+
+	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
+		KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-%s-%d.lock", kinds[i], device);
+		(void)unlink(path);
+	}
+}
+
+static void test_others_get_the_gpu_while_a_worker_is_paused(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_share share = KGB_GPU_SHARE_INIT(2000 + (int)getpid());
+	struct kgb_wire_reply reply;
+	struct kgb_worker worker;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	start_fake(&worker, play_honest);
+	worker.share = &share;
+	kgb_worker_pause(&worker); /* no request is under way */
+	kgb_worker_resume(&worker);
+	assert_true(is_free(share.device));
+	assert_ok(kgb_worker_send(&worker, "{\"op\":\"x\"}", NULL, 0, &err), err);
+	assert_false(is_free(share.device));
+	kgb_worker_pause(&worker);
+	assert_true(is_free(share.device));
+	kgb_worker_resume(&worker);
+	assert_false(is_free(share.device));
+	kgb_worker_pause(&worker);
+	assert_true(kgb_worker_wait(&worker, kgb_mono_ms() + DEADLINE_MS, &reply));
+	kgb_worker_resume(&worker); /* the request has ended */
+	assert_true(is_free(share.device));
+	unlink_locks(share.device);
+	kgb_worker_stop(&worker);
+	assert_true(waitpid(-1, NULL, 0) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_a_dead_worker_is_no_error_to_send_to),
 		cmocka_unit_test(test_a_worker_that_died_before_its_request_has_died),
 		cmocka_unit_test(test_a_worker_that_does_not_read_is_refused),
+		cmocka_unit_test(test_others_get_the_gpu_while_a_worker_is_paused),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
