@@ -56,8 +56,10 @@ void check_placements(void)
 	const uint64_t before = free_bytes();
 	for (uint32_t i = 1; good && i <= 20; i++) {
 		spec.placement = i * 7919;
-		good = kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
-		       KGB_EXEC_DONE;
+		good = i % 2 || kgb_exec_client_place(&g.exec, spec.placement, WAIT_MS, &g.err) ==
+					KGB_EXEC_DONE;
+		good = good && kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
+				       KGB_EXEC_DONE;
 		uint64_t first_ns = g.exec.reply.wall_ns;
 		n_wrong += count_wrong(0, g.output + 2 * g.n * 4, g.n);
 		good = good &&

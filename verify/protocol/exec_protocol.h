@@ -49,6 +49,9 @@ enum kgb_exec_op {
 	KGB_EXEC_PLAN,
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
+	/** Put `placement` in force, as the TIME that names it would do first: so several processes
+	 * can do it at the same time. On a GPU only. */
+	KGB_EXEC_PLACE,
 	KGB_EXEC_FORGET, /* drop all plans; the arena stays. Some of their memory may stay mapped,
 			    as slack */
 	/** Measure the device: the reply's `machine` is complete. Tests some memory too. Only
@@ -93,11 +96,11 @@ struct kgb_exec_request {
 	uint32_t n_ranges; /* RUN, TIME: brought back after the (last) run. ARENA: its parts, or
 			      the bytes that turn, in order, apart from each other, in arena_bytes
 			      from KGB_ARENA_ADDRESS on */
-	/** TIME: number of the placement in the GPU's memory. Unless it is the number in force (0
-	 * in the beginning) other pages replace all physical memory of arena and blocks, at the
-	 * same addresses. The number seeds their places; an earlier number need not give the same
-	 * pages again. NO_MEMORY, without a change, when twice the memory is not available for a
-	 * moment. */
+	/** PLACE, TIME: number of the placement in the GPU's memory. Unless it is the number in
+	 * force (0 in the beginning) other pages replace all physical memory of arena and blocks,
+	 * at the same addresses. The number seeds their places; an earlier number need not give the
+	 * same pages again. NO_MEMORY, without a change, when twice the memory is not available for
+	 * a moment. */
 	uint32_t placement;
 	uint32_t n_turned; /* ARENA: number of slots that are turned images, below n_slots */
 	uint32_t unused;

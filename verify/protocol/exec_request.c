@@ -11,10 +11,15 @@ enum { ALIGNMENT = 64, RECORD_FDS = 1, ARENA_FDS = 2, TURN_BYTES = 256 };
 const char *kgb_exec_op_name(enum kgb_exec_op op)
 {
 	static const char *const names[KGB_EXEC_N_OPS] = {
-		[KGB_EXEC_OPEN] = "open",       [KGB_EXEC_ARENA] = "arena",
-		[KGB_EXEC_PLAN] = "plan",       [KGB_EXEC_RUN] = "run",
-		[KGB_EXEC_TIME] = "time",       [KGB_EXEC_FORGET] = "forget",
-		[KGB_EXEC_MEASURE] = "measure", [KGB_EXEC_CONDITIONS] = "conditions",
+		[KGB_EXEC_OPEN] = "open",
+		[KGB_EXEC_ARENA] = "arena",
+		[KGB_EXEC_PLAN] = "plan",
+		[KGB_EXEC_RUN] = "run",
+		[KGB_EXEC_TIME] = "time",
+		[KGB_EXEC_PLACE] = "place",
+		[KGB_EXEC_FORGET] = "forget",
+		[KGB_EXEC_MEASURE] = "measure",
+		[KGB_EXEC_CONDITIONS] = "conditions",
 	};
 
 	return op < KGB_EXEC_N_OPS ? names[op] : "unknown";
@@ -117,8 +122,8 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	    (!runs && request->op != KGB_EXEC_PLAN && request->plan != 0) ||
 	    (!runs && (request->prologue || request->skip || request->slot || request->poison)) ||
 	    (!runs && !arena && request->n_ranges) || (!arena && !times && request->n_slots) ||
-	    (!times && request->n_samples) ||
-	    (!times && (request->flush_bytes || request->placement)) ||
+	    (!times && request->n_samples) || (!times && request->flush_bytes) ||
+	    (!times && request->op != KGB_EXEC_PLACE && request->placement) ||
 	    (!runs && !arena && request->flags) ||
 	    (!arena && (request->arena_bytes || request->output_bytes || request->n_turned)) ||
 	    request->unused ||

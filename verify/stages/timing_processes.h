@@ -19,6 +19,7 @@ struct kgb_timing_process {
 	bool runs;
 	bool rehearsed; /* it has loaded code before */
 	const void *holds; /* what its plans and inputs belong to; NULL: nothing */
+	uint32_t placement; /* in force, if `holds` something */
 };
 
 struct kgb_timing_processes {

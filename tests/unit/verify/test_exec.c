@@ -147,6 +147,8 @@ static const struct bad_field bad_fields[] = {
 	{KGB_EXEC_TIME, FIELD(slot), 2},
 	{KGB_EXEC_TIME, FIELD(flags), 4},
 	{KGB_EXEC_TIME, FIELD(flush_bytes), KGB_EXEC_FLUSH_MAX + 1},
+	{KGB_EXEC_PLACE, FIELD(plan), 1},
+	{KGB_EXEC_PLACE, FIELD(flush_bytes), 1},
 	{KGB_EXEC_FORGET, FIELD(plan), 1},
 };
 

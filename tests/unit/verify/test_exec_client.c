@@ -445,6 +445,8 @@ static void test_parts_and_placements_reach_the_process(void **state)
 	assert_int_equal(kgb_exec_client_time(&exec, &run, &layout, DEADLINE_MS, &err),
 			 KGB_EXEC_DONE);
 	assert_int_equal(exec.reply.value, 77);
+	assert_int_equal(kgb_exec_client_place(&exec, 78, DEADLINE_MS, &err), KGB_EXEC_DONE);
+	assert_int_equal(exec.reply.value, 78);
 	spec.parts = &outside;
 	spec.n_parts = 1;
 	assert_int_equal(kgb_exec_client_arena(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_REFUSED);

@@ -98,10 +98,10 @@ static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, st
 	return NULL;
 }
 
-/* Replace the memory of arena, blocks and code if a TIME requests it. */
+/* Replace the memory of arena, blocks and code, unless it is that placement's. */
 static int place(struct server *server, const struct kgb_exec_request *request, struct kgb_err *err)
 {
-	if (request->op != KGB_EXEC_TIME || request->placement == server->memory.placement)
+	if (request->placement == server->memory.placement)
 		return 0;
 	if (kgb_device_memory_place(&server->memory, request->placement, err))
 		return -1;
@@ -124,7 +124,7 @@ static int run(struct server *server, const struct kgb_exec_request *request,
 		if (!prologue)
 			return -1;
 	}
-	if (place(server, request, err))
+	if (request->op == KGB_EXEC_TIME && place(server, request, err))
 		return -1;
 	status = request->op == KGB_EXEC_RUN
 			 ? kgb_run_once(&server->run, request, plan, prologue, &value, err)
@@ -156,6 +156,8 @@ static int dispatch(struct server *server, const struct kgb_exec_request *reques
 	case KGB_EXEC_RUN:
 	case KGB_EXEC_TIME:
 		return run(server, request, reply, err);
+	case KGB_EXEC_PLACE:
+		return place(server, request, err);
 	case KGB_EXEC_FORGET:
 		return forget(server);
 	case KGB_EXEC_CONDITIONS:
