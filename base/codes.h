@@ -125,7 +125,6 @@
 	X(CHEAT_TIMING_OTHER_RESULT, "cheat.timing.other_result", CHEATED, KERNEL, FINAL, "Timed calls gave other results than judged calls.") \
 	X(CHEAT_TIMING_BELOW_FLOOR, "cheat.timing.below_floor", CHEATED, KERNEL, FINAL, "A time is shorter than the hardware allows.") \
 	X(CHEAT_TIMING_RULER_ORDER, "cheat.timing.ruler_order", CHEATED, KERNEL, FINAL, "A time span is longer than a span that contains it.") \
-	X(CHEAT_TIMING_RULER_ACTIVITY, "cheat.timing.ruler_activity", CHEATED, KERNEL, FINAL, "Events and the driver's activity disagree.") \
 	X(CHEAT_TIMING_RULER_HOST, "cheat.timing.ruler_host", CHEATED, KERNEL, FINAL, "Events and the host's clock disagree.") \
 	X(CHEAT_TIMING_RULER_OUTSIDE, "cheat.timing.ruler_outside", CHEATED, KERNEL, FINAL, "A block claims more time than it took.") \
 	X(CHEAT_TIMING_CHECKED, "cheat.timing.checked", CHEATED, KERNEL, FINAL, "Calls whose results are checked take longer than the others.") \

@@ -114,7 +114,8 @@ static void read_rulers(struct world *world, enum kgb_timer_side side, double ns
 	out->event_ns = rounded(events, world->event_step);
 	out->host_ns = rounded(host, 1);
 	if (active_ns > 0 && world->cheat != WORLD_ACTIVITY_LOST)
-		out->activity_ns = rounded(active_ns, world->activity_step);
+		out->activity_ns =
+			rounded(active_ns + world->profiled_ns[side], world->activity_step);
 }
 
 static uint32_t clock_now(const struct world *world, enum kgb_timer_side side)

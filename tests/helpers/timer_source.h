@@ -40,6 +40,7 @@ struct world {
 	double process_sd_ns; /* over processes, on each side by itself */
 	double last_slower; /* the last call of each block, on both sides */
 	double throttle_share; /* episodes of about 40 samples at 60 % of the clock */
+	double profiled_ns[KGB_N_SIDES]; /* added to activity alone */
 	double event_step, activity_step; /* resolution in ns; 0: 32 */
 	double sample_ns; /* what a sample costs around the call: poison, copies, flush */
 	enum world_cheat cheat;

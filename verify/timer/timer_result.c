@@ -445,6 +445,17 @@ static bool opposes(enum kgb_timing_result a, enum kgb_timing_result b)
 
 static const struct kgb_interval no_interval = {(double)NAN, (double)NAN, (double)NAN};
 
+/* Whether the profiler delays a side: its activity takes longer than the events around it. Then
+ * activity gives no speedup. */
+static bool is_delayed_by_profiler(const struct kgb_timer_result *out)
+{
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		if (out->median_ns[side][KGB_RULER_ACTIVITY] >
+		    out->median_ns[side][KGB_RULER_EVENT])
+			return true;
+	return false;
+}
+
 static void distrust(struct kgb_timer_result *out)
 {
 	out->result = KGB_TIMING_UNTRUSTED;
@@ -471,6 +482,8 @@ static void measure(const struct kgb_timer *timer, struct kgb_timer_result *out)
 				kgb_normal_quantile(POWER) * events.error);
 	out->speedup = from_log(events.log);
 	out->process_reach = events.choice.reach;
+	if (is_delayed_by_profiler(out))
+		device.log = no_interval;
 	out->speedup_device = from_log(device.log);
 	out->median_ratio = ratio_of_medians(timer, events.choice);
 	decide(timer, events.log, out);
