@@ -24,7 +24,7 @@ static void check_output(const struct kgb_wire_output *output)
 		KGB_ASSERT(output->sizes[i] >= 0 && output->strides[i] >= 0);
 		n_bytes *= output->sizes[i];
 	}
-	KGB_ASSERT(n_bytes <= KGB_LIMIT_TENSOR_BYTES && output->offset >= 0);
+	KGB_ASSERT(n_bytes <= KGB_WIRE_TENSOR_MAX && output->offset >= 0);
 	KGB_ASSERT(output->n_bytes == 0 || output->n_bytes == n_bytes);
 	const struct kgb_tensor_view view = kgb_wire_view(output);
 	(void)kgb_tensor_view_may_overlap(&view);

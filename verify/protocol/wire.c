@@ -59,13 +59,13 @@ static int check_tensor(struct kgb_wire_output *output, struct kgb_err *err)
 		if (output->sizes[i] < 0)
 			return refuse(err, "size %lld", (long long)output->sizes[i]);
 		if (__builtin_mul_overflow(n_bytes, output->sizes[i], &n_bytes) ||
-		    n_bytes > KGB_LIMIT_TENSOR_BYTES)
-			return refuse(err, "a tensor of more than %u bytes",
-				      KGB_LIMIT_TENSOR_BYTES);
+		    n_bytes > KGB_WIRE_TENSOR_MAX)
+			return refuse(err, "a tensor of more than %lld bytes",
+				      (long long)KGB_WIRE_TENSOR_MAX);
 		if (output->strides[i] < 0 || output->strides[i] > KGB_LIMIT_TENSOR_BYTES)
 			return refuse(err, "stride %lld", (long long)output->strides[i]);
 	}
-	if (output->offset < 0 || output->offset > KGB_LIMIT_TENSOR_BYTES)
+	if (output->offset < 0 || output->offset > KGB_WIRE_OUTPUTS * KGB_WIRE_TENSOR_MAX)
 		return refuse(err, "offset %lld", (long long)output->offset);
 	if (output->n_bytes != 0 && output->n_bytes != n_bytes)
 		return refuse(err, "%lld bytes for a tensor of %lld", (long long)output->n_bytes,

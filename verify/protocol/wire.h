@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "verify/tensor/tensor_view.h"
 
 #define KGB_WIRE_REQUEST_MAX (64u << 10)
@@ -23,6 +24,8 @@
 #define KGB_WIRE_VERSION 1
 #define KGB_WIRE_DIMS KGB_MAX_DIMS
 #define KGB_WIRE_OUTPUTS 24 /* three times KGB_MAX_RESULTS: native, float64, magnitudes */
+/* Bytes of a tensor: the reference answers in float64, which takes up to 8 times as much. */
+#define KGB_WIRE_TENSOR_MAX (8 * (int64_t)KGB_LIMIT_TENSOR_BYTES)
 #define KGB_WIRE_LAUNCHES 32
 #define KGB_WIRE_OPS 8
 #define KGB_WIRE_NAME 64 /* bytes of a name with its NUL */
@@ -114,7 +117,7 @@ _Static_assert(sizeof(struct kgb_wire_reply) ==
 /** Check a datagram and copy it out. After success every count is within its array, every enum
  * within its range, names and text end with NUL and hold only printable UTF-8 (the rest became '?';
  * text keeps line ends), sizes are not negative, their product with the element size fits
- * KGB_LIMIT_TENSOR_BYTES, unused entries are zero. INVALID names the field otherwise. `len` is the
+ * KGB_WIRE_TENSOR_MAX, unused entries are zero. INVALID names the field otherwise. `len` is the
  * kernel's length of the datagram, also beyond the buffer (MSG_TRUNC). */
 KGB_MUST_CHECK int kgb_wire_reply_parse(const void *bytes, size_t len, uint64_t expected_id,
 					struct kgb_wire_reply *out, struct kgb_err *err);

@@ -8,8 +8,9 @@ import triton.language as tl
 @triton.jit
 def accumulate(x_ptr, sum_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
     WIDE: tl.constexpr = tl.float64 if x_ptr.dtype.element_ty == tl.float64 else tl.float32
-    r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    c = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    parts = tl.cdiv(cols, COLS)
+    r = tl.program_id(0) // parts * ROWS + tl.arange(0, ROWS)
+    c = tl.program_id(0) % parts * COLS + tl.arange(0, COLS)
     inside = (r < rows)[:, None] & (c < cols)[None, :]
     x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0.0).to(WIDE)
     tl.atomic_add(sum_ptr + r, tl.sum(x, axis=1), mask=r < rows, sem="relaxed")
@@ -39,7 +40,7 @@ def mean_dim(self, dim, keepdim=False, *, dtype=None):
     total = torch.zeros(rows, dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
     COLS = min(1024, triton.next_power_of_2(cols))
     ROWS = max(1, min(256, 8192 // COLS))
-    grid = (triton.cdiv(rows, ROWS), triton.cdiv(cols, COLS))
+    grid = (triton.cdiv(rows, ROWS) * triton.cdiv(cols, COLS),)
     accumulate[grid](x.permute(kept + dims).contiguous(), total, rows, cols, ROWS=ROWS, COLS=COLS)
     divide[(triton.cdiv(rows, 256),)](total, out, rows, cols, BLOCK=256)
     return out

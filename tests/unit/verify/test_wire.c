@@ -60,6 +60,13 @@ static void test_a_good_reply_comes_through_unchanged(void **state)
 	(void)state;
 	assert_ok(parse(&reply, &out, &err), err);
 	assert_memory_equal(&reply, &out, sizeof(out));
+	/* The reference's float64 of a tensor of 512 MiB in float16, behind others. */
+	reply.outputs[0].dtype = KGB_DTYPE_FLOAT64;
+	reply.outputs[0].sizes[0] = (1 << 28) / 4;
+	reply.outputs[0].n_bytes = INT64_C(2) << 30;
+	reply.outputs[0].offset = INT64_C(3) << 30;
+	assert_ok(parse(&reply, &out, &err), err);
+	assert_memory_equal(&out, &reply, sizeof(reply));
 }
 
 /* One field made wrong, and what the refusal must say. */
@@ -98,6 +105,7 @@ SPOIL(large, reply->outputs[0].sizes[0] = (int64_t)1 << 40; reply->outputs[0].n_
 SPOIL(stride, reply->outputs[0].strides[0] = -1)
 SPOIL(far, reply->outputs[0].strides[0] = INT64_MAX)
 SPOIL(offset, reply->outputs[0].offset = -8)
+SPOIL(behind, reply->outputs[0].offset = (int64_t)1 << 38)
 SPOIL(beyond, reply->outputs[0].offset = INT64_MAX)
 SPOIL(bytes, reply->outputs[0].n_bytes = 47)
 SPOIL(negative, reply->outputs[0].n_bytes = -48)
@@ -135,6 +143,7 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 		{spoil_far, "stride 9223372036854775807"},
 		{spoil_offset, "offset -8"},
 		{spoil_beyond, "offset 9223372036854775807"},
+		{spoil_behind, "offset 274877906944"},
 		{spoil_bytes, "47 bytes for a tensor of 48"},
 		{spoil_negative, "-48 bytes for a tensor of 48"},
 		{spoil_type, "a type name has no end"},
