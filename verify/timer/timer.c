@@ -97,35 +97,37 @@ static uint32_t pick(struct kgb_timer *timer, uint32_t low, uint32_t high)
 	return (uint32_t)kgb_rng_int(&timer->plan, low, high);
 }
 
-/* The samples of a block, 1 to `most`, such that `parts` blocks fit into the budget: slow kernels
- * get smaller blocks. */
-static uint32_t affordable(const struct kgb_timer *timer, uint32_t parts, uint32_t most)
+/* The samples of a side's block, 1 to `most`, such that `parts` such blocks fit into the budget:
+ * slow kernels get smaller blocks. */
+static uint32_t affordable(const struct kgb_timer *timer, enum kgb_timer_side side, uint32_t parts,
+			   uint32_t most)
 {
-	uint64_t budget_ns = timer->config.level.budget_ns;
-	uint64_t n = timer->sample_ns ? budget_ns / timer->sample_ns / parts : most;
+	const uint64_t sample_ns = timer->sample_ns[side];
+	uint64_t n = sample_ns ? timer->config.level.budget_ns / sample_ns / parts : most;
 	return n < 1 ? 1 : n < most ? (uint32_t)n : most;
 }
 
-/* Half of the largest number of samples of a block of a round. */
-static uint32_t fair_samples(const struct kgb_timer *timer)
+/* Half of the largest number of samples of a side's block in a round. */
+static uint32_t fair_samples(const struct kgb_timer *timer, enum kgb_timer_side side)
 {
 	const struct kgb_timer_level *level = &timer->config.level;
 
-	return affordable(timer, 4 * ROUND_BLOCKS * level->min_placements * level->placement_rounds,
+	return affordable(timer, side,
+			  4 * ROUND_BLOCKS * level->min_placements * level->placement_rounds,
 			  BLOCK_SAMPLES / 2);
 }
 
-static uint32_t block_samples(struct kgb_timer *timer)
+static uint32_t block_samples(struct kgb_timer *timer, enum kgb_timer_side side)
 {
 	if (timer->phase == KGB_PHASE_ROUNDS) {
-		uint32_t fair = fair_samples(timer);
+		uint32_t fair = fair_samples(timer, side);
 		return pick(timer, fair > 1 ? 2 : 1, 2 * fair);
 	}
-	if (timer->sample_ns == 0)
+	if (timer->sample_ns[side] == 0)
 		return FIRST_SAMPLES;
 	if (timer->phase != KGB_PHASE_WARMUP)
-		return affordable(timer, 8 * timer->config.level.solo_blocks, SOLO_SAMPLES);
-	uint32_t most = affordable(timer, 8 * WARMUP_MAX, WARMUP_SAMPLES);
+		return affordable(timer, side, 8 * timer->config.level.solo_blocks, SOLO_SAMPLES);
+	uint32_t most = affordable(timer, side, 8 * WARMUP_MAX, WARMUP_SAMPLES);
 	return pick(timer, (most + 1) / 2, most);
 }
 
@@ -162,7 +164,7 @@ bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out)
 		.side = side_of_step(timer),
 		.phase = timer->phase,
 		.round = timer->round,
-		.n = block_samples(timer),
+		.n = block_samples(timer, side_of_step(timer)),
 		.slot = first_slot(timer),
 		.n_slots = timer->open_slots,
 		.placement = KGB_N_SIDES * timer->placement + (uint32_t)side_of_step(timer),
@@ -432,7 +434,8 @@ static bool is_warm(const struct kgb_timer *timer)
 
 static void enter(struct kgb_timer *timer, enum kgb_timer_phase phase)
 {
-	if (phase == KGB_PHASE_ROUNDS && timer->n_rounds == 0 && fair_samples(timer) == 1)
+	if (phase == KGB_PHASE_ROUNDS && timer->n_rounds == 0 &&
+	    (fair_samples(timer, KGB_SIDE_A) == 1 || fair_samples(timer, KGB_SIDE_B) == 1))
 		timer->placement_rounds = 1;
 	timer->phase = phase;
 	timer->round = phase == KGB_PHASE_ROUNDS ? timer->n_rounds : 0;
@@ -584,7 +587,7 @@ int kgb_timer_give(struct kgb_timer *timer, const struct kgb_exec_sample *sample
 	timer->n_contradicted[side] += contradicts(samples, n, outside_ns) ? 1 : 0;
 	timer->outside_ns += outside_ns;
 	KGB_ASSERT(n > 0);
-	timer->sample_ns = outside_ns / n;
+	timer->sample_ns[side] = outside_ns / n;
 	timer->waiting = false;
 	advance(timer);
 	return 0;

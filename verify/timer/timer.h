@@ -131,7 +131,8 @@ struct kgb_timer {
 	uint32_t far_at; /* the same for level.far */
 	bool is_far; /* at the last examination of the interval */
 	uint32_t n_throttled; /* consecutive throttled blocks */
-	uint64_t sample_ns; /* time of a sample of the last block, by the judge's clock */
+	uint64_t sample_ns[KGB_N_SIDES]; /* time of a sample of its last block, by the judge's clock
+					  */
 	uint32_t top_mhz; /* highest clock of the baseline alone */
 	uint64_t outside_ns; /* time of all blocks, by the judge's clock */
 	uint32_t n_contradicted[KGB_N_SIDES]; /* blocks that claim more time than they took */

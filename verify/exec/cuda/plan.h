@@ -50,6 +50,7 @@ struct kgb_gpu_plan {
 	uint64_t upload_bytes;
 	uint64_t params_bytes; /* of all launches */
 	size_t n_activities; /* launches, memsets and copies: activity records of one run */
+	uint64_t last_ns; /* its last sample at this placement, by events; 0: none */
 };
 
 /** Make a plan of a memfd with a record. BAD_PLAN names the part that cannot be replayed. On

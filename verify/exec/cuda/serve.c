@@ -103,6 +103,8 @@ static int place(struct server *server, const struct kgb_exec_request *request, 
 {
 	if (request->placement == server->memory.placement)
 		return 0;
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		server->plans[i].last_ns = 0;
 	if (kgb_device_memory_place(&server->memory, request->placement, err))
 		return -1;
 	return kgb_code_cache_move(&server->code, request->placement, err);
