@@ -282,9 +282,13 @@ static void fill_storage(struct job *job)
 
 /* ---- modes ---- */
 
+/* An element that would be infinite stays as it is: places of periodic functions may be large. */
 static void enlarge(enum kgb_dtype dtype, void *p)
 {
-	kgb_dtype_store(dtype, p, kgb_dtype_load(dtype, p) * OUTLIER_FACTOR);
+	const double value = kgb_dtype_round(dtype, kgb_dtype_load(dtype, p) * OUTLIER_FACTOR);
+
+	if (isfinite(value))
+		kgb_dtype_store(dtype, p, value);
 }
 
 static void outlier_piece(void *payload, int64_t begin, int64_t end)

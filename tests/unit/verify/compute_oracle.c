@@ -428,7 +428,10 @@ static void draw(const struct kgb_arg *arg, struct kgb_rng *rng, void *p)
 
 static void enlarge(enum kgb_dtype dtype, void *p)
 {
-	kgb_dtype_store(dtype, p, kgb_dtype_load(dtype, p) * OUTLIER_FACTOR);
+	const double value = kgb_dtype_load(dtype, p) * OUTLIER_FACTOR;
+
+	if (isfinite(kgb_dtype_round(dtype, value)))
+		kgb_dtype_store(dtype, p, value);
 }
 
 static void add_outliers(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)

@@ -520,6 +520,21 @@ static void test_outliers_are_rare_large_and_at_least_one(KGB_UNUSED void **stat
 	}
 }
 
+/* Elements that a view has many times grow more than once. */
+static void test_outliers_stay_finite(KGB_UNUSED void **state)
+{
+	struct tensor t = fill(normal, KGB_DTYPE_FLOAT16, 20, 20000, "expanded_last",
+			       KGB_MODE_OUTLIER, "finite");
+	int n_large = 0;
+
+	for (int64_t i = 0; i < 20 * 20000; i += 20000) {
+		assert_true(isfinite(value_at(&t, i)));
+		n_large += fabs(value_at(&t, i)) > 1000;
+	}
+	assert_in_range(n_large, 15, 20);
+	kgb_free(t.storage);
+}
+
 static void test_specials_of_each_kind_come_and_stay_few(KGB_UNUSED void **state)
 {
 	static const enum kgb_dtype dtypes[] = {KGB_DTYPE_FLOAT32, KGB_DTYPE_FLOAT16,
@@ -935,6 +950,7 @@ int main(void)
 		cmocka_unit_test(test_a_fill_repeats_and_no_two_arguments_share_it),
 		cmocka_unit_test(test_the_gaps_of_a_view_hold_noise),
 		cmocka_unit_test(test_outliers_are_rare_large_and_at_least_one),
+		cmocka_unit_test(test_outliers_stay_finite),
 		cmocka_unit_test(test_specials_of_each_kind_come_and_stay_few),
 		cmocka_unit_test(test_exact_results_have_subnormals_of_every_type),
 		cmocka_unit_test(test_nan_have_bits_of_their_own_where_they_count),
