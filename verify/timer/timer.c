@@ -16,8 +16,7 @@ enum {
 	ROUND_BLOCKS = 4,
 	BLOCK_SAMPLES = 6, /* samples of a block of a round, at most */
 	KEPT_MIN = 2, /* kept samples of each side that a usable round needs */
-	ACTIVITY_ROUNDS = 4, /* activity, which triples a block's cost, is measured in every 4th,
-				once on each side */
+	ACTIVITY_ROUNDS = 4, /* activity, which triples a block's cost, is measured in every 4th */
 	MORE_ROUNDS = 2, /* after the interval first was narrow: 1 more round for every 2 before */
 	PAUSE_MS = 50,
 	PAUSE_MAX_MS = 400,
@@ -171,7 +170,7 @@ bool kgb_timer_next(struct kgb_timer *timer, struct kgb_timer_block *out)
 		.process = timer->process,
 		.with_activity = timer->config.with_activity && timer->phase == KGB_PHASE_ROUNDS &&
 				 timer->round % ACTIVITY_ROUNDS == 0 &&
-				 timer->step < ROUND_BLOCKS / 2,
+				 timer->step < timer->config.level.activity_blocks,
 		.pause_ms = pause_ms(timer),
 	};
 	KGB_ASSERT(timer->n_samples + timer->block.n <= timer->config.max_samples);

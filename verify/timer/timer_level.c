@@ -19,6 +19,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 			.max_processes = 1,
 			.max_slots = 8,
 			.solo_blocks = 3,
+			.activity_blocks = 2,
 			.budget_ns = UINT64_C(400000000),
 		},
 	[KGB_PRECISION_STANDARD] =
@@ -35,6 +36,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 			.max_processes = 3,
 			.max_slots = 8,
 			.solo_blocks = 3,
+			.activity_blocks = 4,
 			.budget_ns = UINT64_C(1500000000),
 		},
 	[KGB_PRECISION_THOROUGH] =
@@ -50,6 +52,7 @@ const struct kgb_timer_level kgb_timer_levels[KGB_N_PRECISIONS] = {
 			.max_processes = 8,
 			.max_slots = KGB_TIMER_INPUTS_MAX,
 			.solo_blocks = KGB_TIMER_SOLO_BLOCKS_MAX,
+			.activity_blocks = 4,
 			.budget_ns = UINT64_C(3000000000),
 		},
 };
@@ -64,5 +67,6 @@ bool kgb_timer__is_level(const struct kgb_timer_level *l)
 	       l->max_rounds <= KGB_TIMER_ROUNDS_MAX && l->process_placements > 0 &&
 	       l->max_processes > 0 && l->max_slots >= 2 && l->max_slots <= KGB_TIMER_INPUTS_MAX &&
 	       l->solo_blocks >= 2 && l->solo_blocks <= KGB_TIMER_SOLO_BLOCKS_MAX &&
-	       l->budget_ns > 0 && l->budget_ns <= UINT64_MAX / 8;
+	       l->activity_blocks >= 2 && l->activity_blocks <= 4 && l->budget_ns > 0 &&
+	       l->budget_ns <= UINT64_MAX / 8;
 }

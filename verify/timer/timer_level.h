@@ -30,6 +30,8 @@ struct kgb_timer_level {
 	uint32_t max_processes; /* of each side; 1: they never change */
 	uint32_t max_slots; /* input sets to prepare, at most */
 	uint32_t solo_blocks; /* of the baseline alone, before and after; the first is warm-up */
+	uint32_t
+		activity_blocks; /* of the four of a round, the first ones; in every fourth round */
 	uint64_t budget_ns; /* wall time of all blocks by the judge's clock. A session with fewer
 			       than min_placements may take four times as long */
 };

@@ -616,7 +616,7 @@ static void test_throttled_samples_do_not_count_and_the_device_may_rest(KGB_UNUS
 	struct kgb_timer_result result;
 	uint32_t longest = 0;
 
-	world.throttle_share = 0.2;
+	world.throttle_share = 0.4;
 	struct log *log = run_logged(&world, &config, &timer, &result);
 	for (size_t i = 0; i < log->n; i++)
 		longest = log->blocks[i].pause_ms > longest ? log->blocks[i].pause_ms : longest;
@@ -736,7 +736,7 @@ static void test_a_source_that_fails_ends_it_without_a_result(KGB_UNUSED void **
 
 static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 {
-	struct kgb_timer_config rows[22];
+	struct kgb_timer_config rows[23];
 	struct kgb_timer timer;
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++)
@@ -763,6 +763,7 @@ static void test_settings_out_of_range_are_refused(KGB_UNUSED void **state)
 	rows[19].level.solo_blocks = 6;
 	rows[20].level.far = 1;
 	rows[21].level.max_rounds = rows[21].level.min_placements - 1;
+	rows[22].level.activity_blocks = 1; /* of one side */
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		struct kgb_err err = KGB_ERR_INIT;
 		assert_int_equal(kgb_timer_init(&timer, &rows[i], &err), -1);
