@@ -106,13 +106,14 @@ static size_t count_drawn(size_t n_listed, size_t n_templates)
 	return share > decks ? share : decks;
 }
 
-/* Has some tensor NaN among its special values? */
-static bool has_nan(const struct kgb_case *c)
+/* Whether a tensor of at least so many elements may have NaN. */
+static bool has_nan(const struct kgb_case *c, int64_t least)
 {
 	for (size_t i = 0; c->mode == KGB_MODE_SPECIAL && i < c->n_args; i++)
 		if (c->args[i].param->kind == KGB_PARAM_TENSOR && !c->args[i].is_absent &&
 		    kgb_dtype_is_float(c->args[i].view.dtype) &&
-		    c->args[i].specials & 1U << KGB_SPECIAL_NAN)
+		    c->args[i].specials & 1U << KGB_SPECIAL_NAN &&
+		    kgb_tensor_view_numel(&c->args[i].view) >= least)
 			return true;
 	return false;
 }
@@ -130,8 +131,10 @@ static void deal_styles(const struct kgb_case_expander *x, struct decks *decks,
 	c->tier = kgb_case_tier(x->spec, c);
 }
 
-/* Draw up to REPEATED_CASES further cases in which one tensor is two arguments. The first half of
- * the tries accepts only tensors with NaN: for all other numbers x - x is zero and x == x true. */
+/* Draw up to REPEATED_CASES further cases in which one tensor is two arguments. The first three
+ * quarters of the tries accept only tensors with NaN: for all other numbers x - x is zero and x ==
+ * x true. The first half wants so many elements that NaN is certainly among their special values.
+ */
 static int draw_repeated(struct kgb_case_expander *x, struct decks *decks, size_t n_drawn,
 			 struct kgb_cases *cases)
 {
@@ -142,7 +145,8 @@ static int draw_repeated(struct kgb_case_expander *x, struct decks *decks, size_
 		return 0;
 	/* All templates are tried equally often. */
 	for (size_t tried = 0; tried < REPEATED_TRIES || tried % n_templates > 0; tried++) {
-		const bool is_special = tried < REPEATED_TRIES / 2;
+		const bool is_special = tried < REPEATED_TRIES / 4 * 3;
+		const int64_t least = tried < REPEATED_TRIES / 2 ? KGB_FILL_SPECIALS_OF : 1;
 		const struct drawn line = {.from = take_template(x, tried % n_templates),
 					   .number = line_number(x, n_drawn + tried) + 1,
 					   .repeats = true,
@@ -150,7 +154,7 @@ static int draw_repeated(struct kgb_case_expander *x, struct decks *decks, size_
 		if (draw_case(x, decks->calls.seed, &line, cases) < 0)
 			return -1;
 		struct kgb_case *c = &cases->items[cases->n - 1];
-		if ((has_nan(c) || !is_special) &&
+		if ((has_nan(c, least) || !is_special) &&
 		    kgb_case_repeat_tensors(c, decks->calls.seed, false)) {
 			deal_styles(x, decks, line.from, c);
 			n++;

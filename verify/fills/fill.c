@@ -327,7 +327,7 @@ static void add_outliers(struct job *job)
  * their number. Subnormal values are used for float16 and for exact results only, where nothing
  * flushes them. Elsewhere hardware and compilers may flush them (Triton's rsqrt and floor do), so
  * they would test the compiler and not the kernel. */
-enum { N_SPECIAL_FLOATS = 11 };
+enum { N_SPECIAL_FLOATS = KGB_FILL_SPECIALS_OF / 4 };
 static int64_t special_floats(const struct kgb_arg *arg, double *out)
 {
 	const enum kgb_dtype dtype = arg->view.dtype;
@@ -464,7 +464,7 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 {
 	const struct kgb_tensor_view *view = &arg->view;
 	int64_t quarter = kgb_tensor_view_numel(view) / 4;
-	int64_t n = quarter < 1 ? 1 : quarter > 11 ? 11 : quarter;
+	int64_t n = quarter < 1 ? 1 : quarter > N_SPECIAL_FLOATS ? N_SPECIAL_FLOATS : quarter;
 	int64_t first = kgb_rng_int(rng, 0, 10);
 	const uint64_t nan_bits = arg->has_nan_bits ? kgb_rng_u32(rng) | 1 : 0;
 	struct specials specials = {.dtype = view->dtype, .nan_bits = nan_bits};

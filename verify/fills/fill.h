@@ -23,6 +23,9 @@ bool kgb_fill_follows_mode(const struct kgb_arg *arg);
 /** Whether the mode `special` gives the argument special floats of its own. */
 bool kgb_fill_has_special_floats(const struct kgb_arg *arg);
 
+/** A tensor of so many elements gets each special value that it may have, mostly. */
+#define KGB_FILL_SPECIALS_OF 44
+
 /** Whether kgb_fill_structured makes the whole tensor at once. */
 bool kgb_fill_is_structured(enum kgb_fill_kind fill);
 /** Whether the fill's numbers are all different, so that no two elements may share a place. */
