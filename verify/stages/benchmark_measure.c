@@ -71,6 +71,7 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 
 	spec.output_fd = m->processes->outputs[side].fd;
 	spec.output_bytes = output_bytes(b);
+	process->placement = REHEARSED_PLACEMENT;
 	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, EXEC_MS, err);
 
 	if (outcome == KGB_EXEC_DONE)
@@ -128,7 +129,6 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 			outcome = sample(m, process, side, process->rehearsed ? 1 : n_first,
 					 &ignored);
 		process->rehearsed = true;
-		process->placement = REHEARSED_PLACEMENT;
 		if (outcome == KGB_EXEC_DONE)
 			process->holds = m->benchmark;
 		else
@@ -144,32 +144,29 @@ static void rehearse_pairs(struct measurement *m, uint32_t first, uint32_t n)
 	kgb_parallel_for((int64_t)n * KGB_N_SIDES, 1, rehearse, m);
 }
 
-/* The process of a side, ready for this benchmark; NULL with *err. Memory that a library of the
- * baseline allocated may lie at addresses that a new process uses otherwise; then another process
- * is started, up to STARTS times. A candidate calls no library. */
-static struct kgb_timing_process *find_process(struct measurement *m, uint32_t pair,
-					       enum kgb_timer_side side, struct kgb_err *err)
+/* Make the process of a side ready for this benchmark. Memory that a library of the baseline
+ * allocated may lie at addresses that a new process uses otherwise; then another process is
+ * started, up to STARTS times. A candidate calls no library. */
+static int ready_process(struct measurement *m, uint32_t pair, enum kgb_timer_side side,
+			 struct kgb_err *err)
 {
 	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
 
 	if (process->holds != m->benchmark)
 		rehearse_pairs(m, pair, 1);
 	if (process->holds == m->benchmark)
-		return process;
+		return 0;
 	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
 	for (int i = 1;; i++) {
 		if (kgb_timing_process_open(process, m->lane, err) < 0)
-			return NULL;
+			return -1;
 		enum kgb_exec_outcome outcome = load(m, process, side, err);
 		if (outcome == KGB_EXEC_DONE) {
 			process->holds = m->benchmark;
-			process->placement = REHEARSED_PLACEMENT;
-			return process;
+			return 0;
 		}
-		if (outcome != KGB_EXEC_UNREPLAYABLE || side != KGB_SIDE_A || i == STARTS) {
-			(void)fail_exec(m, process, side, outcome, err);
-			return NULL;
-		}
+		if (outcome != KGB_EXEC_UNREPLAYABLE || side != KGB_SIDE_A || i == STARTS)
+			return fail_exec(m, process, side, outcome, err);
 		kgb_timing_process_stop(process);
 	}
 }
@@ -342,7 +339,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 	struct kgb_timing_process *process = &pair[block->side];
 
 	for (int side = 0; side < KGB_N_SIDES; side++)
-		if (!find_process(m, block->process, (enum kgb_timer_side)side, err))
+		if (ready_process(m, block->process, (enum kgb_timer_side)side, err) < 0)
 			return -1;
 	request.flush_bytes = 2 * process->exec.l2_bytes;
 	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);

@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "tests/unit/base/support.h"
+#include "tests/unit/verify/gpu_locks.h"
 #include "verify/gpu/gpu_lease.h"
 
 enum { SOON_MS = 100, LONG_MS = 60000 };
@@ -64,17 +65,6 @@ static void test_who_waits_to_be_alone_comes_before_those_who_come_later(KGB_UNU
 	kgb_gpu_lease_give(&b);
 }
 
-/* The files of the device's locks go. */
-static void unlink_locks(void)
-{
-	static const char *const kinds[] = {"gpu", "gpu-turn"};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
-		KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-%s-%d.lock", kinds[i], device);
-		(void)unlink(path);
-	}
-}
-
 static void test_locks_are_everybodys(KGB_UNUSED void **state)
 {
 	static const char *const kinds[] = {"gpu", "gpu-turn"};
@@ -82,7 +72,7 @@ static void test_locks_are_everybodys(KGB_UNUSED void **state)
 	struct kgb_err err = KGB_ERR_INIT;
 	struct stat st;
 
-	unlink_locks();
+	unlink_locks(device);
 	mode_t before = umask(0077);
 	assert_ok(kgb_gpu_lease_take(&lease, device, true, kgb_mono_ms() + SOON_MS, &err), err);
 	(void)umask(before);
@@ -259,6 +249,6 @@ int main(void)
 
 	device = 1000 + (int)getpid();
 	int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink_locks();
+	unlink_locks(device);
 	return n_failed;
 }

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "tests/unit/base/support.h"
+#include "tests/unit/verify/gpu_locks.h"
 
 enum { DEADLINE_MS = 30000 };
 
@@ -330,17 +331,6 @@ static bool is_free(int device)
 
 	kgb_gpu_lease_give(&alone);
 	return taken;
-}
-
-/* The files of the device's locks go. */
-static void unlink_locks(int device)
-{
-	static const char *const kinds[] = {"gpu", "gpu-turn"};
-
-	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
-		KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-%s-%d.lock", kinds[i], device);
-		(void)unlink(path);
-	}
 }
 
 static void test_others_get_the_gpu_while_a_worker_is_paused(KGB_UNUSED void **state)
