@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/stages/timed_results.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 #include "base/parallel.h"
 
@@ -38,8 +40,10 @@ uint32_t kgb_result_windows(const struct kgb_benchmark *b, uint64_t random,
 		const bool in_windows =
 			bytes > KGB_WHOLE_RESULT_BYTES && kgb_tensor_view_is_contiguous(&view);
 		const uint32_t n_more = in_windows ? KGB_WINDOWS : 1;
-		if (n + n_more > KGB_EXEC_RANGES)
+		if (n + n_more > KGB_EXEC_RANGES) {
+			memset(ranges, 0, n * sizeof(ranges[0]));
 			return 0;
+		}
 		if (!in_windows) {
 			ranges[n] = all;
 			windows[n++] = (struct kgb_result_window){.result = i};

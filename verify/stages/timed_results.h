@@ -21,7 +21,8 @@ struct kgb_result_window {
 };
 
 /** Choose windows by `random` bits. Writes the memory to bring back to ranges[], in order, and the
- * windows to windows[], both of KGB_EXEC_RANGES. Returns their number; 0: results are too many. */
+ * windows to windows[], both of KGB_EXEC_RANGES. Returns their number; 0: results are too many, and
+ * ranges[] is left as zeros, if it was zeros. */
 uint32_t kgb_result_windows(const struct kgb_benchmark *benchmark, uint64_t random,
 			    struct kgb_exec_range *ranges, struct kgb_result_window *windows);
 /** Whether the bytes in kgb-exec's `output`, laid out for the ranges of these windows, equal the

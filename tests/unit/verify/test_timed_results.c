@@ -179,6 +179,8 @@ static void test_more_results_than_ranges_have_no_windows(KGB_UNUSED void **stat
 	struct fixture *f = new_fixture(many, KGB_EXEC_RANGES / KGB_WINDOWS + 1, 1);
 
 	assert_int_equal(kgb_result_windows(&f->b, 1, f->ranges, f->windows), 0);
+	for (size_t i = 0; i < KGB_EXEC_RANGES; i++)
+		assert_int_equal(f->ranges[i].bytes, 0);
 	free_fixture(f);
 }
 
