@@ -689,6 +689,7 @@ int main(int argc, char **argv)
 	time_add(4096, false);
 	check_placements();
 	check_holes();
+	check_sets();
 	time_requests();
 	time_poison();
 	check_faults();

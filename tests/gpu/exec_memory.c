@@ -250,6 +250,71 @@ void check_holes(void)
 	check_results();
 }
 
+/* --- two sets --- */
+
+enum { HOLES_SET = 5, HOLES_PLAN = 20 };
+
+static bool run_of_set(uint32_t set, uint32_t placement)
+{
+	struct kgb_exec_request spec = run_spec(29 + placement);
+
+	spec.plan = set == HOLES_SET ? HOLES_PLAN : 0;
+	spec.slot = placement % HOLE_SLOTS;
+	spec.n_slots = HOLE_SLOTS;
+	spec.n_samples = HOLE_SLOTS + 1; /* ends with the first slot */
+	spec.placement = placement;
+	if (kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) != KGB_EXEC_DONE)
+		return false;
+	return set == HOLES_SET ? holes_are_right(spec.slot)
+				: count_wrong(spec.slot, g.output + 2 * g.n * 4, g.n) == 0;
+}
+
+/* Plan 0 on the whole arena and, in another set, a plan on the arena with holes; both have the
+ * same block. */
+static bool make_sets(void)
+{
+	struct kgb_buf whole = record_begin(), with_holes = record_begin();
+
+	put_block(&whole, POOL, KGB_GPU_PAGE);
+	put_add(&whole, tensor(2), g.n);
+	put_block(&with_holes, POOL, KGB_GPU_PAGE);
+	put_add_of(&with_holes, hole_tensor(0), hole_tensor(1), hole_tensor(2), HOLE_FLOATS);
+	const bool good =
+		send_plan(&whole, 0) == KGB_EXEC_DONE &&
+		kgb_exec_client_select(&g.exec, HOLES_SET, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+		use_holes();
+	if (good)
+		return send_plan(&with_holes, HOLES_PLAN) == KGB_EXEC_DONE;
+	kgb_buf_release(&with_holes);
+	return false;
+}
+
+void check_sets(void)
+{
+	struct kgb_exec_request spec = run_spec(30);
+	uint64_t select_ns = 0;
+
+	bool good = make_sets();
+	verdict(good && run(&spec) == KGB_EXEC_REFUSED, "a plan of another set does not run");
+	memset(holes.output, 0x3c, HOLE_PAGES * KGB_GPU_PAGE);
+	for (uint32_t i = 0; good && i < 8; i++) {
+		const uint32_t set = i % 2 ? 0 : HOLES_SET;
+		good = kgb_exec_client_select(&g.exec, set, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+		select_ns += g.exec.reply.wall_ns;
+		good = good && run_of_set(set, 1 + i / 4) && run_of_set(set, 101 + i);
+	}
+	verdict(good, "two sets take turns (%.2f ms to select one): %s", (double)select_ns / 8e6,
+		g.err.msg);
+	good = good &&
+	       kgb_exec_client_select(&g.exec, HOLES_SET, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+	       kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+	spec.plan = HOLES_PLAN;
+	verdict(good && run(&spec) == KGB_EXEC_REFUSED &&
+			kgb_exec_client_select(&g.exec, 0, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
+			run_of_set(0, 200),
+		"plans of one set are forgotten, others are not");
+}
+
 /* --- figures --- */
 
 static double median_of(uint64_t *values, size_t n)

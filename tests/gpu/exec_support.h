@@ -91,6 +91,8 @@ int by_size(const void *a, const void *b);
 
 void check_placements(void);
 void check_holes(void);
+/** After check_holes. */
+void check_sets(void);
 void time_requests(void);
 void time_poison(void);
 

@@ -48,7 +48,8 @@ static void end_now(struct kgb_exec_client *exec)
 void kgb_exec_client_stop(struct kgb_exec_client *exec)
 {
 	kgb_exec_process_stop(&exec->process);
-	exec->arena_bytes = exec->output_bytes = 0;
+	exec->set = 0;
+	memset(exec->sets, 0, sizeof(exec->sets));
 }
 
 void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
@@ -379,6 +380,7 @@ enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
 					   .n_turned = spec->n_turned,
 					   .output_bytes = spec->output_bytes,
 					   .flags = spec->inputs};
+	struct kgb_exec_client_set *set = &exec->sets[exec->set];
 	const int fds[] = {spec->input_fd, spec->output_fd};
 	uint64_t input_bytes;
 
@@ -395,8 +397,8 @@ enum kgb_exec_outcome kgb_exec_client_arena(struct kgb_exec_client *exec,
 		return KGB_EXEC_REFUSED;
 	enum kgb_exec_outcome outcome =
 		ask(exec, &request, fds, KGB_ARRAY_LEN(fds), timeout_ms, err);
-	exec->arena_bytes = outcome == KGB_EXEC_DONE ? spec->arena_bytes : 0;
-	exec->output_bytes = outcome == KGB_EXEC_DONE ? spec->output_bytes : 0;
+	set->arena_bytes = outcome == KGB_EXEC_DONE ? spec->arena_bytes : 0;
+	set->output_bytes = outcome == KGB_EXEC_DONE ? spec->output_bytes : 0;
 	return outcome;
 }
 
@@ -418,9 +420,9 @@ enum kgb_exec_outcome kgb_exec_client_conditions(struct kgb_exec_client *exec, i
 	struct kgb_exec_request request = {.op = KGB_EXEC_CONDITIONS};
 	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
 
-	if (outcome == KGB_EXEC_DONE &&
-	    (exec->reply.value > KGB_EXEC_CONDITIONS_MAX ||
-	     exec->reply.value * sizeof(struct kgb_exec_condition) > exec->output_bytes))
+	if (outcome == KGB_EXEC_DONE && (exec->reply.value > KGB_EXEC_CONDITIONS_MAX ||
+					 exec->reply.value * sizeof(struct kgb_exec_condition) >
+						 exec->sets[exec->set].output_bytes))
 		return broken(exec, err, "more conditions than fit");
 	return outcome;
 }
@@ -430,6 +432,16 @@ enum kgb_exec_outcome kgb_exec_client_forget(struct kgb_exec_client *exec, int64
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_FORGET};
 
+	return ask(exec, &request, NULL, 0, timeout_ms, err);
+}
+
+enum kgb_exec_outcome kgb_exec_client_select(struct kgb_exec_client *exec, uint32_t set,
+					     int64_t timeout_ms, struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_SELECT, .set = set};
+
+	KGB_ASSERT(set < KGB_EXEC_SETS_MAX);
+	exec->set = set;
 	return ask(exec, &request, NULL, 0, timeout_ms, err);
 }
 
@@ -446,19 +458,20 @@ static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec, enum kgb_
 					 struct kgb_exec_layout *out, int64_t timeout_ms,
 					 struct kgb_err *err)
 {
+	const struct kgb_exec_client_set *set = &exec->sets[exec->set];
 	struct kgb_exec_layout layout;
 
 	request.op = (uint16_t)op;
 	if (request.n_ranges > KGB_EXEC_RANGES)
 		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT, "%u ranges, at most %d",
 			       request.n_ranges, KGB_EXEC_RANGES);
-	if (kgb_exec_layout(&request, exec->arena_bytes, &layout, err) < 0)
+	if (kgb_exec_layout(&request, set->arena_bytes, &layout, err) < 0)
 		return KGB_EXEC_REFUSED;
-	if (exec->arena_bytes == 0 || layout.bytes > exec->output_bytes)
+	if (set->arena_bytes == 0 || layout.bytes > set->output_bytes)
 		return fail_as(KGB_EXEC_REFUSED, err, KGB_ERR_LIMIT,
 			       "results of %llu bytes, output memory of %llu",
 			       (unsigned long long)layout.bytes,
-			       (unsigned long long)exec->output_bytes);
+			       (unsigned long long)set->output_bytes);
 	enum kgb_exec_outcome outcome = ask(exec, &request, NULL, 0, timeout_ms, err);
 	if (outcome == KGB_EXEC_DONE || outcome == KGB_EXEC_WROTE_OUTSIDE)
 		*out = layout;

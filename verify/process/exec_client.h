@@ -36,12 +36,17 @@ enum kgb_exec_outcome {
 /** "done", "unreplayable", ... */
 const char *kgb_exec_outcome_name(enum kgb_exec_outcome outcome);
 
+/** Of the last good kgb_exec_client_arena for a set. */
+struct kgb_exec_client_set {
+	uint64_t arena_bytes, output_bytes;
+};
+
 struct kgb_exec_client {
 	struct kgb_exec_process process;
 	struct kgb_gpu_share *share; /* of its requests; borrowed; NULL: it uses no GPU */
 	uint64_t last_id;
-	uint64_t arena_bytes; /* of the last good kgb_exec_arena */
-	uint64_t output_bytes;
+	uint32_t set; /* in force */
+	struct kgb_exec_client_set sets[KGB_EXEC_SETS_MAX];
 	int n_starts; /* number of processes started until the addresses were free */
 	uint64_t l2_bytes; /* of the device */
 	char device_name[256];
@@ -112,6 +117,11 @@ KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_conditions(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
 KGB_MUST_CHECK enum kgb_exec_outcome
 kgb_exec_client_forget(struct kgb_exec_client *exec, int64_t timeout_ms, struct kgb_err *err);
+
+/** Put a set, a number below KGB_EXEC_SETS_MAX, in force. */
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_select(struct kgb_exec_client *exec,
+							    uint32_t set, int64_t timeout_ms,
+							    struct kgb_err *err);
 
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_place(struct kgb_exec_client *exec,
 							   uint32_t placement, int64_t timeout_ms,

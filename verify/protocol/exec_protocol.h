@@ -21,19 +21,21 @@
 
 #define KGB_EXEC_FD 3
 #define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
-#define KGB_EXEC_VERSION 5
+#define KGB_EXEC_VERSION 6
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
+#define KGB_EXEC_SETS_MAX 16
 #define KGB_EXEC_SLOTS_MAX 256
 #define KGB_EXEC_NO_PLAN UINT32_MAX
+#define KGB_EXEC_NO_PLACEMENT UINT32_MAX
 #define KGB_EXEC_SAMPLES_MAX 4096
 #define KGB_EXEC_FLUSH_MAX (UINT64_C(1) << 30)
 #define KGB_EXEC_OUTPUT_MAX (UINT64_C(128) << 30)
 #define KGB_EXEC_TEXT 1024
 
 enum kgb_exec_op {
-	KGB_EXEC_OPEN, /* make a context on `device`, or, where it is there, drop all plans and the
-			  arena; value of the reply: bytes of L2 cache; text: the device's name */
+	KGB_EXEC_OPEN, /* make a context on `device`, or, where it is there, drop all sets; value of
+			  the reply: bytes of L2 cache; text: the device's name */
 	/** Descriptors [input, output]: memfds of at least (n_slots - n_turned) * arena_bytes and
 	 * output_bytes, whose size is sealed. The last n_turned slots have no image of their own:
 	 * slot s has image s % (n_slots - n_turned), in which the bytes of each of `ranges` are
@@ -44,16 +46,21 @@ enum kgb_exec_op {
 	 * to another page faults. Without any, all of it is. */
 	KGB_EXEC_ARENA,
 	/** Descriptor [record]: its one window and its images become plan `plan`, replacing an
-	 * earlier one of that number (which is gone in any case). Value: bytes of GPU memory mapped
-	 * for all plans; on the CPU bytes of this plan's blocks. */
+	 * earlier one of that number (which is gone in any case), also of another set. Value: bytes
+	 * of GPU memory mapped for all plans of the set; on the CPU bytes of this plan's blocks. */
 	KGB_EXEC_PLAN,
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
 	/** Put `placement` in force, as the TIME that names it would do first: so several processes
 	 * can do it at the same time. On a GPU only. */
 	KGB_EXEC_PLACE,
-	KGB_EXEC_FORGET, /* drop all plans; the arena stays. Some of their memory may stay mapped,
-			    as slack */
+	/** Put `set` in force. A set is an arena, copies of its images on the device, and plans
+	 * that run on it: ARENA, PLAN, RUN, TIME and FORGET are about the set in force (0 in the
+	 * beginning). Only that one has memory at the addresses of arena and blocks, which loses
+	 * its contents; no placement is in force afterwards. On a GPU only. */
+	KGB_EXEC_SELECT,
+	KGB_EXEC_FORGET, /* drop all plans of the set; its arena stays. Some of their memory may
+			    stay mapped, as slack */
 	/** Measure the device: the reply's `machine` is complete. Tests some memory too. Only
 	 * before any PLAN: hostile kernels could falsify the figures. */
 	KGB_EXEC_MEASURE,
@@ -103,7 +110,7 @@ struct kgb_exec_request {
 	 * a moment. */
 	uint32_t placement;
 	uint32_t n_turned; /* ARENA: number of slots that are turned images, below n_slots */
-	uint32_t unused;
+	uint32_t set; /* SELECT */
 	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
 };
 /** TIME: run n_samples more under CUPTI, for the time from the first start to the last end. The

@@ -11,15 +11,11 @@ enum { ALIGNMENT = 64, RECORD_FDS = 1, ARENA_FDS = 2, TURN_BYTES = 256 };
 const char *kgb_exec_op_name(enum kgb_exec_op op)
 {
 	static const char *const names[KGB_EXEC_N_OPS] = {
-		[KGB_EXEC_OPEN] = "open",
-		[KGB_EXEC_ARENA] = "arena",
-		[KGB_EXEC_PLAN] = "plan",
-		[KGB_EXEC_RUN] = "run",
-		[KGB_EXEC_TIME] = "time",
-		[KGB_EXEC_PLACE] = "place",
-		[KGB_EXEC_FORGET] = "forget",
-		[KGB_EXEC_MEASURE] = "measure",
-		[KGB_EXEC_CONDITIONS] = "conditions",
+		[KGB_EXEC_OPEN] = "open",       [KGB_EXEC_ARENA] = "arena",
+		[KGB_EXEC_PLAN] = "plan",       [KGB_EXEC_RUN] = "run",
+		[KGB_EXEC_TIME] = "time",       [KGB_EXEC_PLACE] = "place",
+		[KGB_EXEC_SELECT] = "select",   [KGB_EXEC_FORGET] = "forget",
+		[KGB_EXEC_MEASURE] = "measure", [KGB_EXEC_CONDITIONS] = "conditions",
 	};
 
 	return op < KGB_EXEC_N_OPS ? names[op] : "unknown";
@@ -126,7 +122,7 @@ static int check_unused(const struct kgb_exec_request *request, struct kgb_err *
 	    (!times && request->op != KGB_EXEC_PLACE && request->placement) ||
 	    (!runs && !arena && request->flags) ||
 	    (!arena && (request->arena_bytes || request->output_bytes || request->n_turned)) ||
-	    request->unused ||
+	    (request->op != KGB_EXEC_SELECT && request->set) ||
 	    (!times && runs && (request->flags & ~(KGB_EXEC_WITHOUT_ARENA | KGB_EXEC_OUTSIDE))) ||
 	    (times && (request->flags & ~(KGB_EXEC_WITH_ACTIVITY | KGB_EXEC_WITHOUT_ARENA))))
 		return refuse(err, "a field that '%s' does not use is set",
@@ -164,6 +160,10 @@ int kgb_exec_request_check(const struct kgb_exec_request *request, size_t len, s
 		return -1;
 	if (request->plan >= KGB_EXEC_PLANS_MAX)
 		return refuse(err, "plan %u", request->plan);
+	if (request->placement == KGB_EXEC_NO_PLACEMENT)
+		return refuse(err, "placement %u", request->placement);
+	if (request->set >= KGB_EXEC_SETS_MAX)
+		return refuse(err, "set %u", request->set);
 	return check_unused(request, err);
 }
 

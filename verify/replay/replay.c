@@ -562,7 +562,7 @@ int kgb_replay_take_conditions(struct kgb_lane *lane, struct kgb_err *err)
 {
 	struct kgb_replayer *machine = find_machine(lane);
 
-	if (!machine || !machine->runs || machine->exec.output_bytes == 0)
+	if (!machine || !machine->runs || machine->exec.sets[machine->exec.set].output_bytes == 0)
 		return 0;
 	if (kgb_exec_client_conditions(&machine->exec, CONDITIONS_MS, err) != KGB_EXEC_DONE)
 		return -1;

@@ -21,6 +21,7 @@ enum kgb_benchmark_state {
 
 struct kgb_benchmark {
 	const struct kgb_case *kase; /* borrowed */
+	uint32_t set; /* number of its set in processes that time (KGB_EXEC_SELECT) */
 	enum kgb_benchmark_state state;
 	struct kgb_failure failure; /* its texts live as long as the verdict of the lane */
 	struct kgb_err err;
@@ -63,11 +64,10 @@ const struct kgb_timer_level *kgb_benchmark_level(const struct kgb_judge *judge)
 
 /** Prepare a benchmark; its `state` tells the outcome. */
 void kgb_benchmark_prepare(struct kgb_lane *lane, struct kgb_benchmark *benchmark);
-/** Let processes that time load a first benchmark and run it, while other verifications use the
- * GPU, too: most of the code that they load serves all benchmarks. */
-KGB_MUST_CHECK int kgb_benchmark_rehearse(struct kgb_lane *lane, struct kgb_benchmark *benchmark,
-					  struct kgb_timing_processes *processes,
-					  struct kgb_err *err);
+/** Let processes that time load the benchmarks that are ready and run them, while other
+ * verifications use the GPU, too. */
+KGB_MUST_CHECK int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchmarks,
+					   struct kgb_err *err);
 /** Time a benchmark that is ready, and free its memory. 0: the verdict has the times. 1: *failure
  * has the reason of a refusal. -1: *err. */
 KGB_MUST_CHECK int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *benchmark,

@@ -15,7 +15,8 @@ enum {
 	EXEC_MS = 60 * 1000,
 	TRIES = 2,
 	STARTS = 6,
-	REHEARSED_PAIRS = 3, /* of processes; only `thorough` uses more */
+	REHEARSED_PAIRS = 3, /* of processes, for the first benchmark; only `thorough` uses more */
+	AHEAD_PART = 32, /* of the GPU's free memory, for the inputs of the other benchmarks */
 	/* Places of code and memory for a process that loads code for the first time. Of the
 	 * baseline's library, which takes longest, kgb-exec keeps so many copies. */
 	BASELINE_PLACES = 8,
@@ -60,7 +61,27 @@ static size_t output_bytes(const struct kgb_benchmark *b)
 	return bytes;
 }
 
-/* Give a process the inputs and the plans of this benchmark in place of the last one's. */
+static uint32_t main_plan(const struct kgb_benchmark *b)
+{
+	return 2 * b->set;
+}
+
+static uint32_t prologue_plan(const struct kgb_benchmark *b, enum kgb_timer_side side)
+{
+	return side == KGB_SIDE_B && b->rcase.has_prologue ? main_plan(b) + 1 : KGB_EXEC_NO_PLAN;
+}
+
+/* Put the set of this benchmark in force. */
+static enum kgb_exec_outcome choose_set(const struct measurement *m,
+					struct kgb_timing_process *process, struct kgb_err *err)
+{
+	if (process->exec.set == m->benchmark->set)
+		return KGB_EXEC_DONE;
+	process->placement = REHEARSED_PLACEMENT;
+	return kgb_exec_client_select(&process->exec, m->benchmark->set, EXEC_MS, err);
+}
+
+/* Give a process the inputs and the plans of this benchmark, in place of what its set has. */
 static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_process *process,
 				  enum kgb_timer_side side, struct kgb_err *err)
 {
@@ -72,16 +93,22 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 	spec.output_fd = m->processes->outputs[side].fd;
 	spec.output_bytes = output_bytes(b);
 	process->placement = REHEARSED_PLACEMENT;
-	enum kgb_exec_outcome outcome = kgb_exec_client_forget(exec, EXEC_MS, err);
+	process->holds[b->set] = NULL;
+	enum kgb_exec_outcome outcome = choose_set(m, process, err);
 
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_client_forget(exec, EXEC_MS, err);
 	if (outcome == KGB_EXEC_DONE)
 		outcome = kgb_exec_client_arena(exec, &spec, EXEC_MS, err);
 	if (outcome == KGB_EXEC_DONE)
-		outcome = kgb_exec_client_plan(exec, 0, plan->record.ptr, plan->record.len, EXEC_MS,
-					       err);
-	if (outcome == KGB_EXEC_DONE && side == KGB_SIDE_B && b->rcase.has_prologue)
-		outcome = kgb_exec_client_plan(exec, 1, b->rcase.prologue.record.ptr,
+		outcome = kgb_exec_client_plan(exec, main_plan(b), plan->record.ptr,
+					       plan->record.len, EXEC_MS, err);
+	if (outcome == KGB_EXEC_DONE && prologue_plan(b, side) != KGB_EXEC_NO_PLAN)
+		outcome = kgb_exec_client_plan(exec, prologue_plan(b, side),
+					       b->rcase.prologue.record.ptr,
 					       b->rcase.prologue.record.len, EXEC_MS, err);
+	if (outcome == KGB_EXEC_DONE)
+		process->holds[b->set] = b;
 	return outcome;
 }
 
@@ -96,8 +123,8 @@ static enum kgb_exec_outcome sample(struct measurement *m, struct kgb_timing_pro
 
 	for (uint32_t i = 0; i < n_places && outcome == KGB_EXEC_DONE; i++) {
 		struct kgb_exec_request request = {
-			.prologue =
-				side == KGB_SIDE_B && b->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+			.plan = main_plan(b),
+			.prologue = prologue_plan(b, side),
 			.skip = -1,
 			.n_slots = b->n_slots,
 			.n_samples = 1,
@@ -129,9 +156,7 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 			outcome = sample(m, process, side, process->rehearsed ? 1 : n_first,
 					 &ignored);
 		process->rehearsed = true;
-		if (outcome == KGB_EXEC_DONE)
-			process->holds = m->benchmark;
-		else
+		if (outcome != KGB_EXEC_DONE)
 			kgb_timing_process_stop(process);
 	}
 }
@@ -152,19 +177,19 @@ static int ready_process(struct measurement *m, uint32_t pair, enum kgb_timer_si
 {
 	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
 
-	if (process->holds != m->benchmark)
+	if (process->holds[m->benchmark->set] != m->benchmark)
 		rehearse_pairs(m, pair, 1);
-	if (process->holds == m->benchmark)
-		return 0;
+	if (process->holds[m->benchmark->set] == m->benchmark) {
+		enum kgb_exec_outcome outcome = choose_set(m, process, err);
+		return outcome == KGB_EXEC_DONE ? 0 : fail_exec(m, process, side, outcome, err);
+	}
 	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
 	for (int i = 1;; i++) {
 		if (kgb_timing_process_open(process, m->lane, err) < 0)
 			return -1;
 		enum kgb_exec_outcome outcome = load(m, process, side, err);
-		if (outcome == KGB_EXEC_DONE) {
-			process->holds = m->benchmark;
+		if (outcome == KGB_EXEC_DONE)
 			return 0;
-		}
 		if (outcome != KGB_EXEC_UNREPLAYABLE || side != KGB_SIDE_A || i == STARTS)
 			return fail_exec(m, process, side, outcome, err);
 		kgb_timing_process_stop(process);
@@ -256,9 +281,9 @@ static struct kgb_exec_request request_for(const struct measurement *m,
 					   struct kgb_result_window *windows, uint32_t *n)
 {
 	const struct kgb_benchmark *b = m->benchmark;
-	const bool is_candidate = block->side == KGB_SIDE_B;
 	struct kgb_exec_request request = {
-		.prologue = is_candidate && b->rcase.has_prologue ? 1 : KGB_EXEC_NO_PLAN,
+		.plan = main_plan(b),
+		.prologue = prologue_plan(b, block->side),
 		.skip = -1,
 		.slot = block->slot,
 		.n_slots = block->n_slots,
@@ -270,7 +295,7 @@ static struct kgb_exec_request request_for(const struct measurement *m,
 
 	kgb_random(&request.poison, sizeof(request.poison));
 	*n = 0;
-	if (!is_candidate)
+	if (block->side != KGB_SIDE_B)
 		return request;
 	/* Sums by atomics differ from run to run: then the reference decides. */
 	if (m->lane->verdict->deterministic) {
@@ -436,26 +461,45 @@ static int run_timer(struct measurement *m, struct kgb_err *err)
 	return rc;
 }
 
-/* Room for what the processes of both sides bring back. */
-static int reserve_outputs(const struct measurement *m, struct kgb_err *err)
+/* Room for what the processes of both sides bring back of any benchmark. */
+static int reserve_outputs(struct kgb_benchmarks *benchmarks, struct kgb_err *err)
 {
-	const size_t bytes = output_bytes(m->benchmark);
+	size_t bytes = 0;
 
+	for (size_t i = 0; i < benchmarks->n; i++) {
+		const struct kgb_benchmark *b = &benchmarks->items[i];
+		if (b->state == KGB_BENCHMARK_READY && output_bytes(b) > bytes)
+			bytes = output_bytes(b);
+	}
 	for (int side = 0; side < KGB_N_SIDES; side++)
-		if (kgb_timing_output_reserve(m->processes, (enum kgb_timer_side)side, bytes, err) <
-		    0)
+		if (kgb_timing_output_reserve(&benchmarks->processes, (enum kgb_timer_side)side,
+					      bytes, err) < 0)
 			return -1;
 	return 0;
 }
 
-int kgb_benchmark_rehearse(struct kgb_lane *lane, struct kgb_benchmark *b,
-			   struct kgb_timing_processes *processes, struct kgb_err *err)
+/* Benchmarks whose inputs need much memory are not loaded ahead, except the first. It comes last,
+ * so that it is in force. */
+int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchmarks,
+			    struct kgb_err *err)
 {
-	struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
+	struct kgb_timing_processes *processes = &benchmarks->processes;
+	uint64_t left = processes->pairs[0][KGB_SIDE_A].exec.machine.free_bytes / AHEAD_PART;
+	size_t first = 0;
 
-	if (reserve_outputs(&m, err) < 0)
+	if (reserve_outputs(benchmarks, err) < 0)
 		return -1;
-	rehearse_pairs(&m, 0, REHEARSED_PAIRS);
+	while (first < benchmarks->n && benchmarks->items[first].state != KGB_BENCHMARK_READY)
+		first++;
+	for (size_t i = benchmarks->n; i-- > first;) {
+		struct kgb_benchmark *b = &benchmarks->items[i];
+		struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
+		const uint64_t bytes = (b->n_slots + 1) * b->arena_bytes;
+		if (b->state != KGB_BENCHMARK_READY || (i > first && bytes > left))
+			continue;
+		left -= i > first ? bytes : 0;
+		rehearse_pairs(&m, 0, i > first ? 1 : REHEARSED_PAIRS);
+	}
 	return 0;
 }
 
@@ -468,7 +512,7 @@ int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 	*m = (struct measurement){
 		.lane = lane, .benchmark = b, .processes = processes, .failure = failure};
 	KGB_MEASURE(lane, KGB_PHASE_TIMER);
-	const int rc = reserve_outputs(m, err) < 0 ? -1 : run_timer(m, err);
+	const int rc = run_timer(m, err);
 	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
 		if (m->has_truth[slot])
 			kgb_case_data_release(&m->truths[slot]);

@@ -34,8 +34,10 @@ struct kgb_benchmarks *kgb_benchmarks_new(const struct kgb_judge *judge)
 		.n = judge->cases.n_benchmarks,
 	};
 	for (size_t i = 0; i < benchmarks->n; i++)
-		benchmarks->items[i] = (struct kgb_benchmark){
-			.kase = &judge->cases.items[judge->cases.n + i], .input_fd = -1};
+		benchmarks->items[i] =
+			(struct kgb_benchmark){.kase = &judge->cases.items[judge->cases.n + i],
+					       .set = i % KGB_EXEC_SETS_MAX,
+					       .input_fd = -1};
 	kgb_timing_processes_init(&benchmarks->processes);
 	return benchmarks;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/stages/timing_processes.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ void kgb_timing_process_stop(struct kgb_timing_process *process)
 	if (process->begun || process->runs)
 		kgb_exec_client_stop(&process->exec);
 	process->begun = process->runs = process->rehearsed = false;
-	process->holds = NULL;
+	memset(process->holds, 0, sizeof(process->holds));
 }
 
 static void release_output(struct kgb_timing_output *output)
@@ -63,7 +64,7 @@ static int begin(struct kgb_timing_process *process, const struct kgb_lane *lane
 	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
 
 	process->exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
-	process->holds = NULL;
+	memset(process->holds, 0, sizeof(process->holds));
 	process->begun = kgb_exec_client_begin(&process->exec, &spec, err) == KGB_EXEC_DONE;
 	return process->begun ? 0 : -1;
 }
@@ -139,6 +140,7 @@ int kgb_timing_output_reserve(struct kgb_timing_processes *processes, enum kgb_t
 		return -1;
 	output->n_bytes = n_bytes;
 	for (size_t pair = 0; pair < KGB_TIMING_PAIRS_MAX; pair++)
-		processes->pairs[pair][side].holds = NULL;
+		memset(processes->pairs[pair][side].holds, 0,
+		       sizeof(processes->pairs[pair][side].holds));
 	return 0;
 }

@@ -18,8 +18,9 @@ struct kgb_timing_process {
 	bool begun; /* its start has begun and is not finished */
 	bool runs;
 	bool rehearsed; /* it has loaded code before */
-	const void *holds; /* what its plans and inputs belong to; NULL: nothing */
-	uint32_t placement; /* in force, if `holds` something */
+	const void *holds[KGB_EXEC_SETS_MAX]; /* what the plans and inputs of each set belong to;
+						 NULL: nothing */
+	uint32_t placement; /* in force */
 };
 
 struct kgb_timing_processes {

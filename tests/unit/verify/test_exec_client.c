@@ -339,10 +339,10 @@ static void test_memory_that_could_shrink_is_refused(void **state)
 	assert_int_equal(
 		send_whole_arena(&exec, sealed, UINT64_MAX, 2, sealed, 8192, DEADLINE_MS, &err),
 		KGB_EXEC_REFUSED);
-	assert_int_equal(exec.arena_bytes, 0);
+	assert_int_equal(exec.sets[0].arena_bytes, 0);
 	assert_int_equal(send_whole_arena(&exec, sealed, 4096, 2, sealed, 8192, DEADLINE_MS, &err),
 			 KGB_EXEC_DONE);
-	assert_int_equal(exec.arena_bytes, 4096);
+	assert_int_equal(exec.sets[0].arena_bytes, 4096);
 	kgb_exec_client_stop(&exec);
 }
 
@@ -450,7 +450,7 @@ static void test_parts_and_placements_reach_the_process(void **state)
 	spec.parts = &outside;
 	spec.n_parts = 1;
 	assert_int_equal(kgb_exec_client_arena(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
-	assert_int_equal(exec.arena_bytes, 0);
+	assert_int_equal(exec.sets[0].arena_bytes, 0);
 	spec.n_parts = KGB_EXEC_RANGES + 1;
 	assert_int_equal(kgb_exec_client_arena(&exec, &spec, DEADLINE_MS, &err), KGB_EXEC_REFUSED);
 	kgb_exec_client_stop(&exec);

@@ -134,6 +134,7 @@ static int carry_out(void *payload, const struct kgb_exec_request *request, cons
 		return give_conditions(device, reply, err);
 	case KGB_EXEC_FORGET:
 		return forget(device);
+	case KGB_EXEC_SELECT:
 	case KGB_EXEC_PLACE:
 	case KGB_EXEC_TIME:
 	case KGB_EXEC_MEASURE:

@@ -67,6 +67,7 @@ int kgb_code_cache_take(struct kgb_code_cache *code, const void *image, size_t l
 	memcpy(made->bytes, image, len);
 	made->len = len;
 	made->n_users = 1;
+	made->moves = true;
 	if (load(code->gpu, made, &made->copies[0], err)) {
 		kgb_free(made->bytes);
 		kgb_free(made);
@@ -293,7 +294,7 @@ int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed, struct kgb_e
 		if (code->items[i - 1]->n_users == 0 && code->items[i - 1]->len <= QUICK_BYTES)
 			drop(code, i - 1);
 	for (size_t i = 0; i < code->n; i++)
-		if (code->items[i]->n_users > 0 &&
+		if (code->items[i]->n_users > 0 && code->items[i]->moves &&
 		    move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err))
 			return -1;
 	return 0;

@@ -32,6 +32,7 @@ struct kgb_loaded {
 	size_t n_copies, current;
 	KGB_VEC(struct kgb_kernel *) kernels; /* owned, as the kernels are */
 	size_t n_users; /* plans */
+	bool moves; /* with kgb_code_cache_move, if it has users */
 	uint64_t used; /* number of its last use */
 };
 
@@ -62,10 +63,10 @@ void kgb_code_cache_allow_clusters(struct kgb_code_cache *code, struct kgb_kerne
 CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_kernel *kernel,
 				     int32_t carveout);
 
-/** Move all images to other places on the device. Copies are loaded and stay until there are
- * KGB_CODE_COPIES. Then `seed` chooses one of the others: a new copy takes its place, or, of a
- * large image, that copy is used. Images without a user are dropped. Nothing may run. On failure
- * the kernels of that image are as before. */
+/** Move the images that move, as all do in the beginning, to other places on the device. Copies are
+ * loaded and stay until there are KGB_CODE_COPIES. Then `seed` chooses one of the others: a new
+ * copy takes its place, or, of a large image, that copy is used. Images without a user are dropped.
+ * Nothing may run. On failure the kernels of that image are as before. */
 KGB_MUST_CHECK int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed,
 				       struct kgb_err *err);
 

@@ -48,6 +48,7 @@ int kgb_device_memory_open(struct kgb_device_memory *memory, struct kgb_gpu *gpu
 			   struct kgb_err *err)
 {
 	memory->gpu = memory->blocks.gpu = memory->arena.gpu = gpu;
+	memory->set = &memory->sets[0];
 	memory->blocks.spares = memory->arena.spares = &memory->spares;
 	if (reserve_most(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err) ||
 	    reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err))
@@ -60,7 +61,7 @@ static int map_arena(struct kgb_device_memory *memory, struct kgb_err *err)
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
 
 	memory->poisoned_valid = false;
-	kgb_spans_put_all(&pages, &memory->given.parts);
+	kgb_spans_put_all(&pages, &memory->set->given.parts);
 	kgb_spans_round(&pages, KGB_GPU_PAGE);
 	kgb_mappings_keep(&memory->arena, &pages);
 	for (size_t i = 0; i < pages.n; i++) {
@@ -78,15 +79,16 @@ int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
 				const struct kgb_exec_request *request, const int fds[2],
 				struct kgb_err *err)
 {
-	memory->n_images = 0;
-	if (kgb_exec_arena_set(&memory->given, request, fds, err))
+	memory->set->n_images = 0;
+	if (kgb_exec_arena_set(&memory->set->given, request, fds, err))
 		return -1;
-	memory->packed_bytes = 0;
-	for (size_t i = 0; i < memory->given.parts.n; i++)
-		memory->packed_bytes += round_up(memory->given.parts.items[i].bytes, PACKED_ALIGN);
+	memory->set->packed_bytes = 0;
+	for (size_t i = 0; i < memory->set->given.parts.n; i++)
+		memory->set->packed_bytes +=
+			round_up(memory->set->given.parts.items[i].bytes, PACKED_ALIGN);
 	if (map_arena(memory, err) == 0)
 		return 0;
-	memory->given.bytes = 0;
+	memory->set->given.bytes = 0;
 	return -1;
 }
 
@@ -124,7 +126,7 @@ static void drop_idle(struct kgb_device_memory *memory)
 
 	for (size_t i = 0; i < memory->blocks.n; i++) {
 		const struct kgb_mapping *mapping = &memory->blocks.items[i];
-		if (kgb_spans_touch(&memory->wanted, mapping->address, mapping->bytes))
+		if (kgb_spans_touch(&memory->set->wanted, mapping->address, mapping->bytes))
 			kgb_spans_put(&kept, mapping->address, mapping->bytes);
 	}
 	kgb_spans_normalize(&kept);
@@ -132,7 +134,15 @@ static void drop_idle(struct kgb_device_memory *memory)
 	memory->poisoned_valid = false;
 }
 
-/* When memory is short, release idle memory first, then the copies of the images. */
+static void release_images(struct kgb_device_memory *memory)
+{
+	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++) {
+		kgb_gpu_buffer_release(memory->gpu, &memory->sets[i].images);
+		memory->sets[i].n_images = 0;
+	}
+}
+
+/* When memory is short, release idle memory and all copies of images. */
 static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kgb_err *err)
 {
 	uint64_t free_bytes = 0;
@@ -142,8 +152,7 @@ static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kg
 	if (bytes > free_bytes) {
 		drop_idle(memory);
 		kgb_spares_clear(&memory->spares, memory->gpu);
-		kgb_gpu_buffer_release(memory->gpu, &memory->images);
-		memory->n_images = 0;
+		release_images(memory);
 		if (kgb_gpu_free_bytes(memory->gpu, &free_bytes, err))
 			return -1;
 	}
@@ -165,8 +174,8 @@ int kgb_device_memory_map_blocks(struct kgb_device_memory *memory, const struct 
 	kgb_spans_subtract(&pages, &memory->blocks.pages, &missing);
 	if (missing.n > 0)
 		memory->poisoned_valid = false;
-	kgb_spans_put_all(&memory->wanted, &pages);
-	kgb_spans_normalize(&memory->wanted);
+	kgb_spans_put_all(&memory->set->wanted, &pages);
+	kgb_spans_normalize(&memory->set->wanted);
 	if (missing.n > 0 && make_room(memory, kgb_spans_total(&missing), err))
 		return -1;
 	if (reserve_missing(memory, &pages, err))
@@ -174,12 +183,12 @@ int kgb_device_memory_map_blocks(struct kgb_device_memory *memory, const struct 
 	return kgb_mappings_add(&memory->blocks, &pages, err);
 }
 
-void kgb_device_memory_forget(struct kgb_device_memory *memory)
+/* No block is wanted any more. Later plans most likely use the latest ones again: keep those. */
+static void release_blocks(struct kgb_device_memory *memory)
 {
 	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
 	uint64_t bytes = 0;
 
-	/* Later plans most likely use the latest blocks again: keep those. */
 	for (size_t i = memory->blocks.n; i > 0; i--) {
 		const struct kgb_mapping *mapping = &memory->blocks.items[i - 1];
 		if (mapping->bytes > IDLE_BLOCK_BYTES_MAX ||
@@ -190,19 +199,39 @@ void kgb_device_memory_forget(struct kgb_device_memory *memory)
 	}
 	kgb_spans_normalize(&idle);
 	kgb_mappings_keep(&memory->blocks, &idle);
-	kgb_spans_clear(&memory->wanted);
 	memory->poisoned_valid = false;
+}
+
+void kgb_device_memory_forget(struct kgb_device_memory *memory)
+{
+	release_blocks(memory);
+	kgb_spans_clear(&memory->set->wanted);
+}
+
+int kgb_device_memory_select(struct kgb_device_memory *memory, uint32_t set, struct kgb_err *err)
+{
+	if (memory->set == &memory->sets[set])
+		return 0;
+	release_blocks(memory);
+	memory->set = &memory->sets[set];
+	memory->placement = KGB_EXEC_NO_PLACEMENT;
+	if (map_arena(memory, err))
+		return -1;
+	return kgb_device_memory_map_blocks(memory, &memory->set->wanted, err);
 }
 
 void kgb_device_memory_reset(struct kgb_device_memory *memory)
 {
 	const struct kgb_spans none = KGB_SPANS_INIT;
 
-	kgb_device_memory_forget(memory);
-	kgb_exec_arena_release(&memory->given);
+	release_blocks(memory);
 	kgb_mappings_keep(&memory->arena, &none);
-	kgb_gpu_buffer_release(memory->gpu, &memory->images);
-	memory->n_images = 0;
+	release_images(memory);
+	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++) {
+		kgb_exec_arena_release(&memory->sets[i].given);
+		kgb_spans_clear(&memory->sets[i].wanted);
+	}
+	memory->set = &memory->sets[0];
 }
 
 int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
@@ -223,7 +252,7 @@ void kgb_device_memory_spans(const struct kgb_device_memory *memory, struct kgb_
 {
 	KGB_AUTO(spans) struct kgb_spans idle = KGB_SPANS_INIT;
 
-	kgb_spans_subtract(&memory->blocks.pages, &memory->wanted, &idle);
+	kgb_spans_subtract(&memory->blocks.pages, &memory->set->wanted, &idle);
 	kgb_spans_subtract(&memory->blocks.pages, &idle, out);
 	kgb_spans_put_all(out, &memory->arena.pages);
 	kgb_spans_normalize(out);
@@ -234,23 +263,24 @@ int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *er
 	struct kgb_gpu *gpu = memory->gpu;
 	CUresult result = CUDA_SUCCESS;
 
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++)
-		result = gpu->cu->cuMemsetD8Async(memory->given.parts.items[i].start, 0,
-						  memory->given.parts.items[i].bytes, gpu->stream);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->set->given.parts.n; i++)
+		result = gpu->cu->cuMemsetD8Async(memory->set->given.parts.items[i].start, 0,
+						  memory->set->given.parts.items[i].bytes,
+						  gpu->stream);
 	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
 }
 
 /* Address of the copy of an image on the device. */
 static CUdeviceptr copy_of(const struct kgb_device_memory *memory, uint32_t slot)
 {
-	return memory->images.address + slot * memory->packed_bytes;
+	return memory->set->images.address + slot * memory->set->packed_bytes;
 }
 
 /* Put the input of a slot at its place in the arena, or into its copy on the device, which holds
  * the parts one behind the other. A copy of a turned image comes from that of the image. */
 static CUresult upload(struct kgb_device_memory *memory, uint32_t slot, bool to_copy)
 {
-	const struct kgb_exec_arena *given = &memory->given;
+	const struct kgb_exec_arena *given = &memory->set->given;
 	const uint32_t number = kgb_exec_arena_image_of(given, slot);
 	const char *image = kgb_exec_arena_image(given, slot);
 	const struct kgb_cuda *cu = memory->gpu->cu;
@@ -289,26 +319,26 @@ static int load(struct kgb_device_memory *memory, uint32_t slot, struct kgb_err 
 
 static bool have_room_for_images(struct kgb_device_memory *memory)
 {
-	const uint64_t bytes = memory->packed_bytes * memory->given.n_slots;
+	const uint64_t bytes = memory->set->packed_bytes * memory->set->given.n_slots;
 	struct kgb_err ignored = KGB_ERR_INIT;
 	uint64_t free_bytes = 0;
 
-	if (memory->images.bytes >= bytes)
+	if (memory->set->images.bytes >= bytes)
 		return true;
-	memory->n_images = 0;
+	memory->set->n_images = 0;
 	return !kgb_gpu_free_bytes(memory->gpu, &free_bytes, &ignored) &&
 	       free_bytes >= SPARE_BYTES && free_bytes - SPARE_BYTES >= bytes &&
-	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->images, bytes, &ignored);
+	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->set->images, bytes, &ignored);
 }
 
 /* Make copies of the first n_slots images. false: there is no room, which is no error. Later
  * samples of a timing may need more copies than earlier ones. */
 static bool have_images(struct kgb_device_memory *memory, uint32_t n_slots)
 {
-	if (memory->n_images < n_slots && !have_room_for_images(memory))
+	if (memory->set->n_images < n_slots && !have_room_for_images(memory))
 		return false;
-	for (; memory->n_images < n_slots; memory->n_images++)
-		if (upload(memory, memory->n_images, true) != CUDA_SUCCESS)
+	for (; memory->set->n_images < n_slots; memory->set->n_images++)
+		if (upload(memory, memory->set->n_images, true) != CUDA_SUCCESS)
 			return false;
 	return true;
 }
@@ -321,8 +351,8 @@ int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 	if (!have_images(memory, n_slots))
 		return load(memory, slot, err);
 	CUdeviceptr from = copy_of(memory, slot);
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->given.parts.n; i++) {
-		const struct kgb_span *part = &memory->given.parts.items[i];
+	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->set->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->set->given.parts.items[i];
 		result = memory->gpu->cu->cuMemcpyDtoDAsync(part->start, from, part->bytes,
 							    memory->gpu->stream);
 		from += round_up(part->bytes, PACKED_ALIGN);
@@ -333,10 +363,11 @@ int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
 				struct kgb_err *err)
 {
-	const uint32_t n_slots = memory->given.n_slots;
+	const uint32_t n_slots = memory->set->given.n_slots;
 
-	return memory->given.n_turned > 0 ? kgb_device_memory_load_fast(memory, slot, n_slots, err)
-					  : load(memory, slot, err);
+	return memory->set->given.n_turned > 0
+		       ? kgb_device_memory_load_fast(memory, slot, n_slots, err)
+		       : load(memory, slot, err);
 }
 
 /* Copy memory of the GPU to the output, after the running work. */
@@ -347,7 +378,7 @@ static int bring(struct kgb_device_memory *memory, uint64_t offset, CUdeviceptr 
 		return 0;
 	return kgb_gpu_check(
 		memory->gpu,
-		memory->gpu->cu->cuMemcpyDtoH(memory->given.output + offset, from, bytes),
+		memory->gpu->cu->cuMemcpyDtoH(memory->set->given.output + offset, from, bytes),
 		KGB_EXEC_GPU_FAULT, err, "bring %llu bytes back from 0x%llx",
 		(unsigned long long)bytes, from);
 }
@@ -358,8 +389,8 @@ int kgb_device_memory_bring_back(struct kgb_device_memory *memory,
 {
 	const bool whole = !(request->flags & KGB_EXEC_WITHOUT_ARENA);
 
-	for (size_t i = 0; whole && i < memory->given.parts.n; i++) {
-		const struct kgb_span *part = &memory->given.parts.items[i];
+	for (size_t i = 0; whole && i < memory->set->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->set->given.parts.items[i];
 		if (bring(memory, kgb_exec_arena_offset(part->start), part->start, part->bytes,
 			  err))
 			return -1;

@@ -16,18 +16,23 @@ struct kgb_span_table {
 	size_t n;
 };
 
-struct kgb_device_memory {
-	struct kgb_gpu *gpu; /* borrowed */
-	struct kgb_mappings blocks, arena;
-	struct kgb_spares spares;
-	struct kgb_spans wanted; /* pages of the blocks of all plans; others of blocks are idle */
-	struct kgb_spans reserved; /* addresses that are ours */
-	uint32_t placement; /* in force */
-
+/** What a set (KGB_EXEC_SELECT) has in memory. Zeros: nothing. */
+struct kgb_memory_set {
 	struct kgb_exec_arena given; /* the rest of its parts' pages is slack */
 	uint64_t packed_bytes; /* bytes of one image's parts in `images` */
 	struct kgb_mapping images; /* device copies of all slots, when they fit */
 	uint32_t n_images; /* number of the first ones that are up to date */
+	struct kgb_spans wanted; /* pages of the blocks of all plans */
+};
+
+struct kgb_device_memory {
+	struct kgb_gpu *gpu; /* borrowed */
+	struct kgb_memory_set sets[KGB_EXEC_SETS_MAX];
+	struct kgb_memory_set *set; /* in force */
+	struct kgb_mappings blocks, arena; /* of that set; blocks that it does not want are idle */
+	struct kgb_spares spares;
+	struct kgb_spans reserved; /* addresses that are ours */
+	uint32_t placement; /* in force */
 
 	struct kgb_span_table poisoned; /* all memory that poison fills */
 	bool poisoned_valid;
@@ -53,10 +58,15 @@ KGB_MUST_CHECK int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
 KGB_MUST_CHECK int kgb_device_memory_map_blocks(struct kgb_device_memory *memory,
 						const struct kgb_spans *blocks,
 						struct kgb_err *err);
-/** Release all blocks. Some stay mapped for later plans, as slack. */
+/** Release all blocks of the set. Some stay mapped for later plans, as slack. */
 void kgb_device_memory_forget(struct kgb_device_memory *memory);
 
-/** Release the arena, too, and everything that holds data. Addresses stay reserved. */
+/** Put a set in force: map its arena and its blocks in place of the last set's. */
+KGB_MUST_CHECK int kgb_device_memory_select(struct kgb_device_memory *memory, uint32_t set,
+					    struct kgb_err *err);
+
+/** Release everything that holds data, of all sets. Set 0 is in force then. Addresses stay
+ * reserved. */
 void kgb_device_memory_reset(struct kgb_device_memory *memory);
 
 /** Replace the physical memory of arena and blocks; `placement` is then the number in force. */

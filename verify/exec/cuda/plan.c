@@ -203,7 +203,7 @@ static int prepare_ops(struct kgb_gpu_plan *plan, struct kgb_err *err)
 int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_device_memory *memory,
 		      struct kgb_code_cache *code, int record_fd, struct kgb_err *err)
 {
-	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu, .code = code};
+	*plan = (struct kgb_gpu_plan){.gpu = memory->gpu, .set = memory->set, .code = code};
 	if (kgb_exec_plan_read(&plan->sent, record_fd, kgb_exec_check_image, err) == 0) {
 		plan->window = plan->sent.window;
 		if (kgb_device_memory_map_blocks(memory, &plan->sent.blocks, err) == 0 &&
@@ -212,6 +212,13 @@ int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_device_memory *memor
 	}
 	kgb_gpu_plan_release(plan);
 	return -1;
+}
+
+void kgb_gpu_plan_let_move(struct kgb_gpu_plan *plan)
+{
+	plan->last_ns = 0;
+	for (size_t i = 0; i < plan->n_images; i++)
+		plan->images[i]->moves = true;
 }
 
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan)

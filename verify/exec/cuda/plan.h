@@ -34,6 +34,7 @@ struct kgb_gpu_plan_event {
 
 struct kgb_gpu_plan {
 	struct kgb_gpu *gpu; /* borrowed; NULL: no such plan */
+	const struct kgb_memory_set *set; /* borrowed; its own */
 	struct kgb_exec_plan sent;
 	const struct kgb_window *window; /* of `sent` */
 	struct kgb_code_cache *code; /* borrowed */
@@ -59,6 +60,9 @@ KGB_MUST_CHECK int kgb_gpu_plan_load(struct kgb_gpu_plan *plan, struct kgb_devic
 				     struct kgb_code_cache *code, int record_fd,
 				     struct kgb_err *err);
 void kgb_gpu_plan_release(struct kgb_gpu_plan *plan);
+
+/** The next kgb_code_cache_move is to move its code, whose times it forgets. */
+void kgb_gpu_plan_let_move(struct kgb_gpu_plan *plan);
 
 /** Whether a launch has an attribute of this kind. */
 bool kgb_launch_has(const struct kgb_launch *launch, CUlaunchAttributeID id);

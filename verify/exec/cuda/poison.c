@@ -54,8 +54,8 @@ static int over_table(struct kgb_device_memory *memory, CUfunction function,
  * memory. Poison fills such pieces, and images are loaded afterwards. */
 static void inner_parts(const struct kgb_device_memory *memory, struct kgb_spans *out)
 {
-	for (size_t i = 0; i < memory->given.parts.n; i++) {
-		const struct kgb_span *part = &memory->given.parts.items[i];
+	for (size_t i = 0; i < memory->set->given.parts.n; i++) {
+		const struct kgb_span *part = &memory->set->given.parts.items[i];
 		const uint64_t start = (part->start + 15) & ~UINT64_C(15);
 		const uint64_t end = (part->start + part->bytes) & ~UINT64_C(15);
 		if (end > start)
@@ -130,7 +130,7 @@ int kgb_device_memory_set_slack(struct kgb_device_memory *memory, const struct k
 	kgb_spans_put_all(&all, &memory->arena.pages);
 	kgb_spans_normalize(&all);
 	kgb_spans_put_all(&used, blocks);
-	kgb_spans_put_all(&used, &memory->given.parts);
+	kgb_spans_put_all(&used, &memory->set->given.parts);
 	kgb_spans_normalize(&used);
 	kgb_spans_subtract(&all, &used, &slack);
 	if (put_table(memory, &memory->slack, &slack, err))

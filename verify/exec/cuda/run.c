@@ -212,7 +212,7 @@ int kgb_run_begin(struct kgb_run *run, const struct kgb_exec_request *request,
 {
 	KGB_AUTO(spans) struct kgb_spans blocks = KGB_SPANS_INIT;
 	KGB_AUTO(spans) struct kgb_spans memory = KGB_SPANS_INIT;
-	const struct kgb_exec_run_names names = {.arena = &run->memory->given,
+	const struct kgb_exec_run_names names = {.arena = &run->memory->set->given,
 						 .plan = &plan->sent,
 						 .prologue = prologue ? &prologue->sent : NULL,
 						 .memory = &memory};

@@ -16,10 +16,9 @@ struct server {
 	struct kgb_gpu_plan plans[KGB_EXEC_PLANS_MAX];
 };
 
-static void forget_plans(struct server *server)
+static bool is_in_force(const struct server *server, const struct kgb_gpu_plan *plan)
 {
-	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		kgb_gpu_plan_release(&server->plans[i]);
+	return plan->gpu && plan->set == server->memory.set;
 }
 
 /* For another verification: the process ran nothing of a candidate, or the judge would end it. */
@@ -29,7 +28,8 @@ static int begin_anew(struct server *server, const struct kgb_exec_request *requ
 	if (request->device != server->number)
 		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "GPU %u is open already",
 				     server->number);
-	forget_plans(server);
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		kgb_gpu_plan_release(&server->plans[i]);
 	kgb_device_memory_reset(&server->memory);
 	server->planned = false;
 	return 0;
@@ -76,35 +76,41 @@ static int make_plan(struct server *server, const struct kgb_exec_request *reque
 	server->planned = true;
 	kgb_gpu_plan_release(plan);
 	const int status = kgb_gpu_plan_load(plan, &server->memory, &server->code, fd, err);
-	reply->value = kgb_spans_total(&server->memory.wanted);
+	reply->value = kgb_spans_total(&server->memory.set->wanted);
 	return status;
 }
 
 static int forget(struct server *server)
 {
-	forget_plans(server);
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		if (is_in_force(server, &server->plans[i]))
+			kgb_gpu_plan_release(&server->plans[i]);
 	kgb_device_memory_forget(&server->memory);
 	return 0;
 }
 
-/* The plan of that number; NULL with *err when there is none. */
+/* The plan of that number, of the set in force; NULL with *err when there is none. */
 static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, struct kgb_err *err)
 {
 	struct kgb_gpu_plan *plan = &server->plans[number];
 
-	if (plan->gpu)
+	if (is_in_force(server, plan))
 		return plan;
 	(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "no plan %u", number);
 	return NULL;
 }
 
-/* Replace the memory of arena, blocks and code, unless it is that placement's. */
+/* Replace the memory of arena, blocks and code of the set in force, unless it is that placement's.
+ */
 static int place(struct server *server, const struct kgb_exec_request *request, struct kgb_err *err)
 {
 	if (request->placement == server->memory.placement)
 		return 0;
+	for (size_t i = 0; i < server->code.n; i++)
+		server->code.items[i]->moves = false;
 	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		server->plans[i].last_ns = 0;
+		if (is_in_force(server, &server->plans[i]))
+			kgb_gpu_plan_let_move(&server->plans[i]);
 	if (kgb_device_memory_place(&server->memory, request->placement, err))
 		return -1;
 	return kgb_code_cache_move(&server->code, request->placement, err);
@@ -160,6 +166,8 @@ static int dispatch(struct server *server, const struct kgb_exec_request *reques
 		return run(server, request, reply, err);
 	case KGB_EXEC_PLACE:
 		return place(server, request, err);
+	case KGB_EXEC_SELECT:
+		return kgb_device_memory_select(&server->memory, request->set, err);
 	case KGB_EXEC_FORGET:
 		return forget(server);
 	case KGB_EXEC_CONDITIONS:

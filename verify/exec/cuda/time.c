@@ -253,7 +253,7 @@ int kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
 		return -1;
 	if (!status && (request->flags & KGB_EXEC_WITH_ACTIVITY))
 		status = take_activity(run, request, plan, prologue, samples, err);
-	memcpy(run->memory->given.output + layout.samples, samples,
+	memcpy(run->memory->set->given.output + layout.samples, samples,
 	       request->n_samples * sizeof(samples[0]));
 	return status;
 }
