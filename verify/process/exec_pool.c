@@ -31,6 +31,7 @@ struct member {
 	enum state state;
 	struct kgb_exec_client exec; /* a child of ours */
 	int end_fd; /* pidfd of its launcher */
+	bool was_lent;
 	int user_fd; /* LENT, ENDING: socket of its user; -1: nobody */
 	struct kgb_gpu_lease lease; /* ENDING: its user's */
 };
@@ -202,10 +203,26 @@ static void lend(struct kgb_exec_pool *pool, struct member *member)
 
 	member->user_fd = pool->waiting.items[0];
 	member->state = LENT;
+	member->was_lent = true;
 	memmove(&pool->waiting.items[0], &pool->waiting.items[1],
 		--pool->waiting.n * sizeof(pool->waiting.items[0]));
 	if (kgb_wire_send(member->user_fd, "p", 1, fds, KGB_ARRAY_LEN(fds), &ignored) < 0)
 		end(member);
+}
+
+/* The user that asked for a process may be gone when it is ready. Those that came back stay: they
+ * cost nothing to make. */
+static void end_surplus(struct kgb_exec_pool *pool)
+{
+	size_t n_ready = count(pool, READY);
+
+	for (size_t i = 0; i < pool->members.n && n_ready > pool->n_spares; i++) {
+		struct member *member = &pool->members.items[i];
+		if (member->state != READY || member->was_lent)
+			continue;
+		end(member);
+		n_ready--;
+	}
 }
 
 size_t kgb_exec_pool_n_ready(const struct kgb_exec_pool *pool)
@@ -258,6 +275,7 @@ bool kgb_exec_pool_turn(struct kgb_exec_pool *pool)
 	for (size_t i = pool->members.n; i-- > 0 && pool->waiting.n > 0;)
 		if (pool->members.items[i].state == READY)
 			lend(pool, &pool->members.items[i]);
+	end_surplus(pool);
 	while (count(pool, STARTING) < pool->waiting.n && count(pool, STARTING) < STARTS_AT_ONCE &&
 	       pool->members.n < KGB_EXEC_POOL_MAX)
 		kgb_exec_pool_make_spare(pool);

@@ -164,6 +164,44 @@ static void test_a_process_has_nothing_of_its_last_user(void **state)
 	close_pool();
 }
 
+/* Whether a process of the pool runs. */
+static bool has_processes(void)
+{
+	KGB_AUTO(free)
+	char *path = kgb_xasprintf("/proc/%d/task/%d/children", (int)g.keeper, (int)g.keeper);
+	char first;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	const bool has = read(fd, &first, 1) == 1;
+	close(fd);
+	return has;
+}
+
+static void await_processes(bool wanted)
+{
+	const int64_t deadline_ms = kgb_mono_ms() + WAIT_MS;
+
+	while (has_processes() != wanted) {
+		assert_true(kgb_mono_ms() < deadline_ms);
+		kgb_sleep_ns(1000000);
+	}
+}
+
+static void test_a_start_that_nobody_waits_for_leaves_no_process(void **state)
+{
+	struct kgb_exec_client exec = KGB_EXEC_CLIENT_INIT;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
+	assert_int_equal(kgb_exec_client_begin(&exec, &g.spec, &err), KGB_EXEC_DONE);
+	await_processes(true);
+	kgb_exec_client_stop(&exec);
+	await_processes(false);
+	close_pool();
+}
+
 static void test_a_lease_is_held_until_the_process_has_ended(void **state)
 {
 	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
@@ -274,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_clean_processes_are_lent_again),
 		cmocka_unit_test(test_a_process_has_nothing_of_its_last_user),
+		cmocka_unit_test(test_a_start_that_nobody_waits_for_leaves_no_process),
 		cmocka_unit_test(test_a_lease_is_held_until_the_process_has_ended),
 		cmocka_unit_test(test_spares_serve_several_users_at_once),
 		cmocka_unit_test(test_a_process_of_a_user_that_ends_by_itself_is_reported),
