@@ -52,7 +52,8 @@ enum kgb_exec_op {
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
 	/** Put `placement` in force, as the TIME that names it would do first: so several processes
-	 * can do it at the same time. On a GPU only. */
+	 * can do it at the same time. Value: the number of further placements that load a large
+	 * image (code.h). On a GPU only. */
 	KGB_EXEC_PLACE,
 	/** Put `set` in force. A set is an arena, copies of its images on the device, and plans
 	 * that run on it: ARENA, PLAN, RUN, TIME and FORGET are about the set in force (0 in the

@@ -15,12 +15,8 @@ enum {
 	EXEC_MS = 60 * 1000,
 	TRIES = 2,
 	STARTS = 6,
-	REHEARSED_PAIRS = 3, /* of processes, for the first benchmark; only `thorough` uses more */
-	AHEAD_PART = 32, /* of the GPU's free memory, for the inputs of the other benchmarks */
-	/* Places of code and memory for a process that loads code for the first time. Of the
-	 * baseline's library, which takes longest, kgb-exec keeps so many copies. */
-	BASELINE_PLACES = 8,
-	CANDIDATE_PLACES = 2,
+	REHEARSED_PAIRS = 3, /* of processes; only `thorough` uses more */
+	AHEAD_PART = 64, /* of the GPU's free memory, for the inputs of further benchmarks */
 	REHEARSED_PLACEMENT = 1 << 30, /* a number that the timer does not use */
 };
 #define RULER_STEP_NS 32 /* resolution of events and of CUPTI's activity, measured on an H200 */
@@ -112,29 +108,30 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 	return outcome;
 }
 
-/* Take samples that do not count, at other places: this uploads inputs and loads code, the first
- * one also CUPTI. */
-static enum kgb_exec_outcome sample(struct measurement *m, struct kgb_timing_process *process,
-				    enum kgb_timer_side side, uint32_t n_places,
-				    struct kgb_err *err)
+/* Take a sample that does not count: this uploads inputs and loads code, in a new process also that
+ * of CUPTI. Then load large images to all their places. */
+static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_process *process,
+				     enum kgb_timer_side side, struct kgb_err *err)
 {
 	const struct kgb_benchmark *b = m->benchmark;
-	enum kgb_exec_outcome outcome = KGB_EXEC_DONE;
+	const struct kgb_exec_request request = {
+		.plan = main_plan(b),
+		.prologue = prologue_plan(b, side),
+		.skip = -1,
+		.n_slots = b->n_slots,
+		.n_samples = 1,
+		.placement = REHEARSED_PLACEMENT,
+		.flags = (process->rehearsed ? 0 : KGB_EXEC_WITH_ACTIVITY) | KGB_EXEC_WITHOUT_ARENA,
+	};
+	struct kgb_exec_layout layout;
+	enum kgb_exec_outcome outcome =
+		kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
 
-	for (uint32_t i = 0; i < n_places && outcome == KGB_EXEC_DONE; i++) {
-		struct kgb_exec_request request = {
-			.plan = main_plan(b),
-			.prologue = prologue_plan(b, side),
-			.skip = -1,
-			.n_slots = b->n_slots,
-			.n_samples = 1,
-			.placement = REHEARSED_PLACEMENT + i,
-			.flags = (process->rehearsed || i > 0 ? 0 : KGB_EXEC_WITH_ACTIVITY) |
-				 KGB_EXEC_WITHOUT_ARENA,
-		};
-		struct kgb_exec_layout layout;
-		outcome = kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
-	}
+	do {
+		if (outcome == KGB_EXEC_DONE)
+			outcome = kgb_exec_client_place(&process->exec, ++process->placement,
+							EXEC_MS, err);
+	} while (outcome == KGB_EXEC_DONE && process->exec.reply.value > 0);
 	return outcome;
 }
 
@@ -147,14 +144,12 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 	for (int64_t i = begin; i < end; i++) {
 		const enum kgb_timer_side side = (enum kgb_timer_side)(i % KGB_N_SIDES);
 		struct kgb_timing_process *process = &m->first_rehearsed[i / KGB_N_SIDES][side];
-		const uint32_t n_first = side == KGB_SIDE_A ? BASELINE_PLACES : CANDIDATE_PLACES;
 		struct kgb_err ignored = KGB_ERR_INIT;
 		if (!process->runs)
 			continue;
 		enum kgb_exec_outcome outcome = load(m, process, side, &ignored);
 		if (outcome == KGB_EXEC_DONE)
-			outcome = sample(m, process, side, process->rehearsed ? 1 : n_first,
-					 &ignored);
+			outcome = warm_up(m, process, side, &ignored);
 		process->rehearsed = true;
 		if (outcome != KGB_EXEC_DONE)
 			kgb_timing_process_stop(process);
@@ -215,19 +210,22 @@ static void place(void *payload, int64_t begin, int64_t end)
 								EXEC_MS, &placing->errs[side]);
 }
 
-/* Give both processes of a pair other memory and code at the same time, if the block is the first
- * at its placement: most of this is waiting. The driver clears what both release at 450 GB/s, and
- * each waits as if it cleared 200 GB/s for it. */
+/* If the block is the first at its placement, give other memory and code to both processes of a
+ * pair at the same time, or to the baseline that is alone: most of this is waiting. The driver
+ * clears what both release at 450 GB/s, and each waits as if it cleared 200 GB/s for it. */
 static int place_pair(struct measurement *m, struct kgb_timing_process *pair,
 		      const struct kgb_timer_block *block, struct kgb_err *err)
 {
 	struct placing placing = {.pair = pair,
 				  .placement = block->placement - (uint32_t)block->side};
+	const bool is_alone =
+		block->phase == KGB_PHASE_SOLO_BEFORE || block->phase == KGB_PHASE_SOLO_AFTER;
+	const int n_sides = is_alone ? 1 : KGB_N_SIDES; /* the baseline is the first */
 
 	if (pair[block->side].placement == block->placement)
 		return 0;
-	kgb_parallel_for(KGB_N_SIDES, 1, place, &placing);
-	for (int side = 0; side < KGB_N_SIDES; side++) {
+	kgb_parallel_for(n_sides, 1, place, &placing);
+	for (int side = 0; side < n_sides; side++) {
 		pair[side].placement = placing.placement + (uint32_t)side;
 		if (placing.outcomes[side] == KGB_EXEC_DONE)
 			continue;
@@ -494,11 +492,11 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 	for (size_t i = benchmarks->n; i-- > first;) {
 		struct kgb_benchmark *b = &benchmarks->items[i];
 		struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
-		const uint64_t bytes = (b->n_slots + 1) * b->arena_bytes;
+		const uint64_t bytes = b->input_bytes + b->arena_bytes;
 		if (b->state != KGB_BENCHMARK_READY || (i > first && bytes > left))
 			continue;
 		left -= i > first ? bytes : 0;
-		rehearse_pairs(&m, 0, i > first ? 1 : REHEARSED_PAIRS);
+		rehearse_pairs(&m, 0, REHEARSED_PAIRS);
 	}
 	return 0;
 }

@@ -10,8 +10,8 @@
 #include "verify/stages/benchmark.h"
 
 /** A result of more bytes is compared in KGB_WINDOWS windows of KGB_WINDOW_BYTES each. */
-#define KGB_WHOLE_RESULT_BYTES (UINT64_C(8) << 20)
-#define KGB_WINDOW_BYTES (UINT64_C(1) << 20)
+#define KGB_WHOLE_RESULT_BYTES (UINT64_C(1) << 20)
+#define KGB_WINDOW_BYTES (UINT64_C(256) << 10)
 #define KGB_WINDOWS 4
 
 struct kgb_result_window {

@@ -12,6 +12,7 @@ static struct {
 	bool loaded[LOADS_MAX];
 	int shared[LOADS_MAX], carveout[LOADS_MAX]; /* attributes of the function */
 	size_t n_loads;
+	size_t n_found; /* functions that were asked for */
 	size_t fail_at; /* the so-manieth load fails; 0: none */
 	size_t empty; /* the so-manieth load has no kernels; 0: none */
 } gpu_code;
@@ -55,7 +56,8 @@ static CUresult library_unload(CUlibrary library)
 
 static CUresult library_kernel(CUkernel *out, CUlibrary library, const char *name)
 {
-	if (strcmp(name, "there") != 0 || (size_t)library == gpu_code.empty)
+	if ((strcmp(name, "there") != 0 && strcmp(name, "other") != 0) ||
+	    (size_t)library == gpu_code.empty)
 		return CUDA_ERROR_NOT_FOUND;
 	*out = (CUkernel)library;
 	return CUDA_SUCCESS;
@@ -63,6 +65,7 @@ static CUresult library_kernel(CUkernel *out, CUlibrary library, const char *nam
 
 static CUresult kernel_function(CUfunction *out, CUkernel kernel)
 {
+	gpu_code.n_found++;
 	*out = (CUfunction)kernel;
 	return CUDA_SUCCESS;
 }
@@ -241,6 +244,37 @@ static void test_code_that_moves_lies_elsewhere_and_is_as_before(void **state)
 	move_100_times(2 << 20, KGB_CODE_COPIES - 1, KGB_CODE_COPIES, KGB_CODE_COPIES);
 }
 
+/* A plan of another benchmark has another kernel of the same large image. */
+static void test_a_kernel_is_found_once_in_each_copy(void **state)
+{
+	struct kgb_code_cache code = start();
+	struct kgb_err err = KGB_ERR_INIT;
+	KGB_AUTO(free) char *image = kgb_xcalloc(1, 2 << 20);
+	struct kgb_kernel *other;
+	size_t n_moves = 0;
+
+	(void)state;
+	struct kgb_loaded *loaded = take(&code, image, 2 << 20);
+	(void)find(&code, loaded);
+	for (; kgb_code_cache_n_loads(&code) > 0; n_moves++)
+		assert_int_equal(kgb_code_cache_move(&code, n_moves, &err), 0);
+	assert_int_equal(n_moves, KGB_CODE_COPIES - 1);
+	assert_int_equal(gpu_code.n_found, KGB_CODE_COPIES);
+	assert_int_equal(kgb_code_cache_kernel(&code, loaded, "other", &other, &err), 0);
+	for (n_moves = 0; kgb_code_cache_n_loads(&code) > 0; n_moves++)
+		assert_int_equal(kgb_code_cache_move(&code, n_moves, &err), 0);
+	assert_int_equal(n_moves, KGB_CODE_COPIES - 1);
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(kgb_code_cache_move(&code, i, &err), 0);
+	assert_int_equal(gpu_code.n_found, 2 * KGB_CODE_COPIES);
+	assert_ptr_equal(other->function, other->functions[loaded->current]);
+	/* What does not move has nothing to load. */
+	loaded->moves = false;
+	loaded->kernels.items[0]->functions[1] = NULL;
+	assert_int_equal(kgb_code_cache_n_loads(&code), 0);
+	give_all(&code);
+}
+
 static void test_code_that_cannot_move_stays_where_it_is(void **state)
 {
 	struct kgb_code_cache code = start();
@@ -269,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_image_is_loaded_once),
 		cmocka_unit_test(test_what_nobody_uses_stays_loaded_for_a_while),
 		cmocka_unit_test(test_code_that_moves_lies_elsewhere_and_is_as_before),
+		cmocka_unit_test(test_a_kernel_is_found_once_in_each_copy),
 		cmocka_unit_test(test_code_that_cannot_move_stays_where_it_is),
 	};
 

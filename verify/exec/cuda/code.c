@@ -106,6 +106,11 @@ static void drop_other_copies(struct kgb_code_cache *code, struct kgb_loaded *lo
 		if (i != loaded->current)
 			(void)code->gpu->cu->cuLibraryUnload(loaded->copies[i]);
 	loaded->copies[0] = loaded->copies[loaded->current];
+	for (size_t i = 0; i < loaded->kernels.n; i++) {
+		struct kgb_kernel *kernel = loaded->kernels.items[i];
+		memset(kernel->functions, 0, sizeof(kernel->functions));
+		kernel->functions[0] = kernel->function;
+	}
 	loaded->current = 0;
 	loaded->n_copies = 1;
 }
@@ -177,7 +182,7 @@ int kgb_code_cache_kernel(struct kgb_code_cache *code, struct kgb_loaded *loaded
 		return -1;
 	struct kgb_kernel *made = kgb_xcalloc(1, sizeof(*made));
 	made->name = kgb_xstrdup(name);
-	made->function = function;
+	made->function = made->functions[loaded->current] = function;
 	made->carveout = -1;
 	if (read_params(code->gpu, made, handle, err)) {
 		free_kernel(made);
@@ -238,23 +243,42 @@ CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_ker
 
 /* ---- other places ---- */
 
-/* Set the kernels of an image to those of that copy. */
+/* Find the kernels of an image in that copy; `known` has those that were found before. */
 static int find_functions(struct kgb_gpu *gpu, const struct kgb_loaded *loaded, CUlibrary copy,
-			  CUfunction *functions, struct kgb_err *err)
+			  CUfunction *known, struct kgb_err *err)
 {
 	CUkernel handle;
 
 	for (size_t i = 0; i < loaded->kernels.n; i++) {
 		const struct kgb_kernel *kernel = loaded->kernels.items[i];
-		if (find_function(gpu, copy, kernel->name, &handle, &functions[i], err))
+		if (!known[i] && find_function(gpu, copy, kernel->name, &handle, &known[i], err))
 			return -1;
 		if (kernel->shared_bytes > 0 &&
-		    set_shared(gpu, kernel, functions[i], kernel->shared_bytes, err))
+		    set_shared(gpu, kernel, known[i], kernel->shared_bytes, err))
 			return -1;
 		if (kernel->clusters)
-			set_clusters(gpu, functions[i]);
+			set_clusters(gpu, known[i]);
 	}
 	return 0;
+}
+
+static bool has_all_kernels(const struct kgb_loaded *loaded, size_t copy)
+{
+	for (size_t i = 0; i < loaded->kernels.n; i++)
+		if (!loaded->kernels.items[i]->functions[copy])
+			return false;
+	return true;
+}
+
+/* The copy to use next: a new one, one that lacks kernels, or any other. */
+static size_t choose_copy(const struct kgb_loaded *loaded, uint64_t random)
+{
+	if (loaded->n_copies < KGB_CODE_COPIES)
+		return loaded->n_copies;
+	for (size_t i = 0; i < KGB_CODE_COPIES && loaded->len > QUICK_BYTES; i++)
+		if (!has_all_kernels(loaded, i))
+			return i;
+	return (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES;
 }
 
 static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
@@ -262,30 +286,46 @@ static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
 {
 	KGB_AUTO(free)
 	CUfunction *functions = kgb_xcalloc(loaded->kernels.n + 1, sizeof(CUfunction));
-	const bool is_full = loaded->n_copies == KGB_CODE_COPIES;
-	const bool is_new = !is_full || loaded->len <= QUICK_BYTES;
-	const size_t to =
-		is_full ? (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES
-			: loaded->n_copies;
+	const size_t to = choose_copy(loaded, random);
+	const bool is_further = to == loaded->n_copies;
+	const bool is_new = is_further || loaded->len <= QUICK_BYTES;
 	CUlibrary copy = loaded->copies[to];
 
 	if (is_new && load(gpu, loaded, &copy, err))
 		return -1;
+	for (size_t i = 0; i < loaded->kernels.n && !is_new; i++)
+		functions[i] = loaded->kernels.items[i]->functions[to];
 	if (find_functions(gpu, loaded, copy, functions, err)) {
 		if (is_new)
 			(void)gpu->cu->cuLibraryUnload(copy);
 		return -1;
 	}
-	if (is_new && is_full)
+	if (is_new && !is_further)
 		(void)gpu->cu->cuLibraryUnload(loaded->copies[to]);
 	loaded->copies[to] = copy;
-	loaded->n_copies += !is_full;
+	loaded->n_copies += is_further;
 	loaded->current = to;
 	for (size_t i = 0; i < loaded->kernels.n; i++) {
-		loaded->kernels.items[i]->function = functions[i];
-		loaded->kernels.items[i]->carveout = CARVEOUT_UNKNOWN;
+		struct kgb_kernel *kernel = loaded->kernels.items[i];
+		kernel->function = kernel->functions[to] = functions[i];
+		kernel->carveout = CARVEOUT_UNKNOWN;
 	}
 	return 0;
+}
+
+size_t kgb_code_cache_n_loads(const struct kgb_code_cache *code)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < code->n; i++) {
+		const struct kgb_loaded *loaded = code->items[i];
+		size_t n = 0;
+		for (size_t k = 0; k < KGB_CODE_COPIES; k++)
+			n += !has_all_kernels(loaded, k);
+		if (loaded->n_users > 0 && loaded->moves && loaded->len > QUICK_BYTES && n > most)
+			most = n;
+	}
+	return most;
 }
 
 int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed, struct kgb_err *err)

@@ -8,7 +8,7 @@
 
 /* Each spacer, a block that is held while memory is replaced, is smaller than SPACER_BYTES_MAX; all
  * spacers together are smaller than 1 / SPACERS_DIVISOR of the free memory. */
-#define SPACER_BYTES_MAX (UINT64_C(64) << 20)
+#define SPACER_BYTES_MAX (UINT64_C(32) << 20)
 
 enum { SPACERS_DIVISOR = 4 };
 

@@ -238,9 +238,10 @@ int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement
 			    struct kgb_err *err)
 {
 	struct kgb_mappings *const sets[] = {&memory->arena, &memory->blocks};
+
+	drop_idle(memory);
 	const uint64_t bytes =
 		kgb_spans_total(&memory->arena.pages) + kgb_spans_total(&memory->blocks.pages);
-
 	if (make_room(memory, bytes, err) ||
 	    kgb_mappings_replace(sets, KGB_ARRAY_LEN(sets), placement, err))
 		return -1;
@@ -270,56 +271,46 @@ int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *er
 	return kgb_gpu_check(gpu, result, KGB_EXEC_UNAVAILABLE, err, "clear the arena");
 }
 
-/* Address of the copy of an image on the device. */
-static CUdeviceptr copy_of(const struct kgb_device_memory *memory, uint32_t slot)
-{
-	return memory->set->images.address + slot * memory->set->packed_bytes;
-}
+enum route { FROM_HOST_TO_COPY, FROM_HOST_TO_ARENA, FROM_COPY_TO_ARENA };
 
-/* Put the input of a slot at its place in the arena, or into its copy on the device, which holds
- * the parts one behind the other. A copy of a turned image comes from that of the image. */
-static CUresult upload(struct kgb_device_memory *memory, uint32_t slot, bool to_copy)
+/* Moves the image of a slot, turned if the slot is. A copy holds the parts of an image that is not
+ * turned, one behind the other. */
+static CUresult move_image(struct kgb_device_memory *memory, uint32_t slot, enum route route)
 {
-	const struct kgb_exec_arena *given = &memory->set->given;
-	const uint32_t number = kgb_exec_arena_image_of(given, slot);
+	const struct kgb_memory_set *set = memory->set;
+	const struct kgb_exec_arena *given = &set->given;
 	const char *image = kgb_exec_arena_image(given, slot);
+	CUdeviceptr copy =
+		set->images.address + kgb_exec_arena_image_of(given, slot) * set->packed_bytes;
 	const struct kgb_cuda *cu = memory->gpu->cu;
 	const CUstream stream = memory->gpu->stream;
-	uint64_t packed = 0;
 	CUresult result = CUDA_SUCCESS;
 
 	for (size_t i = 0; result == CUDA_SUCCESS && i < given->parts.n; i++) {
 		const struct kgb_span *part = &given->parts.items[i];
-		const uint64_t skipped = kgb_exec_arena_offset(part->start) - packed;
-		const CUdeviceptr to =
-			to_copy ? copy_of(memory, slot) - skipped : KGB_ARENA_ADDRESS;
-		const CUdeviceptr from = copy_of(memory, number) - skipped;
+		const CUdeviceptr copied = copy - kgb_exec_arena_offset(part->start);
+		const CUdeviceptr to = route == FROM_HOST_TO_COPY ? copied : KGB_ARENA_ADDRESS;
 		struct kgb_exec_pieces pieces;
 		kgb_exec_arena_pieces(given, part, slot, &pieces);
 		for (size_t k = 0; result == CUDA_SUCCESS && k < pieces.n; k++) {
 			const struct kgb_exec_piece *piece = &pieces.items[k];
 			result =
-				to_copy && slot != number
-					? cu->cuMemcpyDtoDAsync(to + piece->to, from + piece->from,
-								piece->bytes, stream)
+				route == FROM_COPY_TO_ARENA
+					? cu->cuMemcpyDtoDAsync(to + piece->to,
+								copied + piece->from, piece->bytes,
+								stream)
 					: cu->cuMemcpyHtoDAsync(to + piece->to, image + piece->from,
 								piece->bytes, stream);
 		}
 		kgb_free(pieces.items);
-		packed += round_up(part->bytes, PACKED_ALIGN);
+		copy += round_up(part->bytes, PACKED_ALIGN);
 	}
 	return result;
 }
 
-static int load(struct kgb_device_memory *memory, uint32_t slot, struct kgb_err *err)
+static bool have_room_for_images(struct kgb_device_memory *memory, uint32_t n_all)
 {
-	return kgb_gpu_check(memory->gpu, upload(memory, slot, false), KGB_EXEC_UNAVAILABLE, err,
-			     "load image %u", slot);
-}
-
-static bool have_room_for_images(struct kgb_device_memory *memory)
-{
-	const uint64_t bytes = memory->set->packed_bytes * memory->set->given.n_slots;
+	const uint64_t bytes = memory->set->packed_bytes * n_all;
 	struct kgb_err ignored = KGB_ERR_INIT;
 	uint64_t free_bytes = 0;
 
@@ -331,33 +322,35 @@ static bool have_room_for_images(struct kgb_device_memory *memory)
 	       !kgb_gpu_buffer_reserve(memory->gpu, &memory->set->images, bytes, &ignored);
 }
 
-/* Make copies of the first n_slots images. false: there is no room, which is no error. Later
- * samples of a timing may need more copies than earlier ones. */
+/* Make copies of the images of the first n_slots slots. false: there is no room, which is no error.
+ * Later samples of a timing may need more copies than earlier ones. */
 static bool have_images(struct kgb_device_memory *memory, uint32_t n_slots)
 {
-	if (memory->set->n_images < n_slots && !have_room_for_images(memory))
+	struct kgb_memory_set *set = memory->set;
+	const uint32_t n_all = set->given.n_slots - set->given.n_turned;
+	const uint32_t n = n_slots < n_all ? n_slots : n_all;
+
+	if (set->n_images < n && !have_room_for_images(memory, n_all))
 		return false;
-	for (; memory->set->n_images < n_slots; memory->set->n_images++)
-		if (upload(memory, memory->set->n_images, true) != CUDA_SUCCESS)
+	for (; set->n_images < n; set->n_images++)
+		if (move_image(memory, set->n_images, FROM_HOST_TO_COPY) != CUDA_SUCCESS)
 			return false;
 	return true;
+}
+
+static int load(struct kgb_device_memory *memory, uint32_t slot, enum route route,
+		struct kgb_err *err)
+{
+	return kgb_gpu_check(memory->gpu, move_image(memory, slot, route), KGB_EXEC_UNAVAILABLE,
+			     err, "load image %u", slot);
 }
 
 int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot, uint32_t n_slots,
 				struct kgb_err *err)
 {
-	CUresult result = CUDA_SUCCESS;
+	const bool copied = have_images(memory, n_slots);
 
-	if (!have_images(memory, n_slots))
-		return load(memory, slot, err);
-	CUdeviceptr from = copy_of(memory, slot);
-	for (size_t i = 0; result == CUDA_SUCCESS && i < memory->set->given.parts.n; i++) {
-		const struct kgb_span *part = &memory->set->given.parts.items[i];
-		result = memory->gpu->cu->cuMemcpyDtoDAsync(part->start, from, part->bytes,
-							    memory->gpu->stream);
-		from += round_up(part->bytes, PACKED_ALIGN);
-	}
-	return kgb_gpu_check(memory->gpu, result, KGB_EXEC_UNAVAILABLE, err, "load image %u", slot);
+	return load(memory, slot, copied ? FROM_COPY_TO_ARENA : FROM_HOST_TO_ARENA, err);
 }
 
 int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
@@ -367,7 +360,7 @@ int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
 
 	return memory->set->given.n_turned > 0
 		       ? kgb_device_memory_load_fast(memory, slot, n_slots, err)
-		       : load(memory, slot, err);
+		       : load(memory, slot, FROM_HOST_TO_ARENA, err);
 }
 
 /* Copy memory of the GPU to the output, after the running work. */

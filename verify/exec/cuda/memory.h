@@ -20,7 +20,7 @@ struct kgb_span_table {
 struct kgb_memory_set {
 	struct kgb_exec_arena given; /* the rest of its parts' pages is slack */
 	uint64_t packed_bytes; /* bytes of one image's parts in `images` */
-	struct kgb_mapping images; /* device copies of all slots, when they fit */
+	struct kgb_mapping images; /* device copies of all images, when they fit */
 	uint32_t n_images; /* number of the first ones that are up to date */
 	struct kgb_spans wanted; /* pages of the blocks of all plans */
 };
@@ -69,7 +69,8 @@ KGB_MUST_CHECK int kgb_device_memory_select(struct kgb_device_memory *memory, ui
  * reserved. */
 void kgb_device_memory_reset(struct kgb_device_memory *memory);
 
-/** Replace the physical memory of arena and blocks; `placement` is then the number in force. */
+/** Replace the physical memory of arena and blocks, without the idle ones, which are released;
+ * `placement` is then the number in force. */
 KGB_MUST_CHECK int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
 					   struct kgb_err *err);
 
@@ -88,8 +89,8 @@ KGB_MUST_CHECK int kgb_device_memory_clear(struct kgb_device_memory *memory, str
  * copies on the device. */
 KGB_MUST_CHECK int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
 					       struct kgb_err *err);
-/** Fill the arena from copies on the device, which are made at the first use of a slot, if they fit
- * there. */
+/** Fill the arena from copies of the images on the device, which are made at their first use, if
+ * they fit there. */
 KGB_MUST_CHECK int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot,
 					       uint32_t n_slots, struct kgb_err *err);
 /** Write this many bytes of memory reserved for that, to push other lines out of the caches. Then

@@ -165,7 +165,10 @@ static int dispatch(struct server *server, const struct kgb_exec_request *reques
 	case KGB_EXEC_TIME:
 		return run(server, request, reply, err);
 	case KGB_EXEC_PLACE:
-		return place(server, request, err);
+		if (place(server, request, err))
+			return -1;
+		reply->value = kgb_code_cache_n_loads(&server->code);
+		return 0;
 	case KGB_EXEC_SELECT:
 		return kgb_device_memory_select(&server->memory, request->set, err);
 	case KGB_EXEC_FORGET:
