@@ -602,6 +602,30 @@ bool kgb_replay_returns_all_fresh(const struct kgb_case_data *data)
 	return true;
 }
 
+static int run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+		    struct kgb_exec_request *request, struct kgb_exec_layout *layout,
+		    struct kgb_failure *failure, struct kgb_err *err)
+{
+	request->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
+	request->skip = KGB_REPLAY_SKIP_NOTHING;
+	kgb_random(&request->poison, sizeof(request->poison));
+	enum kgb_exec_outcome outcome =
+		kgb_exec_client_run(&lane->replay->uses->exec, request, layout, GPU_RUN_MS, err);
+	return outcome == KGB_EXEC_DONE ? 0 : kgb_replay_explain(lane, outcome, failure, err);
+}
+
+int kgb_replay_run_ranges(struct kgb_lane *lane, const struct kgb_replay_case *rcase, uint32_t slot,
+			  const struct kgb_exec_range *ranges, uint32_t n_ranges,
+			  struct kgb_exec_layout *layout, struct kgb_failure *failure,
+			  struct kgb_err *err)
+{
+	struct kgb_exec_request request = {
+		.slot = slot, .flags = KGB_EXEC_WITHOUT_ARENA, .n_ranges = n_ranges};
+
+	memcpy(request.ranges, ranges, n_ranges * sizeof(ranges[0]));
+	return run_slot(lane, rcase, &request, layout, failure, err);
+}
+
 int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			const struct kgb_case_data *data, uint32_t slot, bool whole,
 			struct kgb_candidate_call *call, struct kgb_failure *failure,
@@ -610,8 +634,6 @@ int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rca
 	struct kgb_replayer *replayer = lane->replay->uses;
 	const bool only_fresh = !whole && kgb_replay_returns_all_fresh(data);
 	struct kgb_exec_request request = {
-		.prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN,
-		.skip = KGB_REPLAY_SKIP_NOTHING,
 		.slot = slot,
 		.flags = only_fresh ? KGB_EXEC_WITHOUT_ARENA : 0,
 	};
@@ -621,12 +643,10 @@ int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rca
 	memset(call->values, 0, sizeof(call->values));
 	call->without_values = false;
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
-	kgb_random(&request.poison, sizeof(request.poison));
+	const int rc = run_slot(lane, rcase, &request, &layout, failure, err);
 	call->fresh_seed = request.poison;
-	enum kgb_exec_outcome outcome =
-		kgb_exec_client_run(&replayer->exec, &request, &layout, GPU_RUN_MS, err);
-	if (outcome != KGB_EXEC_DONE)
-		return kgb_replay_explain(lane, outcome, failure, err);
+	if (rc != 0)
+		return rc;
 	if (only_fresh)
 		kgb_replay_take_fresh(rcase, data, replayer->output, &layout, call);
 	else

@@ -167,6 +167,12 @@ KGB_MUST_CHECK int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_r
 				       const struct kgb_case_data *data, uint32_t slot, bool whole,
 				       struct kgb_candidate_call *call, struct kgb_failure *failure,
 				       struct kgb_err *err);
+/** The same, but only these ranges of memory are brought back, to *layout in the replayer's output.
+ */
+KGB_MUST_CHECK int kgb_replay_run_ranges(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+					 uint32_t slot, const struct kgb_exec_range *ranges,
+					 uint32_t n_ranges, struct kgb_exec_layout *layout,
+					 struct kgb_failure *failure, struct kgb_err *err);
 /** Run the first `n_ops` ops of the plan on origin->data, with or without the candidate's kernels,
  * and add all memory to `origin` as written by `by`. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_watch(struct kgb_lane *lane, const struct kgb_replay_case *rcase,

@@ -19,6 +19,18 @@ enum kgb_benchmark_state {
 	KGB_BENCHMARK_BROKEN, /* `err`: a fault of the judge */
 };
 
+/** What is compared of the results of timed calls on one slot (timed_results.h). */
+struct kgb_result_windows {
+	uint32_t n; /* 0: all of them */
+	struct kgb_exec_range ranges[KGB_EXEC_RANGES]; /* memory to bring back, in order */
+	struct kgb_result_window {
+		size_t result; /* its number */
+		uint64_t at; /* in its contiguous elements */
+		uint64_t bytes; /* 0: the whole result, in its layout */
+		uint64_t kept_at; /* in `right` of that result */
+	} items[KGB_EXEC_RANGES];
+};
+
 struct kgb_benchmark {
 	const struct kgb_case *kase; /* borrowed */
 	uint32_t set; /* number of its set in processes that time (KGB_EXEC_SELECT) */
@@ -36,8 +48,10 @@ struct kgb_benchmark {
 	uint32_t n_slots, n_images; /* the slots beyond n_images have turned images */
 	struct kgb_exec_range turned[KGB_MAX_ARGS]; /* in order of address */
 	uint32_t n_turned;
-	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; results of untimed calls on
-							       each slot; NULL: not known yet */
+	struct kgb_result_windows windows[KGB_TIMER_INPUTS_MAX]; /* of each slot */
+	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; of the results of untimed
+							       calls on each slot, what its windows
+							       show; NULL: not known yet */
 };
 
 /** All benchmarks of a verification, and the processes that time them. */

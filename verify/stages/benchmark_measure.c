@@ -272,13 +272,22 @@ static int check_with_reference(struct measurement *m, uint32_t slot,
 	return m->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
 
-/* A request for a block. `windows` and their number *n are what is compared; 0: everything, also
- * where the reference has to decide. */
+/* The windows that are compared of the results of a block's last call; NULL: everything, also where
+ * the reference has to decide. */
+static const struct kgb_result_windows *windows_of(const struct measurement *m,
+						   const struct kgb_timer_block *block)
+{
+	const struct kgb_result_windows *windows =
+		&m->benchmark->windows[kgb_timer_last_slot(block)];
+
+	return m->lane->verdict->deterministic && windows->n > 0 ? windows : NULL;
+}
+
 static struct kgb_exec_request request_for(const struct measurement *m,
-					   const struct kgb_timer_block *block,
-					   struct kgb_result_window *windows, uint32_t *n)
+					   const struct kgb_timer_block *block)
 {
 	const struct kgb_benchmark *b = m->benchmark;
+	const struct kgb_result_windows *windows = windows_of(m, block);
 	struct kgb_exec_request request = {
 		.plan = main_plan(b),
 		.prologue = prologue_plan(b, block->side),
@@ -292,21 +301,13 @@ static struct kgb_exec_request request_for(const struct measurement *m,
 	};
 
 	kgb_random(&request.poison, sizeof(request.poison));
-	*n = 0;
 	if (block->side != KGB_SIDE_B)
 		return request;
-	/* Sums by atomics differ from run to run: then the reference decides. */
-	if (m->lane->verdict->deterministic) {
-		uint64_t random;
-		kgb_random(&random, sizeof(random));
-		request.n_ranges = *n = kgb_result_windows(b, random, request.ranges, windows);
-	}
-	if (*n == 0) {
-		request.n_ranges = b->n_ranges;
-		memcpy(request.ranges, b->ranges, b->n_ranges * sizeof(b->ranges[0]));
-		if (!kgb_replay_returns_all_fresh(&b->data))
-			request.flags &= ~KGB_EXEC_WITHOUT_ARENA;
-	}
+	request.n_ranges = windows ? windows->n : b->n_ranges;
+	memcpy(request.ranges, windows ? windows->ranges : b->ranges,
+	       request.n_ranges * sizeof(request.ranges[0]));
+	if (!windows && !kgb_replay_returns_all_fresh(&b->data))
+		request.flags &= ~KGB_EXEC_WITHOUT_ARENA;
 	return request;
 }
 
@@ -317,7 +318,7 @@ static bool are_all_right(const struct measurement *m, uint32_t slot,
 {
 	const struct kgb_benchmark *b = m->benchmark;
 	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
-	bool same = true;
+	bool same = b->windows[slot].n == 0; /* else `right` has windows only */
 
 	for (size_t i = 0; i < b->data.n_results && same; i++) {
 		struct kgb_tensor_view view;
@@ -329,7 +330,6 @@ static bool are_all_right(const struct measurement *m, uint32_t slot,
 }
 
 static int check_last(struct measurement *m, const struct kgb_timer_block *block,
-		      const struct kgb_result_window *windows, uint32_t n,
 		      const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
 	struct kgb_lane *lane = m->lane;
@@ -337,8 +337,8 @@ static int check_last(struct measurement *m, const struct kgb_timer_block *block
 	const uint32_t slot = kgb_timer_last_slot(block);
 	KGB_MEASURE(lane, KGB_PHASE_TIMER_CHECKS);
 
-	if (n > 0 ? kgb_result_windows_are_right(m->benchmark, slot, windows, n, output, layout)
-		  : are_all_right(m, slot, layout))
+	if (windows_of(m, block) ? kgb_result_windows_are_right(m->benchmark, slot, output, layout)
+				 : are_all_right(m, slot, layout))
 		return 0;
 	if (!lane->verdict->deterministic)
 		return check_with_reference(m, slot, layout, err);
@@ -354,9 +354,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
 {
 	struct measurement *m = payload;
-	struct kgb_result_window windows[KGB_EXEC_RANGES];
-	uint32_t n;
-	struct kgb_exec_request request = request_for(m, block, windows, &n);
+	struct kgb_exec_request request = request_for(m, block);
 	struct kgb_exec_layout layout;
 	struct kgb_timing_process *pair = m->processes->pairs[block->process];
 	struct kgb_timing_process *process = &pair[block->side];
@@ -377,7 +375,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		return fail_exec(m, process, block->side, outcome, err);
 	memcpy(samples, m->processes->outputs[block->side].bytes + layout.samples,
 	       block->n * sizeof(*samples));
-	return block->side == KGB_SIDE_B ? check_last(m, block, windows, n, &layout, err) : 0;
+	return block->side == KGB_SIDE_B ? check_last(m, block, &layout, err) : 0;
 }
 
 /* ---- one benchmark ---- */

@@ -10,7 +10,7 @@
 #include "base/system/memfd.h"
 #include "verify/fills/fill.h"
 #include "verify/lane/candidate_check.h"
-#include "verify/stages/benchmark.h"
+#include "verify/stages/timed_results.h"
 
 enum {
 	SLOTS_MIN = 8, /* with fewer the timer cannot detect that results are reused */
@@ -206,9 +206,34 @@ static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
 
 /* ---- checks ---- */
 
-/* Run the plan on all slots and keep the results: timed calls must give the same. Slot 0 comes last
- * and leaves *call and lane->after. The replayer is locked from the load of the plan to its last
- * run. 0, 1 refused, -1 *err. */
+/* Run the plan on a slot and keep what timed calls must give, too. 0, 1 refused, -1 *err. */
+static int keep_right(struct kgb_lane *lane, struct kgb_benchmark *b, uint32_t slot,
+		      struct kgb_err *err)
+{
+	struct kgb_result_windows *windows = &b->windows[slot];
+	struct kgb_candidate_call call;
+	struct kgb_exec_layout layout;
+	uint64_t random;
+	int rc;
+
+	/* Sums by atomics differ from run to run: then the reference decides. */
+	if (!lane->verdict->deterministic) {
+		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, slot, false, &call, &b->failure,
+					 err);
+		memcpy(b->right[slot], call.values, sizeof(call.values));
+		return rc;
+	}
+	kgb_random(&random, sizeof(random));
+	kgb_result_windows_choose(b, random, windows);
+	rc = kgb_replay_run_ranges(lane, &b->rcase, slot, windows->ranges, windows->n, &layout,
+				   &b->failure, err);
+	if (rc == 0)
+		kgb_result_windows_keep(b, slot, lane->replay->uses->output, &layout);
+	return rc;
+}
+
+/* Keep the right results of all slots. The last run, on slot 0 again, leaves *call and lane->after.
+ * The replayer is locked from the load of the plan to that run. 0, 1 refused, -1 *err. */
 static int run_slots(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_recorded *recorded,
 		     struct kgb_candidate_call *call, struct kgb_err *err)
 {
@@ -220,11 +245,11 @@ static int run_slots(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_
 	int rc = kgb_replay_load(lane, recorded, &b->rcase, &b->failure, err);
 	if (rc == 0)
 		rc = kgb_replay_give_inputs(lane, &b->rcase, &b->data, &inputs, &b->failure, err);
-	for (uint32_t slot = b->n_slots; slot-- > 0 && rc == 0;) {
-		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, slot, slot == 0, call,
-					 &b->failure, err);
-		memcpy(b->right[slot], call->values, sizeof(call->values));
-	}
+	for (uint32_t slot = 0; slot < b->n_slots && rc == 0; slot++)
+		rc = keep_right(lane, b, slot, err);
+	if (rc == 0)
+		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, 0, true, call, &b->failure,
+					 err);
 	pthread_mutex_unlock(&replayer->lock);
 	return rc;
 }
@@ -259,17 +284,17 @@ static int run_and_check(struct kgb_lane *lane, struct kgb_benchmark *b,
 			 struct kgb_recorded *recorded, const struct kgb_case_data *first,
 			 struct kgb_err *err)
 {
-	struct kgb_candidate_call call = {0}; /* its values belong to the benchmark */
+	struct kgb_candidate_call call = {0};
 	int rc = run_slots(lane, b, recorded, &call, err);
 
+	if (rc == 0) {
+		KGB_MEASURE(lane, KGB_PHASE_CHECK);
+		rc = !kgb_candidate_call_check(lane, first, &call, &b->failure) ||
+		     !kgb_candidate_call_check_values(lane, first, &call, &b->failure);
+	}
+	kgb_candidate_call_release(&call);
 	if (rc != 0)
 		return rc;
-	{
-		KGB_MEASURE(lane, KGB_PHASE_CHECK);
-		if (!kgb_candidate_call_check(lane, first, &call, &b->failure) ||
-		    !kgb_candidate_call_check_values(lane, first, &call, &b->failure))
-			return 1;
-	}
 	if (kgb_replay_refuse_without_launch(&b->rcase, &b->failure) != 0)
 		return 1;
 	return find_computer(lane, b, first, err);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/parallel.h"
+#include "base/mem.h"
 
 /* The memory of result i and its layout there. False: it has no elements. */
 static bool find_result(const struct kgb_benchmark *b, size_t i, struct kgb_exec_range *range,
@@ -25,11 +25,27 @@ static bool find_result(const struct kgb_benchmark *b, size_t i, struct kgb_exec
 	return kgb_tensor_view_numel(view) > 0;
 }
 
-uint32_t kgb_result_windows(const struct kgb_benchmark *b, uint64_t random,
-			    struct kgb_exec_range *ranges, struct kgb_result_window *windows)
+static void add_window(struct kgb_result_windows *windows, struct kgb_exec_range range,
+		       struct kgb_result_window window)
 {
-	uint32_t n = 0;
+	windows->ranges[windows->n] = range;
+	windows->items[windows->n++] = window;
+}
 
+/* As many as all results can have. */
+static uint32_t windows_of_each(const struct kgb_benchmark *b)
+{
+	const size_t most = b->data.n_results > 0 ? KGB_EXEC_RANGES / b->data.n_results : 1;
+
+	return most < KGB_WINDOWS ? (uint32_t)most : KGB_WINDOWS;
+}
+
+_Static_assert(KGB_MAX_RESULTS <= KGB_EXEC_RANGES, "each result has a window");
+
+void kgb_result_windows_choose(const struct kgb_benchmark *b, uint64_t random,
+			       struct kgb_result_windows *out)
+{
+	*out = (struct kgb_result_windows){.n = 0};
 	for (size_t i = 0; i < b->data.n_results; i++) {
 		struct kgb_exec_range all;
 		struct kgb_tensor_view view;
@@ -39,32 +55,49 @@ uint32_t kgb_result_windows(const struct kgb_benchmark *b, uint64_t random,
 		const uint64_t offset = (uint64_t)view.offset * kgb_dtype_size(view.dtype);
 		const bool in_windows =
 			bytes > KGB_WHOLE_RESULT_BYTES && kgb_tensor_view_is_contiguous(&view);
-		const uint32_t n_more = in_windows ? KGB_WINDOWS : 1;
-		if (n + n_more > KGB_EXEC_RANGES) {
-			memset(ranges, 0, n * sizeof(ranges[0]));
-			return 0;
-		}
-		if (!in_windows) {
-			ranges[n] = all;
-			windows[n++] = (struct kgb_result_window){.result = i};
-		}
-		for (uint32_t k = 0; k < KGB_WINDOWS && in_windows; k++) {
+		if (!in_windows)
+			add_window(out, all, (struct kgb_result_window){.result = i});
+		for (uint32_t k = 0; k < windows_of_each(b) && in_windows; k++) {
 			random = kgb_mix64(random);
 			const uint64_t at = random % (bytes - KGB_WINDOW_BYTES + 1);
-			ranges[n] = (struct kgb_exec_range){all.address + offset + at,
-							    KGB_WINDOW_BYTES};
-			windows[n++] = (struct kgb_result_window){i, at, KGB_WINDOW_BYTES};
+			add_window(out,
+				   (struct kgb_exec_range){all.address + offset + at,
+							   KGB_WINDOW_BYTES},
+				   (struct kgb_result_window){i, at, KGB_WINDOW_BYTES,
+							      k * KGB_WINDOW_BYTES});
 		}
 	}
-	return n;
 }
 
-bool kgb_result_windows_are_right(const struct kgb_benchmark *b, uint32_t slot,
-				  const struct kgb_result_window *windows, uint32_t n,
-				  const char *output, const struct kgb_exec_layout *layout)
+void kgb_result_windows_keep(struct kgb_benchmark *b, uint32_t slot, const char *output,
+			     const struct kgb_exec_layout *layout)
 {
-	for (uint32_t k = 0; k < n; k++) {
-		const struct kgb_result_window *window = &windows[k];
+	const struct kgb_result_windows *windows = &b->windows[slot];
+
+	for (uint32_t k = 0; k < windows->n; k++) {
+		const struct kgb_result_window *window = &windows->items[k];
+		void **right = &b->right[slot][window->result];
+		const char *at = output + layout->ranges[k];
+		struct kgb_exec_range all;
+		struct kgb_tensor_view view;
+		if (window->bytes > 0) {
+			if (!*right)
+				*right = kgb_xmalloc(KGB_WINDOWS * KGB_WINDOW_BYTES);
+			memcpy((char *)*right + window->kept_at, at, window->bytes);
+		} else if (find_result(b, window->result, &all, &view)) {
+			*right = kgb_xmalloc(kgb_tensor_view_bytes(&view));
+			kgb_tensor_view_gather(&view, at, *right);
+		}
+	}
+}
+
+bool kgb_result_windows_are_right(const struct kgb_benchmark *b, uint32_t slot, const char *output,
+				  const struct kgb_exec_layout *layout)
+{
+	const struct kgb_result_windows *windows = &b->windows[slot];
+
+	for (uint32_t k = 0; k < windows->n; k++) {
+		const struct kgb_result_window *window = &windows->items[k];
 		const char *right = b->right[slot][window->result];
 		const char *at = output + layout->ranges[k];
 		struct kgb_exec_range all;
@@ -72,7 +105,7 @@ bool kgb_result_windows_are_right(const struct kgb_benchmark *b, uint32_t slot,
 		if (!right)
 			return false;
 		if (window->bytes > 0) {
-			if (!kgb_parallel_equal(at, right + window->at, window->bytes))
+			if (memcmp(at, right + window->kept_at, window->bytes) != 0)
 				return false;
 			continue;
 		}

@@ -3,18 +3,16 @@
 #include "tests/unit/base/support.h"
 #include "verify/stages/timed_results.h"
 
-enum { N = 4 << 20, SMALL = 100 }; /* elements of float32: 16 MiB, and few */
+enum { N = 1 << 20, SMALL = 100, SLOT = 3 }; /* elements of float32: 4 MiB, and few */
 
 static const struct kgb_interface interface;
 static const struct kgb_case kase = {.interface = &interface};
 
 struct fixture {
 	struct kgb_benchmark b;
+	float *results[KGB_MAX_RESULTS];
 	char *output;
-	struct kgb_exec_range ranges[KGB_EXEC_RANGES];
-	struct kgb_result_window windows[KGB_EXEC_RANGES];
 	struct kgb_exec_layout layout;
-	uint32_t n;
 };
 
 /* A benchmark whose results have these sizes, one behind the other at the start of the pool. */
@@ -40,10 +38,9 @@ static struct fixture *new_fixture(const int64_t *sizes, size_t n_results, int64
 		f->b.rcase.ranges[i] = (struct kgb_exec_range){
 			address, (uint64_t)((sizes[i] - 1) * stride + 1) * sizeof(float)};
 		address += f->b.rcase.ranges[i].bytes;
-		float *right = kgb_xmalloc((size_t)sizes[i] * sizeof(float));
+		f->results[i] = kgb_xmalloc((size_t)sizes[i] * sizeof(float));
 		for (int64_t k = 0; k < sizes[i]; k++)
-			right[k] = (float)(k + (int64_t)i);
-		f->b.right[3][i] = right;
+			f->results[i][k] = (float)(k + (int64_t)i);
 	}
 	f->output = kgb_xcalloc(1, (size_t)(address - KGB_POOL_ADDRESS) + 64);
 	return f;
@@ -51,36 +48,52 @@ static struct fixture *new_fixture(const int64_t *sizes, size_t n_results, int64
 
 static void free_fixture(struct fixture *f)
 {
-	for (size_t i = 0; i < f->b.data.n_results; i++)
-		kgb_free(f->b.right[3][i]);
+	for (size_t i = 0; i < f->b.data.n_results; i++) {
+		kgb_free(f->b.right[SLOT][i]);
+		kgb_free(f->results[i]);
+	}
 	kgb_free(f->output);
 	kgb_free(f);
 }
 
 /* Bring the memory back as kgb-exec does; element `wrong` of result 0 is another one. */
-static bool run(struct fixture *f, uint64_t random, int64_t stride, int64_t wrong)
+static void bring(struct fixture *f, int64_t stride, int64_t wrong)
 {
+	const struct kgb_result_windows *windows = &f->b.windows[SLOT];
 	uint64_t used = 0;
 
-	f->n = kgb_result_windows(&f->b, random, f->ranges, f->windows);
-	assert_true(f->n > 0);
-	for (uint32_t k = 0; k < f->n; k++) {
-		const size_t i = f->windows[k].result;
+	for (uint32_t k = 0; k < windows->n; k++) {
+		const size_t i = windows->items[k].result;
+		const struct kgb_exec_range *range = &windows->ranges[k];
 		const struct kgb_exec_range *all = &f->b.rcase.ranges[i];
-		assert_true(f->ranges[k].address >= all->address);
-		assert_true(f->ranges[k].address + f->ranges[k].bytes <= all->address + all->bytes);
+		assert_true(range->address >= all->address);
+		assert_true(range->address + range->bytes <= all->address + all->bytes);
 		f->layout.ranges[k] = used;
-		for (uint64_t at = 0; at < f->ranges[k].bytes; at++) {
-			const uint64_t byte = f->ranges[k].address - all->address + at;
+		for (uint64_t at = 0; at < range->bytes; at++) {
+			const uint64_t byte = range->address - all->address + at;
 			const uint64_t element = byte / sizeof(float) / (uint64_t)stride;
-			const char *right = f->b.right[3][i];
-			char value = right[element * sizeof(float) + byte % sizeof(float)];
+			const char *result = (const char *)f->results[i];
+			char value = result[element * sizeof(float) + byte % sizeof(float)];
 			value = (char)(value + (i == 0 && (int64_t)element == wrong));
 			f->output[used + at] = value;
 		}
-		used += f->ranges[k].bytes;
+		used += range->bytes;
 	}
-	return kgb_result_windows_are_right(&f->b, 3, f->windows, f->n, f->output, &f->layout);
+}
+
+/* Keep the right results, then bring others. */
+static bool run(struct fixture *f, uint64_t random, int64_t stride, int64_t wrong)
+{
+	for (size_t i = 0; i < f->b.data.n_results; i++) {
+		kgb_free(f->b.right[SLOT][i]);
+		f->b.right[SLOT][i] = NULL;
+	}
+	kgb_result_windows_choose(&f->b, random, &f->b.windows[SLOT]);
+	assert_true(f->b.windows[SLOT].n > 0);
+	bring(f, stride, -1);
+	kgb_result_windows_keep(&f->b, SLOT, f->output, &f->layout);
+	bring(f, stride, wrong);
+	return kgb_result_windows_are_right(&f->b, SLOT, f->output, &f->layout);
 }
 
 static void test_a_large_result_is_compared_in_windows(KGB_UNUSED void **state)
@@ -90,11 +103,13 @@ static void test_a_large_result_is_compared_in_windows(KGB_UNUSED void **state)
 	int found = 0;
 
 	assert_true(run(f, 1, 1, -1));
-	assert_int_equal(f->n, KGB_WINDOWS + 1);
-	/* An element in the middle of the first window. */
-	const uint64_t inside = (f->windows[0].at + KGB_WINDOW_BYTES / 2) / sizeof(float);
-	assert_false(run(f, 1, 1, (int64_t)inside));
-	/* The windows lie elsewhere each time: a quarter of 16 MiB. */
+	assert_int_equal(f->b.windows[SLOT].n, KGB_WINDOWS + 1);
+	/* Elements in the middle of the first window and of the last one. */
+	for (size_t k = 0; k < KGB_WINDOWS; k += KGB_WINDOWS - 1) {
+		const uint64_t at = f->b.windows[SLOT].items[k].at + KGB_WINDOW_BYTES / 2;
+		assert_false(run(f, 1, 1, (int64_t)(at / sizeof(float))));
+	}
+	/* The windows lie elsewhere each time: up to a quarter of 4 MiB. */
 	for (uint64_t seed = 1; seed <= 20; seed++)
 		found += !run(f, seed, 1, N / 3);
 	assert_in_range(found, 1, 12);
@@ -107,13 +122,13 @@ static void test_small_results_and_those_with_gaps_are_compared_whole(KGB_UNUSED
 	struct fixture *f = new_fixture(few, 1, 1);
 
 	assert_true(run(f, 1, 1, -1));
-	assert_int_equal(f->n, 1);
-	assert_int_equal(f->windows[0].bytes, 0);
+	assert_int_equal(f->b.windows[SLOT].n, 1);
+	assert_int_equal(f->b.windows[SLOT].items[0].bytes, 0);
 	assert_false(run(f, 1, 1, SMALL - 1));
 	free_fixture(f);
 	f = new_fixture(many, 1, 2);
 	assert_true(run(f, 1, 2, -1));
-	assert_int_equal(f->n, 1);
+	assert_int_equal(f->b.windows[SLOT].n, 1);
 	assert_false(run(f, 1, 2, N - 1));
 	free_fixture(f);
 }
@@ -139,24 +154,27 @@ static void test_a_result_in_the_arena_is_found_there(KGB_UNUSED void **state)
 		const uint64_t start = KGB_ARENA_ADDRESS + call->at[0];
 		KGB_AUTO(free)
 		float *memory = kgb_xcalloc((size_t)(sizes[s] + offset + 1), sizeof(*memory));
-		memcpy(memory + offset, f->b.right[3][0], (size_t)sizes[s] * sizeof(float));
-		f->n = kgb_result_windows(&f->b, 7, f->ranges, f->windows);
-		assert_int_equal(f->n, s == 0 ? KGB_WINDOWS : 1);
+		struct kgb_result_windows *windows = &f->b.windows[SLOT];
+		memcpy(memory + offset, f->results[0], (size_t)sizes[s] * sizeof(float));
+		kgb_result_windows_choose(&f->b, 7, windows);
+		assert_int_equal(windows->n, s == 0 ? KGB_WINDOWS : 1);
 		const int64_t changed =
-			(int64_t)((f->windows[0].at + f->windows[0].bytes / 2) / sizeof(float));
-		for (int pass = 0; pass < 2; pass++) {
+			(int64_t)((windows->items[0].at + windows->items[0].bytes / 2) /
+				  sizeof(float));
+		for (int pass = 0; pass < 3; pass++) {
 			uint64_t used = 0;
-			memory[offset + changed] += (float)pass;
-			for (uint32_t k = 0; k < f->n; k++) {
+			memory[offset + changed] += (float)(pass == 2);
+			for (uint32_t k = 0; k < windows->n; k++) {
 				f->layout.ranges[k] = used;
 				memcpy(f->output + used,
-				       (const char *)memory + (f->ranges[k].address - start),
-				       f->ranges[k].bytes);
-				used += f->ranges[k].bytes;
+				       (const char *)memory + (windows->ranges[k].address - start),
+				       windows->ranges[k].bytes);
+				used += windows->ranges[k].bytes;
 			}
-			const bool right = kgb_result_windows_are_right(&f->b, 3, f->windows, f->n,
-									f->output, &f->layout);
-			assert_true(right == (pass == 0));
+			if (pass == 0)
+				kgb_result_windows_keep(&f->b, SLOT, f->output, &f->layout);
+			assert_true(kgb_result_windows_are_right(&f->b, SLOT, f->output,
+								 &f->layout) == (pass < 2));
 		}
 		free_fixture(f);
 	}
@@ -168,19 +186,20 @@ static void test_a_result_without_a_right_one_is_wrong(KGB_UNUSED void **state)
 	struct fixture *f = new_fixture(few, 1, 1);
 
 	assert_true(run(f, 1, 1, -1));
-	assert_false(
-		kgb_result_windows_are_right(&f->b, 2, f->windows, f->n, f->output, &f->layout));
+	f->b.windows[SLOT - 1] = f->b.windows[SLOT];
+	assert_false(kgb_result_windows_are_right(&f->b, SLOT - 1, f->output, &f->layout));
 	free_fixture(f);
 }
 
-static void test_more_results_than_ranges_have_no_windows(KGB_UNUSED void **state)
+static void test_many_results_have_fewer_windows_each(KGB_UNUSED void **state)
 {
 	static const int64_t many[] = {N, N, N, N, N};
-	struct fixture *f = new_fixture(many, KGB_EXEC_RANGES / KGB_WINDOWS + 1, 1);
+	struct fixture *f = new_fixture(many, KGB_ARRAY_LEN(many), 1);
 
-	assert_int_equal(kgb_result_windows(&f->b, 1, f->ranges, f->windows), 0);
-	for (size_t i = 0; i < KGB_EXEC_RANGES; i++)
-		assert_int_equal(f->ranges[i].bytes, 0);
+	assert_true(run(f, 1, 1, -1));
+	assert_int_equal(f->b.windows[SLOT].n, 15);
+	for (size_t k = 0; k < 15; k++)
+		assert_int_equal(f->b.windows[SLOT].items[k].result, k / 3);
 	free_fixture(f);
 }
 
@@ -222,7 +241,7 @@ int main(void)
 		cmocka_unit_test(test_a_result_in_the_arena_is_found_there),
 		cmocka_unit_test(test_a_result_without_a_right_one_is_wrong),
 		cmocka_unit_test(test_only_independent_elements_may_turn),
-		cmocka_unit_test(test_more_results_than_ranges_have_no_windows),
+		cmocka_unit_test(test_many_results_have_fewer_windows_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
