@@ -11,9 +11,10 @@
 #include "base/system/memfd.h"
 #include "base/time.h"
 
-/* Pages that nobody writes take no memory. A worker that uses no GPU has few addresses. */
+/* Pages that nobody writes take no memory, and to map more of them drops those that were written. A
+ * worker that uses no GPU has few addresses. */
 #define LEAST_BYTES ((size_t)16 << 20)
-#define LEAST_BYTES_GPU ((size_t)512 << 20)
+#define LEAST_BYTES_GPU ((size_t)2 << 30)
 
 static size_t rounded_up(const struct kgb_worker *worker, size_t bytes)
 {
