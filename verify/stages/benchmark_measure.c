@@ -16,7 +16,8 @@ enum {
 	TRIES = 2,
 	STARTS = 6,
 	REHEARSED_PAIRS = 3, /* of processes; only `thorough` uses more */
-	AHEAD_PART = 64, /* of the GPU's free memory, for the inputs of further benchmarks */
+	AHEAD_PART = 16, /* of the GPU's free memory, for the inputs of further benchmarks in the
+			    processes of a side */
 	REHEARSED_PLACEMENT = 1 << 30, /* a number that the timer does not use */
 };
 #define RULER_STEP_NS 32 /* resolution of events and of CUPTI's activity, measured on an H200 */
@@ -55,6 +56,11 @@ static size_t output_bytes(const struct kgb_benchmark *b)
 	for (size_t i = 0; i < b->n_ranges; i++)
 		bytes += b->ranges[i].bytes;
 	return bytes;
+}
+
+static bool holds(const struct kgb_timing_process *process, const struct kgb_benchmark *b)
+{
+	return process->holds[b->set] == b;
 }
 
 static uint32_t main_plan(const struct kgb_benchmark *b)
@@ -135,8 +141,7 @@ static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_pr
 	return outcome;
 }
 
-/* A process that fails is stopped, and another one fails where the failure counts. Processes are
- * numbered by pair, then by side. */
+/* A process that fails is stopped. Processes are numbered by pair, then by side. */
 static void rehearse(void *payload, int64_t begin, int64_t end)
 {
 	struct measurement *m = payload;
@@ -145,50 +150,66 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 		const enum kgb_timer_side side = (enum kgb_timer_side)(i % KGB_N_SIDES);
 		struct kgb_timing_process *process = &m->first_rehearsed[i / KGB_N_SIDES][side];
 		struct kgb_err ignored = KGB_ERR_INIT;
-		if (!process->runs)
+		if (!process->runs || holds(process, m->benchmark))
 			continue;
 		enum kgb_exec_outcome outcome = load(m, process, side, &ignored);
 		if (outcome == KGB_EXEC_DONE)
 			outcome = warm_up(m, process, side, &ignored);
 		process->rehearsed = true;
-		if (outcome != KGB_EXEC_DONE)
-			kgb_timing_process_stop(process);
+		if (outcome == KGB_EXEC_DONE)
+			continue;
+		kgb_timing_process_stop(process);
+		process->is_unfit = outcome == KGB_EXEC_UNREPLAYABLE && side == KGB_SIDE_A;
 	}
 }
 
-/* Let pairs of processes load this benchmark and run it, all at the same time. */
-static void rehearse_pairs(struct measurement *m, uint32_t first, uint32_t n)
+/* Start other processes in place of unfit ones. Whether there are any. */
+static bool replace_unfit(struct measurement *m, uint32_t n)
 {
-	KGB_MEASURE(m->lane, KGB_PHASE_REHEARSAL);
-	m->first_rehearsed = &m->processes->pairs[first];
-	kgb_parallel_for((int64_t)n * KGB_N_SIDES, 1, rehearse, m);
+	struct kgb_err ignored = KGB_ERR_INIT;
+	bool any = false;
+
+	for (uint32_t pair = 0; pair < n; pair++) {
+		struct kgb_timing_process *process = &m->first_rehearsed[pair][KGB_SIDE_A];
+		if (process->is_unfit)
+			any |= kgb_timing_process_open(process, m->lane, &ignored) == 0;
+		process->is_unfit = false;
+	}
+	return any;
 }
 
-/* Make the process of a side ready for this benchmark. Memory that a library of the baseline
- * allocated may lie at addresses that a new process uses otherwise; then another process is
- * started, up to STARTS times. A candidate calls no library. */
+/* Let pairs of processes that do not hold this benchmark load it and run it, all at the same time.
+ * Memory that a library of the baseline allocated may lie at addresses that a new process uses
+ * otherwise; then another process may do. A candidate calls no library. */
+static void rehearse_pairs(struct measurement *m, uint32_t first, uint32_t n)
+{
+	int n_left = STARTS;
+
+	KGB_MEASURE(m->lane, KGB_PHASE_REHEARSAL);
+	m->first_rehearsed = &m->processes->pairs[first];
+	do
+		kgb_parallel_for((int64_t)n * KGB_N_SIDES, 1, rehearse, m);
+	while (--n_left > 0 && replace_unfit(m, n));
+}
+
+/* Make the process of a side ready for this benchmark. */
 static int ready_process(struct measurement *m, uint32_t pair, enum kgb_timer_side side,
 			 struct kgb_err *err)
 {
 	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
 
-	if (process->holds[m->benchmark->set] != m->benchmark)
+	if (!holds(process, m->benchmark))
 		rehearse_pairs(m, pair, 1);
-	if (process->holds[m->benchmark->set] == m->benchmark) {
+	if (holds(process, m->benchmark)) {
 		enum kgb_exec_outcome outcome = choose_set(m, process, err);
 		return outcome == KGB_EXEC_DONE ? 0 : fail_exec(m, process, side, outcome, err);
 	}
+	/* A new pair, or one whose process has failed: this one fails where it counts. */
 	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
-	for (int i = 1;; i++) {
-		if (kgb_timing_process_open(process, m->lane, err) < 0)
-			return -1;
-		enum kgb_exec_outcome outcome = load(m, process, side, err);
-		if (outcome == KGB_EXEC_DONE)
-			return 0;
-		if (outcome != KGB_EXEC_UNREPLAYABLE || side != KGB_SIDE_A || i == STARTS)
-			return fail_exec(m, process, side, outcome, err);
-		kgb_timing_process_stop(process);
-	}
+	if (kgb_timing_process_open(process, m->lane, err) < 0)
+		return -1;
+	enum kgb_exec_outcome outcome = load(m, process, side, err);
+	return outcome == KGB_EXEC_DONE ? 0 : fail_exec(m, process, side, outcome, err);
 }
 
 /* ---- placements ---- */
@@ -474,8 +495,19 @@ static int reserve_outputs(struct kgb_benchmarks *benchmarks, struct kgb_err *er
 	return 0;
 }
 
-/* Benchmarks whose inputs need much memory are not loaded ahead, except the first. It comes last,
- * so that it is in force. */
+/* GPU memory that a process needs for all benchmarks that are ready, but one. */
+static uint64_t ahead_bytes(const struct kgb_benchmarks *benchmarks, size_t without)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < benchmarks->n; i++)
+		if (i != without && benchmarks->items[i].state == KGB_BENCHMARK_READY)
+			bytes += benchmarks->items[i].input_bytes;
+	return bytes;
+}
+
+/* Where memory does not suffice, fewer processes rehearse further benchmarks, or none. The first
+ * benchmark comes last, so that it is in force. */
 int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchmarks,
 			    struct kgb_err *err)
 {
@@ -487,14 +519,14 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 		return -1;
 	while (first < benchmarks->n && benchmarks->items[first].state != KGB_BENCHMARK_READY)
 		first++;
+	const bool by_all = ahead_bytes(benchmarks, first) <= left / REHEARSED_PAIRS;
 	for (size_t i = benchmarks->n; i-- > first;) {
 		struct kgb_benchmark *b = &benchmarks->items[i];
 		struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
-		const uint64_t bytes = b->input_bytes + b->arena_bytes;
-		if (b->state != KGB_BENCHMARK_READY || (i > first && bytes > left))
+		if (b->state != KGB_BENCHMARK_READY || (i > first && b->input_bytes > left))
 			continue;
-		left -= i > first ? bytes : 0;
-		rehearse_pairs(&m, 0, REHEARSED_PAIRS);
+		left -= i > first && !by_all ? b->input_bytes : 0;
+		rehearse_pairs(&m, 0, i == first || by_all ? REHEARSED_PAIRS : 1);
 	}
 	return 0;
 }

@@ -18,6 +18,7 @@ struct kgb_timing_process {
 	bool begun; /* its start has begun and is not finished */
 	bool runs;
 	bool rehearsed; /* it has loaded code before */
+	bool is_unfit; /* it cannot have the memory of a plan, and was stopped */
 	const void *holds[KGB_EXEC_SETS_MAX]; /* what the plans and inputs of each set belong to;
 						 NULL: nothing */
 	uint32_t placement; /* in force */
