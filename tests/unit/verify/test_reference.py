@@ -128,6 +128,14 @@ class Calls(unittest.TestCase):
         _, results = self.call("aten:add.Tensor", args, magnitude="abs")
         self.assertEqual(results[2][1], [1.0, 0.0, 0.0])
 
+    def test_subnormal_numbers_count_as_the_smallest_normal_one(self):
+        least = 2.0 ** -14
+        halves = torch.tensor([0.0, -least / 2, 2 * least, -3.0, math.inf], dtype=torch.float16)
+        self.assertEqual(reference.term_size(halves).tolist(), [0.0, least, 2 * least, 3.0, 0.0])
+        floats = torch.tensor([-least / 2, 2.0 ** -140])
+        self.assertEqual(reference.term_size(floats).tolist(), [least / 2, 2.0 ** -140])
+        self.assertEqual(reference.term_size(-2), 2)
+
     def test_magnitudes_of_the_smallest_integers(self):
         for dtype in torch.int8, torch.int16, torch.int32, torch.int64:
             least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max

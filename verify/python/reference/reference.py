@@ -10,8 +10,8 @@ Requests: {"id", "op"} and
             its value is the compute capability, 90 for 9.0
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
-            "magnitude": null, "abs" (the float64 results of the absolute values) or another target, called in the same way;
-            for both, NaN and infinities among the arguments are replaced by zeros.
+            "magnitude": null, "abs" (the float64 results of the absolute values, see term_size) or another target, called in
+            the same way; for both, NaN and infinities among the arguments are replaced by zeros.
             "slack": a seed other than 0: every argument lies between random bytes, which the call must not change; 0: no such
             bytes
     sizes   "target", "args": the reply has the types and sizes of the results, found without any data
@@ -90,6 +90,16 @@ def finite(value):
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value
+
+
+def term_size(value):
+    """The size, in float64, that a value gives to the terms it is in. That of a subnormal float16 is the smallest normal number:
+    tensor cores align and cut off products by their exponents, of which subnormal numbers all have the lowest."""
+    size = absolute(finite(value))
+    if isinstance(value, torch.Tensor) and value.dtype == torch.float16:
+        least = torch.finfo(torch.float16).smallest_normal
+        size = torch.where((size > 0) & (size < least), least, size)
+    return size
 
 
 def exact_form(value, native):
@@ -293,7 +303,7 @@ class Reference:
         if not request["exact"]:
             magnitude = None
         if magnitude == "abs":
-            values += self.run_exact(request, target, lambda value: absolute(finite(value)), native)
+            values += self.run_exact(request, target, term_size, native)
         elif magnitude:
             values += self.run_exact(request, magnitude, finite, native)
         reply = wire.Reply()
