@@ -18,6 +18,11 @@
  * So large blocks get large pages, and those that are freed are kept for the next ones. */
 #define LARGE_BYTES ((size_t)8 << 20)
 
+#ifdef __SANITIZE_ADDRESS__ /* it shall see uses of freed memory */
+#define KEEPS false
+#else
+#define KEEPS true
+#endif
 enum { KEPT_MAX = 64, KEPT_PART = 64 };
 #define KEPT_BYTES_LEAST ((size_t)512 << 20)
 
@@ -30,14 +35,10 @@ static struct {
 /* A part of the machine's memory. */
 static size_t kept_bytes_max(void)
 {
-#ifdef __SANITIZE_ADDRESS__ /* it shall see uses of freed memory */
-	return 0;
-#else
 	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	const size_t bytes = pages > 0 ? (size_t)pages * (size_t)page / KEPT_PART : 0;
 
 	return bytes > KEPT_BYTES_LEAST ? bytes : KEPT_BYTES_LEAST;
-#endif
 }
 
 static void *take_kept(size_t i)
@@ -69,7 +70,7 @@ static bool keep(void *block)
 	const size_t bytes = block ? malloc_usable_size(block) : 0;
 	bool done = false;
 
-	if (bytes < LARGE_BYTES)
+	if (!KEEPS || bytes < LARGE_BYTES)
 		return false;
 	pthread_mutex_lock(&kept.lock);
 	if (kept.n < KEPT_MAX && kept.bytes + bytes <= kept_bytes_max()) {
