@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "verify/protocol/wire.h"
 
-enum { STARTS_MAX = 3, END_WAIT_MS = 2000 };
+enum { STARTS_MAX = 3, END_WAIT_MS = 2000, EMPTY_MS = 10 * 1000 };
 
 /* Fill *err from a format; the value is `outcome`. */
 #define fail_as(outcome, err, kind, ...) ((void)kgb_fail((err), (kind), __VA_ARGS__), (outcome))
@@ -50,12 +50,6 @@ void kgb_exec_client_stop(struct kgb_exec_client *exec)
 	kgb_exec_process_stop(&exec->process);
 	exec->set = 0;
 	memset(exec->sets, 0, sizeof(exec->sets));
-}
-
-void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
-			   const struct kgb_gpu_lease *lease)
-{
-	kgb_exec_process_leave(&exec->process, is_clean, lease);
 }
 
 /* Called at the end of the stream: gets the exit status of the process. */
@@ -240,6 +234,7 @@ static enum kgb_exec_outcome ask_to_open(struct kgb_exec_client *exec, uint32_t 
 {
 	struct kgb_exec_request request = {.op = KGB_EXEC_OPEN, .device = device};
 
+	exec->device = device;
 	return send_request(exec, &request, NULL, 0, err);
 }
 
@@ -254,6 +249,23 @@ static enum kgb_exec_outcome await_open(struct kgb_exec_client *exec, int64_t ti
 	take_machine(exec, &exec->reply.machine);
 	snprintf(exec->device_name, sizeof(exec->device_name), "%.255s", exec->reply.text);
 	return KGB_EXEC_DONE;
+}
+
+/* Drop all that the process holds, for others: idle processes would keep gigabytes. */
+static bool empty(struct kgb_exec_client *exec)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	return ask_to_open(exec, exec->device, &ignored) == KGB_EXEC_DONE &&
+	       await_reply(exec, KGB_EXEC_OPEN, EMPTY_MS, &ignored) == KGB_EXEC_DONE;
+}
+
+void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
+			   const struct kgb_gpu_lease *lease)
+{
+	const bool keep = is_clean && exec->process.holder_fd >= 0 && empty(exec);
+
+	kgb_exec_process_leave(&exec->process, keep, lease);
 }
 
 enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t pid,

@@ -45,6 +45,7 @@ struct kgb_exec_client {
 	struct kgb_exec_process process;
 	struct kgb_gpu_share *share; /* of its requests; borrowed; NULL: it uses no GPU */
 	uint64_t last_id;
+	uint32_t device; /* that is open */
 	uint32_t set; /* in force */
 	struct kgb_exec_client_set sets[KGB_EXEC_SETS_MAX];
 	int n_starts; /* number of processes started until the addresses were free */
@@ -144,8 +145,8 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client
 /** End the process and its sandbox at once. Accepts one that was never started, or is gone. */
 void kgb_exec_client_stop(struct kgb_exec_client *exec);
 /** Begin that without waiting (kgb_exec_process_leave); kgb_exec_client_stop must follow.
- * `is_clean`: the process lives, ran no code of a candidate, and its last request was carried out.
- */
+ * `is_clean`: the process lives, ran no code of a candidate, and its last request was carried out:
+ * a pool that lent it gets it back, emptied. */
 void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
 			   const struct kgb_gpu_lease *lease);
 

@@ -3,6 +3,7 @@
  * them. A child keeps the pool; the tests are its users. */
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -135,6 +136,31 @@ static void test_only_clean_processes_are_lent_again(void **state)
 			fail_msg("%s: wrong process", rows[i].name);
 		kgb_exec_client_stop(&second);
 	}
+	close_pool();
+}
+
+/* Others need the memory. A file that somebody can write to takes no seal against writing. */
+static void test_a_process_that_waits_holds_no_memory(void **state)
+{
+	struct kgb_exec_client exec;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
+	if (!get(&exec)) {
+		close_pool();
+		skip();
+	}
+	const int fd = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_true(fd >= 0 && ftruncate(fd, 4096) == 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(send_whole_arena(&exec, fd, 4096, 1, fd, 4096, WAIT_MS, &err),
+			 KGB_EXEC_DONE);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+	kgb_exec_client_leave(&exec, true, NULL);
+	kgb_exec_client_stop(&exec);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+	close(fd);
 	close_pool();
 }
 
@@ -311,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_clean_processes_are_lent_again),
+		cmocka_unit_test(test_a_process_that_waits_holds_no_memory),
 		cmocka_unit_test(test_a_process_has_nothing_of_its_last_user),
 		cmocka_unit_test(test_a_start_that_nobody_waits_for_leaves_no_process),
 		cmocka_unit_test(test_a_lease_is_held_until_the_process_has_ended),
