@@ -25,6 +25,7 @@
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SETS_MAX 16
+#define KGB_EXEC_CODE_COPIES 8 /* of an image, at different places on the GPU */
 #define KGB_EXEC_SLOTS_MAX 256
 #define KGB_EXEC_NO_PLAN UINT32_MAX
 #define KGB_EXEC_NO_PLACEMENT UINT32_MAX
@@ -53,15 +54,15 @@ enum kgb_exec_op {
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
 	/** Put `placement` in force, as the TIME that names it would do first: so several processes
 	 * can do it at the same time. Value: the number of further placements that load a large
-	 * image (code.h). On a GPU only. */
+	 * image (code.h), below KGB_EXEC_CODE_COPIES. On a GPU only. */
 	KGB_EXEC_PLACE,
 	/** Put `set` in force. A set is an arena, copies of its images on the device, and plans
 	 * that run on it: ARENA, PLAN, RUN, TIME and FORGET are about the set in force (0 in the
 	 * beginning). Only that one has memory at the addresses of arena and blocks, which loses
 	 * its contents; no placement is in force afterwards. On a GPU only. */
 	KGB_EXEC_SELECT,
-	KGB_EXEC_FORGET, /* drop all plans of the set; its arena stays. Some of their memory may
-			    stay mapped, as slack */
+	KGB_EXEC_FORGET, /* drop all plans of the set, and its copies of images; its arena stays.
+			    Some memory of the plans may stay mapped, as slack */
 	/** Measure the device: the reply's `machine` is complete. Tests some memory too. Only
 	 * before any PLAN: hostile kernels could falsify the figures. */
 	KGB_EXEC_MEASURE,

@@ -9,9 +9,10 @@
 
 #include "base/vec.h"
 #include "verify/exec/cuda/gpu.h"
+#include "verify/protocol/exec_protocol.h"
 
 /** Copies of one image at most: an image of torch takes tens of ms to load (docs/timing.md). */
-enum { KGB_CODE_COPIES = 8 };
+enum { KGB_CODE_COPIES = KGB_EXEC_CODE_COPIES };
 
 /** A kernel of a loaded image. The driver keeps one set of attributes for it. */
 struct kgb_kernel {
@@ -33,7 +34,7 @@ struct kgb_loaded {
 	size_t n_copies, current;
 	KGB_VEC(struct kgb_kernel *) kernels; /* owned, as the kernels are */
 	size_t n_users; /* plans */
-	bool moves; /* with kgb_code_cache_move, if it has users */
+	bool moves; /* its users take part in the next kgb_code_cache_move */
 	uint64_t used; /* number of its last use */
 };
 

@@ -56,42 +56,6 @@ int kgb_device_memory_open(struct kgb_device_memory *memory, struct kgb_gpu *gpu
 	return kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
 }
 
-static int map_arena(struct kgb_device_memory *memory, struct kgb_err *err)
-{
-	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
-
-	memory->poisoned_valid = false;
-	kgb_spans_put_all(&pages, &memory->set->given.parts);
-	kgb_spans_round(&pages, KGB_GPU_PAGE);
-	kgb_mappings_keep(&memory->arena, &pages);
-	for (size_t i = 0; i < pages.n; i++) {
-		if (kgb_spans_hold(&memory->reserved, pages.items[i].start, pages.items[i].bytes))
-			continue;
-		return kgb_exec_fail(err, KGB_EXEC_RESERVATION,
-				     "no addresses for %llu bytes at 0x%llx of arena",
-				     (unsigned long long)pages.items[i].bytes,
-				     (unsigned long long)pages.items[i].start);
-	}
-	return kgb_mappings_add(&memory->arena, &pages, err);
-}
-
-int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
-				const struct kgb_exec_request *request, const int fds[2],
-				struct kgb_err *err)
-{
-	memory->set->n_images = 0;
-	if (kgb_exec_arena_set(&memory->set->given, request, fds, err))
-		return -1;
-	memory->set->packed_bytes = 0;
-	for (size_t i = 0; i < memory->set->given.parts.n; i++)
-		memory->set->packed_bytes +=
-			round_up(memory->set->given.parts.items[i].bytes, PACKED_ALIGN);
-	if (map_arena(memory, err) == 0)
-		return 0;
-	memory->set->given.bytes = 0;
-	return -1;
-}
-
 static bool is_in_pool(const struct kgb_span *span)
 {
 	return span->start >= KGB_POOL_ADDRESS && span->start < KGB_POOL_ADDRESS + KGB_POOL_BYTES;
@@ -163,6 +127,46 @@ static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kg
 	return 0;
 }
 
+static int map_arena(struct kgb_device_memory *memory, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
+	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
+
+	memory->poisoned_valid = false;
+	kgb_spans_put_all(&pages, &memory->set->given.parts);
+	kgb_spans_round(&pages, KGB_GPU_PAGE);
+	kgb_mappings_keep(&memory->arena, &pages);
+	for (size_t i = 0; i < pages.n; i++) {
+		if (kgb_spans_hold(&memory->reserved, pages.items[i].start, pages.items[i].bytes))
+			continue;
+		return kgb_exec_fail(err, KGB_EXEC_RESERVATION,
+				     "no addresses for %llu bytes at 0x%llx of arena",
+				     (unsigned long long)pages.items[i].bytes,
+				     (unsigned long long)pages.items[i].start);
+	}
+	kgb_spans_subtract(&pages, &memory->arena.pages, &missing);
+	if (missing.n > 0 && make_room(memory, kgb_spans_total(&missing), err))
+		return -1;
+	return kgb_mappings_add(&memory->arena, &pages, err);
+}
+
+int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
+				const struct kgb_exec_request *request, const int fds[2],
+				struct kgb_err *err)
+{
+	memory->set->n_images = 0;
+	if (kgb_exec_arena_set(&memory->set->given, request, fds, err))
+		return -1;
+	memory->set->packed_bytes = 0;
+	for (size_t i = 0; i < memory->set->given.parts.n; i++)
+		memory->set->packed_bytes +=
+			round_up(memory->set->given.parts.items[i].bytes, PACKED_ALIGN);
+	if (map_arena(memory, err) == 0)
+		return 0;
+	memory->set->given.bytes = 0;
+	return -1;
+}
+
 int kgb_device_memory_map_blocks(struct kgb_device_memory *memory, const struct kgb_spans *blocks,
 				 struct kgb_err *err)
 {
@@ -206,12 +210,12 @@ void kgb_device_memory_forget(struct kgb_device_memory *memory)
 {
 	release_blocks(memory);
 	kgb_spans_clear(&memory->set->wanted);
+	kgb_gpu_buffer_release(memory->gpu, &memory->set->images);
+	memory->set->n_images = 0;
 }
 
 int kgb_device_memory_select(struct kgb_device_memory *memory, uint32_t set, struct kgb_err *err)
 {
-	if (memory->set == &memory->sets[set])
-		return 0;
 	release_blocks(memory);
 	memory->set = &memory->sets[set];
 	memory->placement = KGB_EXEC_NO_PLACEMENT;
@@ -232,6 +236,7 @@ void kgb_device_memory_reset(struct kgb_device_memory *memory)
 		kgb_spans_clear(&memory->sets[i].wanted);
 	}
 	memory->set = &memory->sets[0];
+	memory->placement = 0;
 }
 
 int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
