@@ -25,6 +25,7 @@
 #endif
 enum { KEPT_MAX = 64, KEPT_PART = 64 };
 #define KEPT_BYTES_LEAST ((size_t)512 << 20)
+#define KEPT_BYTES_MOST ((size_t)2 << 30)
 
 static struct {
 	pthread_mutex_t lock;
@@ -38,7 +39,9 @@ static size_t kept_bytes_max(void)
 	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	const size_t bytes = pages > 0 ? (size_t)pages * (size_t)page / KEPT_PART : 0;
 
-	return bytes > KEPT_BYTES_LEAST ? bytes : KEPT_BYTES_LEAST;
+	return bytes < KEPT_BYTES_LEAST  ? KEPT_BYTES_LEAST
+	       : bytes > KEPT_BYTES_MOST ? KEPT_BYTES_MOST
+					 : bytes;
 }
 
 static void *take_kept(size_t i)

@@ -12,13 +12,19 @@
 #include "base/time.h"
 
 /* Pages that nobody writes take no memory, and to map more of them drops those that were written. A
- * worker that uses no GPU has few addresses. */
+ * worker that uses no GPU has few addresses; on a GPU the arena is memory of the GPU, too. */
 #define LEAST_BYTES ((size_t)16 << 20)
-#define LEAST_BYTES_GPU ((size_t)2 << 30)
+#define LEAST_BYTES_GPU ((size_t)512 << 20)
+#define LEAST_OUT_BYTES_GPU ((size_t)2 << 30)
 
-static size_t rounded_up(const struct kgb_worker *worker, size_t bytes)
+static size_t larger(size_t a, size_t b)
 {
-	size_t size = worker->share ? LEAST_BYTES_GPU : LEAST_BYTES;
+	return a > b ? a : b;
+}
+
+static size_t rounded_up(size_t bytes, size_t least)
+{
+	size_t size = least;
 
 	while (size < bytes)
 		size *= 2;
@@ -35,10 +41,10 @@ int kgb_shared_arena_reserve(struct kgb_shared_arena *shared, struct kgb_worker 
 
 	if (arena_bytes <= shared->arena_bytes && out_bytes <= shared->out_bytes)
 		return 0;
-	arena_bytes = rounded_up(worker, arena_bytes > shared->arena_bytes ? arena_bytes
-									   : shared->arena_bytes);
-	out_bytes =
-		rounded_up(worker, out_bytes > shared->out_bytes ? out_bytes : shared->out_bytes);
+	arena_bytes = rounded_up(larger(arena_bytes, shared->arena_bytes),
+				 worker->share ? LEAST_BYTES_GPU : LEAST_BYTES);
+	out_bytes = rounded_up(larger(out_bytes, shared->out_bytes),
+			       worker->share ? LEAST_OUT_BYTES_GPU : LEAST_BYTES);
 	kgb_shared_arena_release(shared);
 	if (kgb_memfd_mapped("kgb-arena", arena_bytes, arena_is_read_only, &shared->arena,
 			     &arena_fd, err) < 0)

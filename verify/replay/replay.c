@@ -584,8 +584,11 @@ int kgb_replay_give_inputs(struct kgb_lane *lane, const struct kgb_replay_case *
 	struct kgb_exec_request request = {0};
 
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
-	if (reserve("kgb-exec-output", output_bytes_of(&rcase->call, &request), false,
-		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
+	/* With room for ranges of results that lie in the arena (kgb_replay_run_ranges). */
+	const size_t bytes = output_bytes_of(&rcase->call, &request) + rcase->call.arena_bytes +
+			     KGB_EXEC_RANGES * 64;
+	if (reserve("kgb-exec-output", bytes, false, &replayer->output, &replayer->output_bytes,
+		    &replayer->output_fd, err) < 0)
 		return -1;
 	inputs->output_fd = replayer->output_fd;
 	inputs->output_bytes = replayer->output_bytes;
