@@ -19,16 +19,17 @@ enum kgb_benchmark_state {
 	KGB_BENCHMARK_BROKEN, /* `err`: a fault of the judge */
 };
 
-/** What is compared of the results of timed calls on one slot (timed_results.h). */
+#define KGB_KEPT_WINDOWS 64
+
+/** What is kept of the right results on one slot (timed_results.h): of small ones all, of large
+ * ones windows. */
 struct kgb_result_windows {
-	uint32_t n; /* 0: all of them */
-	struct kgb_exec_range ranges[KGB_EXEC_RANGES]; /* memory to bring back, in order */
+	uint32_t n, n_whole; /* whole results come first */
 	struct kgb_result_window {
 		size_t result; /* its number */
-		uint64_t at; /* in its contiguous elements */
-		uint64_t bytes; /* 0: the whole result, in its layout */
+		struct kgb_exec_range range; /* of the process's memory */
 		uint64_t kept_at; /* in `right` of that result */
-	} items[KGB_EXEC_RANGES];
+	} items[KGB_MAX_RESULTS + KGB_KEPT_WINDOWS];
 };
 
 struct kgb_benchmark {
@@ -48,7 +49,8 @@ struct kgb_benchmark {
 	uint32_t n_slots, n_images; /* the slots beyond n_images have turned images */
 	struct kgb_exec_range turned[KGB_MAX_ARGS]; /* in order of address */
 	uint32_t n_turned;
-	struct kgb_result_windows windows[KGB_TIMER_INPUTS_MAX]; /* of each slot */
+	struct kgb_result_windows windows[KGB_TIMER_INPUTS_MAX]; /* of each slot; none if calls
+								    are not deterministic */
 	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; of the results of untimed
 							       calls on each slot, what its windows
 							       show; NULL: not known yet */

@@ -15,6 +15,7 @@ enum {
 	EXEC_MS = 60 * 1000,
 	TRIES = 2,
 	STARTS = 6,
+	RERUNS = 8,
 	REHEARSED_PAIRS = 3, /* of processes; only `thorough` uses more */
 	AHEAD_PART = 16, /* of the GPU's free memory, for the inputs of further benchmarks in the
 			    processes of a side */
@@ -29,6 +30,7 @@ struct measurement {
 	struct kgb_failure *failure;
 	struct kgb_case_data truths[KGB_TIMER_INPUTS_MAX]; /* of the slots with `has_truth` */
 	bool has_truth[KGB_TIMER_INPUTS_MAX];
+	struct kgb_window_draw draw; /* what the last request for the candidate brings back */
 	bool refused; /* *failure holds why */
 	struct kgb_timing_process (*first_rehearsed)[KGB_N_SIDES];
 };
@@ -73,14 +75,18 @@ static uint32_t prologue_plan(const struct kgb_benchmark *b, enum kgb_timer_side
 	return side == KGB_SIDE_B && b->rcase.has_prologue ? main_plan(b) + 1 : KGB_EXEC_NO_PLAN;
 }
 
-/* Put the set of this benchmark in force. */
+/* Put the set of this benchmark in force. A process that cannot do it is stopped. */
 static enum kgb_exec_outcome choose_set(const struct measurement *m,
 					struct kgb_timing_process *process, struct kgb_err *err)
 {
 	if (process->exec.set == m->benchmark->set)
 		return KGB_EXEC_DONE;
 	process->placement = REHEARSED_PLACEMENT;
-	return kgb_exec_client_select(&process->exec, m->benchmark->set, EXEC_MS, err);
+	enum kgb_exec_outcome outcome =
+		kgb_exec_client_select(&process->exec, m->benchmark->set, EXEC_MS, err);
+	if (outcome != KGB_EXEC_DONE)
+		kgb_timing_process_stop(process);
+	return outcome;
 }
 
 /* Give a process the inputs and the plans of this benchmark, in place of what its set has. */
@@ -133,15 +139,17 @@ static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_pr
 	enum kgb_exec_outcome outcome =
 		kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
 
-	do {
-		if (outcome == KGB_EXEC_DONE)
-			outcome = kgb_exec_client_place(&process->exec, ++process->placement,
-							EXEC_MS, err);
-	} while (outcome == KGB_EXEC_DONE && process->exec.reply.value > 0);
+	/* The process may say anything: it runs code of the candidate. */
+	bool more = true;
+	for (int i = 0; i < KGB_EXEC_CODE_COPIES && more && outcome == KGB_EXEC_DONE; i++) {
+		outcome = kgb_exec_client_place(&process->exec, ++process->placement, EXEC_MS, err);
+		more = process->exec.reply.value > 0;
+	}
 	return outcome;
 }
 
-/* A process that fails is stopped. Processes are numbered by pair, then by side. */
+/* What fails here is tried again when it is measured. Processes are numbered by pair, then by side.
+ */
 static void rehearse(void *payload, int64_t begin, int64_t end)
 {
 	struct measurement *m = payload;
@@ -156,10 +164,11 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 		if (outcome == KGB_EXEC_DONE)
 			outcome = warm_up(m, process, side, &ignored);
 		process->rehearsed = true;
-		if (outcome == KGB_EXEC_DONE)
-			continue;
-		kgb_timing_process_stop(process);
 		process->is_unfit = outcome == KGB_EXEC_UNREPLAYABLE && side == KGB_SIDE_A;
+		if (outcome != KGB_EXEC_DONE)
+			process->holds[m->benchmark->set] = NULL;
+		if (outcome >= KGB_EXEC_FAULTED || process->is_unfit)
+			kgb_timing_process_stop(process);
 	}
 }
 
@@ -293,22 +302,13 @@ static int check_with_reference(struct measurement *m, uint32_t slot,
 	return m->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
 
-/* The windows that are compared of the results of a block's last call; NULL: everything, also where
- * the reference has to decide. */
-static const struct kgb_result_windows *windows_of(const struct measurement *m,
-						   const struct kgb_timer_block *block)
-{
-	const struct kgb_result_windows *windows =
-		&m->benchmark->windows[kgb_timer_last_slot(block)];
-
-	return m->lane->verdict->deterministic && windows->n > 0 ? windows : NULL;
-}
-
-static struct kgb_exec_request request_for(const struct measurement *m,
+/* A request for a block. Windows of the results are compared, or everything where the reference
+ * has to decide. */
+static struct kgb_exec_request request_for(struct measurement *m,
 					   const struct kgb_timer_block *block)
 {
 	const struct kgb_benchmark *b = m->benchmark;
-	const struct kgb_result_windows *windows = windows_of(m, block);
+	const bool in_windows = m->lane->verdict->deterministic;
 	struct kgb_exec_request request = {
 		.plan = main_plan(b),
 		.prologue = prologue_plan(b, block->side),
@@ -320,55 +320,89 @@ static struct kgb_exec_request request_for(const struct measurement *m,
 		.flags = (block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
 			 KGB_EXEC_WITHOUT_ARENA,
 	};
+	uint64_t random;
 
 	kgb_random(&request.poison, sizeof(request.poison));
 	if (block->side != KGB_SIDE_B)
 		return request;
-	request.n_ranges = windows ? windows->n : b->n_ranges;
-	memcpy(request.ranges, windows ? windows->ranges : b->ranges,
+	kgb_random(&random, sizeof(random));
+	kgb_result_windows_draw(&b->windows[kgb_timer_last_slot(block)], random, &m->draw);
+	request.n_ranges = in_windows ? m->draw.n : b->n_ranges;
+	memcpy(request.ranges, in_windows ? m->draw.ranges : b->ranges,
 	       request.n_ranges * sizeof(request.ranges[0]));
-	if (!windows && !kgb_replay_returns_all_fresh(&b->data))
+	if (!in_windows && !kgb_replay_returns_all_fresh(&b->data))
 		request.flags &= ~KGB_EXEC_WITHOUT_ARENA;
 	return request;
 }
 
-/* Whether all results equal those of the same untimed call, bit by bit. They are compared where the
- * process left them: benchmarks are large. */
-static bool are_all_right(const struct measurement *m, uint32_t slot,
-			  const struct kgb_exec_layout *layout)
+static bool is_right(const struct measurement *m, uint32_t slot,
+		     const struct kgb_exec_layout *layout)
 {
-	const struct kgb_benchmark *b = m->benchmark;
-	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
-	bool same = b->windows[slot].n == 0; /* else `right` has windows only */
-
-	for (size_t i = 0; i < b->data.n_results && same; i++) {
-		struct kgb_tensor_view view;
-		const char *at = kgb_replay_result(&b->rcase, &b->data, i, output, layout, &view);
-		const void *right = b->right[slot][i];
-		same = !at == !right && (!at || kgb_tensor_view_equal(&view, at, right));
-	}
-	return same;
+	return kgb_result_windows_are_right(m->benchmark, slot, &m->draw,
+					    m->processes->outputs[KGB_SIDE_B].bytes, layout);
 }
 
-static int check_last(struct measurement *m, const struct kgb_timer_block *block,
-		      const struct kgb_exec_layout *layout, struct kgb_err *err)
+/* Whether untimed calls on a slot, too, give other results than were kept. 1, 0, -1 *err. */
+static int differs_untimed(struct measurement *m, struct kgb_timing_process *process, uint32_t slot,
+			   struct kgb_err *err)
 {
-	struct kgb_lane *lane = m->lane;
-	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
-	const uint32_t slot = kgb_timer_last_slot(block);
-	KGB_MEASURE(lane, KGB_PHASE_TIMER_CHECKS);
+	const struct kgb_benchmark *b = m->benchmark;
+	struct kgb_exec_request request = {
+		.plan = main_plan(b),
+		.prologue = prologue_plan(b, KGB_SIDE_B),
+		.skip = -1,
+		.slot = slot,
+		.flags = KGB_EXEC_WITHOUT_ARENA,
+		.n_ranges = m->draw.n,
+	};
+	struct kgb_exec_layout layout;
 
-	if (windows_of(m, block) ? kgb_result_windows_are_right(m->benchmark, slot, output, layout)
-				 : are_all_right(m, slot, layout))
+	memcpy(request.ranges, m->draw.ranges, m->draw.n * sizeof(request.ranges[0]));
+	for (int i = 0; i < RERUNS; i++) {
+		kgb_random(&request.poison, sizeof(request.poison));
+		enum kgb_exec_outcome outcome =
+			kgb_exec_client_run(&process->exec, &request, &layout, EXEC_MS, err);
+		if (outcome != KGB_EXEC_DONE)
+			return fail_exec(m, process, KGB_SIDE_B, outcome, err);
+		if (!is_right(m, slot, &layout))
+			return 1;
+	}
+	return 0;
+}
+
+/* Results differ from the same untimed call's: the kernel is a cheat, or not deterministic, which
+ * cases that are smaller need not have shown. From now on the reference decides then. */
+static int doubt(struct measurement *m, struct kgb_timing_process *process, uint32_t slot,
+		 struct kgb_err *err)
+{
+	struct kgb_verdict *verdict = m->lane->verdict;
+	const int rc = differs_untimed(m, process, slot, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc > 0) {
+		verdict->deterministic = false;
+		verdict->n_nondeterministic++;
 		return 0;
-	if (!lane->verdict->deterministic)
-		return check_with_reference(m, slot, layout, err);
+	}
 	m->refused = kgb_lane_refuse(
-		lane, m->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
+		m->lane, m->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
 		"Compute the result from the arguments alone, in every call.",
 		"case %s: a timed call gave another result than the same call untimed",
 		m->benchmark->kase->name);
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
+}
+
+static int check_last(struct measurement *m, struct kgb_timing_process *process,
+		      const struct kgb_timer_block *block, const struct kgb_exec_layout *layout,
+		      struct kgb_err *err)
+{
+	const uint32_t slot = kgb_timer_last_slot(block);
+	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_CHECKS);
+
+	if (!m->lane->verdict->deterministic)
+		return check_with_reference(m, slot, layout, err);
+	return is_right(m, slot, layout) ? 0 : doubt(m, process, slot, err);
 }
 
 static int take_block(void *payload, const struct kgb_timer_block *block,
@@ -396,7 +430,7 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		return fail_exec(m, process, block->side, outcome, err);
 	memcpy(samples, m->processes->outputs[block->side].bytes + layout.samples,
 	       block->n * sizeof(*samples));
-	return block->side == KGB_SIDE_B ? check_last(m, block, &layout, err) : 0;
+	return block->side == KGB_SIDE_B ? check_last(m, process, block, &layout, err) : 0;
 }
 
 /* ---- one benchmark ---- */
@@ -531,6 +565,25 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 	return 0;
 }
 
+/* Processes are numbered as in rehearse(). Of those that hold the benchmark without having measured
+ * it, others may need the set in force. */
+static void drop(void *payload, int64_t begin, int64_t end)
+{
+	struct measurement *m = payload;
+
+	for (int64_t i = begin; i < end; i++) {
+		struct kgb_timing_process *process =
+			&m->processes->pairs[i / KGB_N_SIDES][i % KGB_N_SIDES];
+		struct kgb_err ignored = KGB_ERR_INIT;
+		if (!process->runs || !holds(process, m->benchmark) ||
+		    process->exec.set != m->benchmark->set)
+			continue;
+		process->holds[m->benchmark->set] = NULL;
+		if (kgb_exec_client_forget(&process->exec, EXEC_MS, &ignored) >= KGB_EXEC_FAULTED)
+			kgb_timing_process_stop(process);
+	}
+}
+
 int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 			  struct kgb_timing_processes *processes, struct kgb_failure *failure,
 			  struct kgb_err *err)
@@ -541,6 +594,7 @@ int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 		.lane = lane, .benchmark = b, .processes = processes, .failure = failure};
 	KGB_MEASURE(lane, KGB_PHASE_TIMER);
 	const int rc = run_timer(m, err);
+	kgb_parallel_for((int64_t)KGB_TIMING_PAIRS_MAX * KGB_N_SIDES, KGB_N_SIDES, drop, m);
 	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
 		if (m->has_truth[slot])
 			kgb_case_data_release(&m->truths[slot]);

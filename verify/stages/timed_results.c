@@ -25,65 +25,93 @@ static bool find_result(const struct kgb_benchmark *b, size_t i, struct kgb_exec
 	return kgb_tensor_view_numel(view) > 0;
 }
 
-static void add_window(struct kgb_result_windows *windows, struct kgb_exec_range range,
-		       struct kgb_result_window window)
+_Static_assert(KGB_MAX_RESULTS <= KGB_EXEC_RANGES, "whole results fit into a request");
+
+static void add_window(struct kgb_result_windows *windows, size_t result,
+		       struct kgb_exec_range range, uint64_t kept_at)
 {
-	windows->ranges[windows->n] = range;
-	windows->items[windows->n++] = window;
+	windows->items[windows->n++] = (struct kgb_result_window){result, range, kept_at};
 }
 
-/* As many as all results can have. */
-static uint32_t windows_of_each(const struct kgb_benchmark *b)
+/* The memory of result i if it is large; false if it is compared whole, or has no elements. */
+static bool find_large(const struct kgb_benchmark *b, size_t i, struct kgb_exec_range *elements)
 {
-	const size_t most = b->data.n_results > 0 ? KGB_EXEC_RANGES / b->data.n_results : 1;
+	struct kgb_tensor_view view;
 
-	return most < KGB_WINDOWS ? (uint32_t)most : KGB_WINDOWS;
+	if (!find_result(b, i, elements, &view) || !kgb_tensor_view_is_contiguous(&view))
+		return false;
+	elements->address += (uint64_t)view.offset * kgb_dtype_size(view.dtype);
+	elements->bytes = kgb_tensor_view_bytes(&view);
+	return elements->bytes > KGB_WHOLE_RESULT_BYTES;
 }
-
-_Static_assert(KGB_MAX_RESULTS <= KGB_EXEC_RANGES, "each result has a window");
 
 void kgb_result_windows_choose(const struct kgb_benchmark *b, uint64_t random,
 			       struct kgb_result_windows *out)
 {
+	struct kgb_exec_range range;
+	struct kgb_tensor_view view;
+
 	*out = (struct kgb_result_windows){.n = 0};
+	for (size_t i = 0; i < b->data.n_results; i++)
+		if (!find_large(b, i, &range) && find_result(b, i, &range, &view))
+			add_window(out, i, range, 0);
+	out->n_whole = out->n;
 	for (size_t i = 0; i < b->data.n_results; i++) {
-		struct kgb_exec_range all;
-		struct kgb_tensor_view view;
-		if (!find_result(b, i, &all, &view))
+		if (!find_large(b, i, &range))
 			continue;
-		const uint64_t bytes = kgb_tensor_view_bytes(&view);
-		const uint64_t offset = (uint64_t)view.offset * kgb_dtype_size(view.dtype);
-		const bool in_windows =
-			bytes > KGB_WHOLE_RESULT_BYTES && kgb_tensor_view_is_contiguous(&view);
-		if (!in_windows)
-			add_window(out, all, (struct kgb_result_window){.result = i});
-		for (uint32_t k = 0; k < windows_of_each(b) && in_windows; k++) {
+		for (uint32_t k = 0; k < KGB_KEPT_WINDOWS / b->data.n_results; k++) {
 			random = kgb_mix64(random);
-			const uint64_t at = random % (bytes - KGB_WINDOW_BYTES + 1);
-			add_window(out,
-				   (struct kgb_exec_range){all.address + offset + at,
-							   KGB_WINDOW_BYTES},
-				   (struct kgb_result_window){i, at, KGB_WINDOW_BYTES,
-							      k * KGB_WINDOW_BYTES});
+			const uint64_t at = random % (range.bytes - KGB_WINDOW_BYTES + 1);
+			add_window(out, i,
+				   (struct kgb_exec_range){range.address + at, KGB_WINDOW_BYTES},
+				   k * KGB_WINDOW_BYTES);
 		}
 	}
 }
 
-void kgb_result_windows_keep(struct kgb_benchmark *b, uint32_t slot, const char *output,
+static void draw(const struct kgb_result_windows *windows, uint32_t item,
+		 struct kgb_window_draw *out)
+{
+	out->ranges[out->n] = windows->items[item].range;
+	out->items[out->n++] = item;
+}
+
+void kgb_result_windows_from(const struct kgb_result_windows *windows, uint32_t first,
+			     struct kgb_window_draw *out)
+{
+	out->n = 0;
+	for (uint32_t i = first; i < windows->n && out->n < KGB_EXEC_RANGES; i++)
+		draw(windows, i, out);
+}
+
+/* Each window is taken with the same probability (selection sampling: Knuth, TAOCP 2, 3.4.2, S). */
+void kgb_result_windows_draw(const struct kgb_result_windows *windows, uint64_t random,
+			     struct kgb_window_draw *out)
+{
+	out->n = 0;
+	for (uint32_t i = 0; i < windows->n && out->n < KGB_EXEC_RANGES; i++) {
+		random = kgb_mix64(random);
+		if (i < windows->n_whole || random % (windows->n - i) < KGB_EXEC_RANGES - out->n)
+			draw(windows, i, out);
+	}
+}
+
+void kgb_result_windows_keep(struct kgb_benchmark *b, uint32_t slot,
+			     const struct kgb_window_draw *drawn, const char *output,
 			     const struct kgb_exec_layout *layout)
 {
 	const struct kgb_result_windows *windows = &b->windows[slot];
 
-	for (uint32_t k = 0; k < windows->n; k++) {
-		const struct kgb_result_window *window = &windows->items[k];
+	for (uint32_t k = 0; k < drawn->n; k++) {
+		const struct kgb_result_window *window = &windows->items[drawn->items[k]];
 		void **right = &b->right[slot][window->result];
 		const char *at = output + layout->ranges[k];
 		struct kgb_exec_range all;
 		struct kgb_tensor_view view;
-		if (window->bytes > 0) {
+		if (drawn->items[k] >= windows->n_whole) {
 			if (!*right)
-				*right = kgb_xmalloc(KGB_WINDOWS * KGB_WINDOW_BYTES);
-			memcpy((char *)*right + window->kept_at, at, window->bytes);
+				*right = kgb_xmalloc(KGB_KEPT_WINDOWS * KGB_WINDOW_BYTES);
+			memcpy((char *)*right + window->kept_at, at, window->range.bytes);
 		} else if (find_result(b, window->result, &all, &view)) {
 			*right = kgb_xmalloc(kgb_tensor_view_bytes(&view));
 			kgb_tensor_view_gather(&view, at, *right);
@@ -91,21 +119,22 @@ void kgb_result_windows_keep(struct kgb_benchmark *b, uint32_t slot, const char 
 	}
 }
 
-bool kgb_result_windows_are_right(const struct kgb_benchmark *b, uint32_t slot, const char *output,
+bool kgb_result_windows_are_right(const struct kgb_benchmark *b, uint32_t slot,
+				  const struct kgb_window_draw *drawn, const char *output,
 				  const struct kgb_exec_layout *layout)
 {
 	const struct kgb_result_windows *windows = &b->windows[slot];
 
-	for (uint32_t k = 0; k < windows->n; k++) {
-		const struct kgb_result_window *window = &windows->items[k];
+	for (uint32_t k = 0; k < drawn->n; k++) {
+		const struct kgb_result_window *window = &windows->items[drawn->items[k]];
 		const char *right = b->right[slot][window->result];
 		const char *at = output + layout->ranges[k];
 		struct kgb_exec_range all;
 		struct kgb_tensor_view view;
 		if (!right)
 			return false;
-		if (window->bytes > 0) {
-			if (memcmp(at, right + window->kept_at, window->bytes) != 0)
+		if (drawn->items[k] >= windows->n_whole) {
+			if (memcmp(at, right + window->kept_at, window->range.bytes) != 0)
 				return false;
 			continue;
 		}

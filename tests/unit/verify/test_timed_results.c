@@ -12,6 +12,7 @@ struct fixture {
 	struct kgb_benchmark b;
 	float *results[KGB_MAX_RESULTS];
 	char *output;
+	struct kgb_window_draw draw;
 	struct kgb_exec_layout layout;
 };
 
@@ -62,9 +63,9 @@ static void bring(struct fixture *f, int64_t stride, int64_t wrong)
 	const struct kgb_result_windows *windows = &f->b.windows[SLOT];
 	uint64_t used = 0;
 
-	for (uint32_t k = 0; k < windows->n; k++) {
-		const size_t i = windows->items[k].result;
-		const struct kgb_exec_range *range = &windows->ranges[k];
+	for (uint32_t k = 0; k < f->draw.n; k++) {
+		const size_t i = windows->items[f->draw.items[k]].result;
+		const struct kgb_exec_range *range = &f->draw.ranges[k];
 		const struct kgb_exec_range *all = &f->b.rcase.ranges[i];
 		assert_true(range->address >= all->address);
 		assert_true(range->address + range->bytes <= all->address + all->bytes);
@@ -81,38 +82,78 @@ static void bring(struct fixture *f, int64_t stride, int64_t wrong)
 	}
 }
 
-/* Keep the right results, then bring others. */
-static bool run(struct fixture *f, uint64_t random, int64_t stride, int64_t wrong)
+/* Choose windows and keep the right results. */
+static void keep(struct fixture *f, uint64_t random, int64_t stride)
 {
-	for (size_t i = 0; i < f->b.data.n_results; i++) {
-		kgb_free(f->b.right[SLOT][i]);
-		f->b.right[SLOT][i] = NULL;
+	struct kgb_result_windows *windows = &f->b.windows[SLOT];
+
+	kgb_result_windows_choose(&f->b, random, windows);
+	for (uint32_t first = 0; first < windows->n; first += f->draw.n) {
+		kgb_result_windows_from(windows, first, &f->draw);
+		assert_true(f->draw.n > 0);
+		bring(f, stride, -1);
+		kgb_result_windows_keep(&f->b, SLOT, &f->draw, f->output, &f->layout);
 	}
-	kgb_result_windows_choose(&f->b, random, &f->b.windows[SLOT]);
-	assert_true(f->b.windows[SLOT].n > 0);
-	bring(f, stride, -1);
-	kgb_result_windows_keep(&f->b, SLOT, f->output, &f->layout);
+}
+
+/* Draw windows, bring the results back, and compare. */
+static bool compare(struct fixture *f, uint64_t random, int64_t stride, int64_t wrong)
+{
+	kgb_result_windows_draw(&f->b.windows[SLOT], random, &f->draw);
 	bring(f, stride, wrong);
-	return kgb_result_windows_are_right(&f->b, SLOT, f->output, &f->layout);
+	return kgb_result_windows_are_right(&f->b, SLOT, &f->draw, f->output, &f->layout);
+}
+
+/* An element in the middle of a kept window of result 0. */
+static int64_t inside(const struct fixture *f, uint32_t item)
+{
+	const struct kgb_exec_range *range = &f->b.windows[SLOT].items[item].range;
+
+	return (int64_t)((range->address - f->b.rcase.ranges[0].address + range->bytes / 2) /
+			 sizeof(float));
 }
 
 static void test_a_large_result_is_compared_in_windows(KGB_UNUSED void **state)
 {
 	static const int64_t sizes[] = {N, SMALL};
 	struct fixture *f = new_fixture(sizes, 2, 1);
-	int found = 0;
+	const struct kgb_result_windows *windows = &f->b.windows[SLOT];
+	bool drawn[KGB_MAX_RESULTS + KGB_KEPT_WINDOWS] = {false};
 
-	assert_true(run(f, 1, 1, -1));
-	assert_int_equal(f->b.windows[SLOT].n, KGB_WINDOWS + 1);
-	/* Elements in the middle of the first window and of the last one. */
-	for (size_t k = 0; k < KGB_WINDOWS; k += KGB_WINDOWS - 1) {
-		const uint64_t at = f->b.windows[SLOT].items[k].at + KGB_WINDOW_BYTES / 2;
-		assert_false(run(f, 1, 1, (int64_t)(at / sizeof(float))));
+	keep(f, 1, 1);
+	assert_int_equal(windows->n_whole, 1);
+	assert_int_equal(windows->n, 1 + KGB_KEPT_WINDOWS / 2);
+	for (uint64_t random = 1; random <= 100; random++) {
+		assert_true(compare(f, random, 1, -1));
+		assert_int_equal(f->draw.n, KGB_EXEC_RANGES);
+		assert_int_equal(f->draw.items[0], 0); /* the small one, each time */
+		for (uint32_t k = 0; k < f->draw.n; k++) {
+			assert_true(k == 0 || f->draw.items[k] > f->draw.items[k - 1]);
+			drawn[f->draw.items[k]] = true;
+		}
+		/* An error in a window that was drawn is found. */
+		const int64_t wrong = inside(f, f->draw.items[1 + random % (f->draw.n - 1)]);
+		assert_false(compare(f, random, 1, wrong));
 	}
-	/* The windows lie elsewhere each time: up to a quarter of 4 MiB. */
-	for (uint64_t seed = 1; seed <= 20; seed++)
-		found += !run(f, seed, 1, N / 3);
-	assert_in_range(found, 1, 12);
+	for (uint32_t i = 0; i < windows->n; i++)
+		assert_true(drawn[i]);
+	free_fixture(f);
+}
+
+/* The windows lie elsewhere for each slot. */
+static void test_windows_cover_a_result(KGB_UNUSED void **state)
+{
+	static const int64_t sizes[] = {N};
+	struct fixture *f = new_fixture(sizes, 1, 1);
+	bool covered[64] = {false};
+
+	for (uint64_t random = 1; random <= 8; random++) {
+		kgb_result_windows_choose(&f->b, random, &f->b.windows[SLOT]);
+		for (uint32_t i = 0; i < KGB_KEPT_WINDOWS; i++)
+			covered[inside(f, i) * 64 / N] = true;
+	}
+	for (size_t i = 0; i < KGB_ARRAY_LEN(covered); i++)
+		assert_true(covered[i]);
 	free_fixture(f);
 }
 
@@ -121,15 +162,17 @@ static void test_small_results_and_those_with_gaps_are_compared_whole(KGB_UNUSED
 	static const int64_t few[] = {SMALL}, many[] = {N};
 	struct fixture *f = new_fixture(few, 1, 1);
 
-	assert_true(run(f, 1, 1, -1));
+	keep(f, 1, 1);
 	assert_int_equal(f->b.windows[SLOT].n, 1);
-	assert_int_equal(f->b.windows[SLOT].items[0].bytes, 0);
-	assert_false(run(f, 1, 1, SMALL - 1));
+	assert_int_equal(f->b.windows[SLOT].n_whole, 1);
+	assert_true(compare(f, 1, 1, -1));
+	assert_false(compare(f, 1, 1, SMALL - 1));
 	free_fixture(f);
 	f = new_fixture(many, 1, 2);
-	assert_true(run(f, 1, 2, -1));
-	assert_int_equal(f->b.windows[SLOT].n, 1);
-	assert_false(run(f, 1, 2, N - 1));
+	keep(f, 1, 2);
+	assert_int_equal(f->b.windows[SLOT].n_whole, 1);
+	assert_true(compare(f, 1, 2, -1));
+	assert_false(compare(f, 1, 2, N - 1));
 	free_fixture(f);
 }
 
@@ -139,42 +182,30 @@ static void test_a_result_in_the_arena_is_found_there(KGB_UNUSED void **state)
 	static const struct kgb_param out = {.kind = KGB_PARAM_OUT, .result = 0};
 	static const struct kgb_case held = {
 		.interface = &interface, .n_args = 1, .args = {{.param = &out}}};
-	static const int64_t offset = 6;
+	static const uint64_t offset = 6;
 	static const int64_t sizes[] = {N, SMALL};
 
 	for (size_t s = 0; s < KGB_ARRAY_LEN(sizes); s++) {
 		struct fixture *f = new_fixture(&sizes[s], 1, 1);
 		struct kgb_candidate_call *call = &f->b.rcase.call;
+		const uint64_t elements = KGB_ARENA_ADDRESS + 4096 + offset * sizeof(float);
+		const uint64_t bytes = (uint64_t)sizes[s] * sizeof(float);
 		f->b.kase = &held;
 		f->b.rcase.ranges[0].bytes = 0;
 		call->at[0] = 4096;
 		call->views[0] = f->b.data.results[0].view;
-		call->views[0].offset = offset;
-		call->views[0].storage_elements += offset + 1;
-		const uint64_t start = KGB_ARENA_ADDRESS + call->at[0];
-		KGB_AUTO(free)
-		float *memory = kgb_xcalloc((size_t)(sizes[s] + offset + 1), sizeof(*memory));
-		struct kgb_result_windows *windows = &f->b.windows[SLOT];
-		memcpy(memory + offset, f->results[0], (size_t)sizes[s] * sizeof(float));
-		kgb_result_windows_choose(&f->b, 7, windows);
-		assert_int_equal(windows->n, s == 0 ? KGB_WINDOWS : 1);
-		const int64_t changed =
-			(int64_t)((windows->items[0].at + windows->items[0].bytes / 2) /
-				  sizeof(float));
-		for (int pass = 0; pass < 3; pass++) {
-			uint64_t used = 0;
-			memory[offset + changed] += (float)(pass == 2);
-			for (uint32_t k = 0; k < windows->n; k++) {
-				f->layout.ranges[k] = used;
-				memcpy(f->output + used,
-				       (const char *)memory + (windows->ranges[k].address - start),
-				       windows->ranges[k].bytes);
-				used += windows->ranges[k].bytes;
-			}
-			if (pass == 0)
-				kgb_result_windows_keep(&f->b, SLOT, f->output, &f->layout);
-			assert_true(kgb_result_windows_are_right(&f->b, SLOT, f->output,
-								 &f->layout) == (pass < 2));
+		call->views[0].offset = (int64_t)offset;
+		call->views[0].storage_elements += (int64_t)offset + 1;
+		kgb_result_windows_choose(&f->b, 7, &f->b.windows[SLOT]);
+		const struct kgb_exec_range *range = &f->b.windows[SLOT].items[0].range;
+		if (sizes[s] == SMALL) { /* the storage */
+			assert_int_equal(range->address, KGB_ARENA_ADDRESS + 4096);
+			assert_int_equal(range->bytes, bytes + (offset + 1) * sizeof(float));
+		}
+		for (uint32_t i = 0; i < KGB_KEPT_WINDOWS && sizes[s] == N; i++) {
+			range = &f->b.windows[SLOT].items[i].range;
+			assert_true(range->address >= elements &&
+				    range->address + range->bytes <= elements + bytes);
 		}
 		free_fixture(f);
 	}
@@ -185,9 +216,11 @@ static void test_a_result_without_a_right_one_is_wrong(KGB_UNUSED void **state)
 	static const int64_t few[] = {SMALL};
 	struct fixture *f = new_fixture(few, 1, 1);
 
-	assert_true(run(f, 1, 1, -1));
+	keep(f, 1, 1);
+	assert_true(compare(f, 1, 1, -1));
 	f->b.windows[SLOT - 1] = f->b.windows[SLOT];
-	assert_false(kgb_result_windows_are_right(&f->b, SLOT - 1, f->output, &f->layout));
+	assert_false(
+		kgb_result_windows_are_right(&f->b, SLOT - 1, &f->draw, f->output, &f->layout));
 	free_fixture(f);
 }
 
@@ -195,11 +228,13 @@ static void test_many_results_have_fewer_windows_each(KGB_UNUSED void **state)
 {
 	static const int64_t many[] = {N, N, N, N, N};
 	struct fixture *f = new_fixture(many, KGB_ARRAY_LEN(many), 1);
+	const struct kgb_result_windows *windows = &f->b.windows[SLOT];
 
-	assert_true(run(f, 1, 1, -1));
-	assert_int_equal(f->b.windows[SLOT].n, 15);
-	for (size_t k = 0; k < 15; k++)
-		assert_int_equal(f->b.windows[SLOT].items[k].result, k / 3);
+	keep(f, 1, 1);
+	assert_true(compare(f, 1, 1, -1));
+	assert_int_equal(windows->n, KGB_KEPT_WINDOWS / 5 * 5);
+	for (uint32_t i = 0; i < windows->n; i++)
+		assert_int_equal(windows->items[i].result, i / (KGB_KEPT_WINDOWS / 5));
 	free_fixture(f);
 }
 
@@ -237,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_large_result_is_compared_in_windows),
+		cmocka_unit_test(test_windows_cover_a_result),
 		cmocka_unit_test(test_small_results_and_those_with_gaps_are_compared_whole),
 		cmocka_unit_test(test_a_result_in_the_arena_is_found_there),
 		cmocka_unit_test(test_a_result_without_a_right_one_is_wrong),
