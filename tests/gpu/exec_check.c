@@ -690,6 +690,7 @@ int main(int argc, char **argv)
 	check_placements();
 	check_holes();
 	check_sets();
+	check_timing();
 	time_requests();
 	time_poison();
 	check_faults();

@@ -157,7 +157,7 @@ enum kgb_exec_outcome send_plan(struct kgb_buf *record, uint32_t number)
 
 /* --- the process --- */
 
-static enum kgb_exec_outcome start_direct(void)
+static enum kgb_exec_outcome start_direct(struct kgb_exec_client *exec)
 {
 	int pair[2];
 
@@ -173,7 +173,17 @@ static enum kgb_exec_outcome start_direct(void)
 		_exit(127);
 	}
 	close(pair[1]);
-	return kgb_exec_client_adopt(&g.exec, pid, pair[0], g.spec.device, WAIT_MS, &g.err);
+	return kgb_exec_client_adopt(exec, pid, pair[0], g.spec.device, WAIT_MS, &g.err);
+}
+
+void start_process(struct kgb_exec_client *exec)
+{
+	g.err = (struct kgb_err)KGB_ERR_INIT;
+	enum kgb_exec_outcome outcome =
+		g.direct ? start_direct(exec)
+			 : kgb_exec_client_start(exec, &g.spec, WAIT_MS, &g.err);
+	if (outcome != KGB_EXEC_DONE)
+		give_up("start");
 }
 
 void start(void)
@@ -181,12 +191,7 @@ void start(void)
 	const int64_t begin = kgb_mono_ns();
 
 	kgb_exec_client_stop(&g.exec);
-	g.err = (struct kgb_err)KGB_ERR_INIT;
-	enum kgb_exec_outcome outcome =
-		g.direct ? start_direct()
-			 : kgb_exec_client_start(&g.exec, &g.spec, WAIT_MS, &g.err);
-	if (outcome != KGB_EXEC_DONE)
-		give_up("start");
+	start_process(&g.exec);
 	const double started_ms = (double)(kgb_mono_ns() - begin) / 1e6;
 	const double open_ms = (double)g.exec.reply.wall_ns / 1e6;
 	if (send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd, g.output_bytes,

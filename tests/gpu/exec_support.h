@@ -71,6 +71,8 @@ enum kgb_exec_outcome send_plan(struct kgb_buf *record, uint32_t number);
 /* --- the process and its data --- */
 
 void make_data(void);
+/** A new process without an arena. */
+void start_process(struct kgb_exec_client *exec);
 /** A new process with the arena of make_data; ends the old one. */
 void start(void);
 uint64_t tensor(size_t i);
@@ -95,6 +97,10 @@ void check_holes(void);
 void check_sets(void);
 void time_requests(void);
 void time_poison(void);
+
+/* --- exec_timing.c --- */
+
+void check_timing(void);
 
 /* --- exec_check.c --- */
 

@@ -456,10 +456,23 @@ CUresult CUDAAPI cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuui
 	return CUDA_SUCCESS;
 }
 
+struct event {
+	int64_t ns;
+	bool has_time;
+};
+static bool is_timed;
+
+bool fake_is_timed(void)
+{
+	return is_timed;
+}
+
 CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned int flags)
 {
-	(void)flags;
-	*out = calloc(1, sizeof(int64_t));
+	struct event *event = calloc(1, sizeof(*event));
+
+	event->has_time = !(flags & CU_EVENT_DISABLE_TIMING);
+	*out = (CUevent)(void *)event;
 	return sticky;
 }
 
@@ -474,8 +487,10 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
 	struct timespec now;
 
 	(void)stream;
+	struct event *recorded = (struct event *)(void *)event;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	*(int64_t *)(void *)event = now.tv_sec * 1000000000 + now.tv_nsec;
+	recorded->ns = now.tv_sec * 1000000000 + now.tv_nsec;
+	is_timed ^= recorded->has_time;
 	return sticky;
 }
 
@@ -488,8 +503,8 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
 	RETURN_IF_FAULTED();
-	*ms = (float)((double)(*(const int64_t *)(const void *)end -
-			       *(const int64_t *)(const void *)start) /
+	*ms = (float)((double)(((const struct event *)(const void *)end)->ns -
+			       ((const struct event *)(const void *)start)->ns) /
 		      1e6);
 	return CUDA_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #define KGB_TESTS_GPU_FAKE_FAKE_H
 
 #include <cuda.h>
+#include <stdbool.h>
 
 #define FAKE_DEVICE_NAME "no GPU, a stand-in"
 #define FAKE_PAGE ((size_t)2 << 20)
@@ -24,6 +25,9 @@ const struct fake_kernel *fake_kernel_find(const char *name);
 
 /** One kernel, memset or copy was carried out (CUpti_ActivityKind), for cupti.c. */
 void fake_activity(int kind);
+
+/** Whether an odd number of events with times have been recorded: between two of them. */
+bool fake_is_timed(void);
 
 /** From now on every call fails with this; returns what the launch itself returns. */
 CUresult fake_fault(CUresult result);

@@ -121,6 +121,32 @@ static CUresult run_add(const CUlaunchConfig *config, void **params)
 	return CUDA_SUCCESS;
 }
 
+/* Adds, but in timed calls leaves one element out of a hundred as it was. */
+static CUresult run_add_unless_timed(const CUlaunchConfig *config, void **params)
+{
+	float *out = (float *)PARAM(uint64_t, 2);
+	const size_t n = PARAM(uint32_t, 3);
+	const CUresult result = run_add(config, params);
+
+	for (size_t i = 0; i < n && result == CUDA_SUCCESS && fake_is_timed(); i += 100)
+		out[i] += 1;
+	return result;
+}
+
+/* Adds, and each call gives other results than the last. */
+static CUresult run_add_restless(const CUlaunchConfig *config, void **params)
+{
+	static unsigned int n_calls;
+	float *out = (float *)PARAM(uint64_t, 2);
+	const size_t n = PARAM(uint32_t, 3);
+	const CUresult result = run_add(config, params);
+
+	n_calls++;
+	for (size_t i = 0; i < n && result == CUDA_SUCCESS; i += 100)
+		out[i] += (float)n_calls;
+	return result;
+}
+
 static CUresult run_poke(const CUlaunchConfig *config, void **params)
 {
 	(void)config;
@@ -164,12 +190,19 @@ static CUresult run_shared(const CUlaunchConfig *config, void **params)
 const struct fake_kernel *fake_kernel_find(const char *name)
 {
 	static const struct fake_kernel kernels[] = {
-		{"kgb_fill", {8, 8}, run_fill},       {"kgb_check", {8, 8, 8}, run_check},
-		{"kgb_read", {8, 8}, run_read},       {"kgb_nothing", {0}, run_nothing},
-		{"kgb_scrub", {8, 4}, run_scrub},     {"check_add", {8, 8, 8, 4}, run_add},
-		{"check_poke", {8, 4}, run_poke},     {"check_loop", {8}, run_loop},
-		{"check_broken", {0}, run_broken},    {"check_trap", {0}, run_trap},
+		{"kgb_fill", {8, 8}, run_fill},
+		{"kgb_check", {8, 8, 8}, run_check},
+		{"kgb_read", {8, 8}, run_read},
+		{"kgb_nothing", {0}, run_nothing},
+		{"kgb_scrub", {8, 4}, run_scrub},
+		{"check_add", {8, 8, 8, 4}, run_add},
+		{"check_poke", {8, 4}, run_poke},
+		{"check_loop", {8}, run_loop},
+		{"check_broken", {0}, run_broken},
+		{"check_trap", {0}, run_trap},
 		{"check_shared", {8, 4}, run_shared},
+		{"check_add_unless_timed", {8, 8, 8, 4}, run_add_unless_timed},
+		{"check_add_restless", {8, 8, 8, 4}, run_add_restless},
 	};
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
