@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/system/memfd.h"
-#include "exec_support.h"
+#include "tests/gpu/exec_support.h"
 #include "verify/stages/timed_results.h"
 
 enum { BENCHMARKS = 3, PAIRS = 2, SLOTS_TIMED = 8 };
