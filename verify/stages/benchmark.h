@@ -49,8 +49,7 @@ struct kgb_benchmark {
 	uint32_t n_slots, n_images; /* the slots beyond n_images have turned images */
 	struct kgb_exec_range turned[KGB_MAX_ARGS]; /* in order of address */
 	uint32_t n_turned;
-	struct kgb_result_windows windows[KGB_TIMER_INPUTS_MAX]; /* of each slot; none if calls
-								    are not deterministic */
+	struct kgb_result_windows windows[KGB_TIMER_INPUTS_MAX]; /* of each slot */
 	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; of the results of untimed
 							       calls on each slot, what its windows
 							       show; NULL: not known yet */

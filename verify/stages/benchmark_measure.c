@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "verify/cost/cost.h"
 #include "verify/lane/candidate_check.h"
+#include "verify/lane/random_results.h"
 #include "verify/stages/benchmark.h"
 #include "verify/stages/timed_results.h"
 
@@ -163,7 +164,7 @@ static void rehearse(void *payload, int64_t begin, int64_t end)
 		enum kgb_exec_outcome outcome = load(m, process, side, &ignored);
 		if (outcome == KGB_EXEC_DONE)
 			outcome = warm_up(m, process, side, &ignored);
-		process->rehearsed = true;
+		process->rehearsed = process->runs;
 		process->is_unfit = outcome == KGB_EXEC_UNREPLAYABLE && side == KGB_SIDE_A;
 		if (outcome != KGB_EXEC_DONE)
 			process->holds[m->benchmark->set] = NULL;
@@ -206,13 +207,12 @@ static int ready_process(struct measurement *m, uint32_t pair, enum kgb_timer_si
 			 struct kgb_err *err)
 {
 	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
+	struct kgb_err ignored = KGB_ERR_INIT;
 
 	if (!holds(process, m->benchmark))
 		rehearse_pairs(m, pair, 1);
-	if (holds(process, m->benchmark)) {
-		enum kgb_exec_outcome outcome = choose_set(m, process, err);
-		return outcome == KGB_EXEC_DONE ? 0 : fail_exec(m, process, side, outcome, err);
-	}
+	if (holds(process, m->benchmark) && choose_set(m, process, &ignored) == KGB_EXEC_DONE)
+		return 0;
 	/* A new pair, or one whose process has failed: this one fails where it counts. */
 	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
 	if (kgb_timing_process_open(process, m->lane, err) < 0)
@@ -302,13 +302,12 @@ static int check_with_reference(struct measurement *m, uint32_t slot,
 	return m->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
 }
 
-/* A request for a block. Windows of the results are compared, or everything where the reference
- * has to decide. */
+/* A request for a block. It brings back windows of the results that are drawn here, or everything,
+ * where the reference may have to decide. */
 static struct kgb_exec_request request_for(struct measurement *m,
-					   const struct kgb_timer_block *block)
+					   const struct kgb_timer_block *block, bool in_windows)
 {
 	const struct kgb_benchmark *b = m->benchmark;
-	const bool in_windows = m->lane->verdict->deterministic;
 	struct kgb_exec_request request = {
 		.plan = main_plan(b),
 		.prologue = prologue_plan(b, block->side),
@@ -342,83 +341,106 @@ static bool is_right(const struct measurement *m, uint32_t slot,
 					    m->processes->outputs[KGB_SIDE_B].bytes, layout);
 }
 
-/* Whether untimed calls on a slot, too, give other results than were kept. 1, 0, -1 *err. */
-static int differs_untimed(struct measurement *m, struct kgb_timing_process *process, uint32_t slot,
-			   struct kgb_err *err)
+/* Repeats the last call of a block RERUNS times, timed or not. The number of calls whose results
+ * are those that were kept; -1 *err. */
+static int count_right(struct measurement *m, struct kgb_timing_process *process,
+		       const struct kgb_timer_block *block, bool timed, struct kgb_err *err)
 {
 	const struct kgb_benchmark *b = m->benchmark;
+	const uint32_t slot = kgb_timer_last_slot(block);
 	struct kgb_exec_request request = {
 		.plan = main_plan(b),
 		.prologue = prologue_plan(b, KGB_SIDE_B),
 		.skip = -1,
 		.slot = slot,
+		.n_slots = timed ? block->n_slots : 0,
+		.n_samples = timed,
+		.placement = timed ? block->placement : 0,
+		.flush_bytes = timed ? 2 * process->exec.l2_bytes : 0,
 		.flags = KGB_EXEC_WITHOUT_ARENA,
 		.n_ranges = m->draw.n,
 	};
 	struct kgb_exec_layout layout;
+	int n = 0;
 
 	memcpy(request.ranges, m->draw.ranges, m->draw.n * sizeof(request.ranges[0]));
 	for (int i = 0; i < RERUNS; i++) {
 		kgb_random(&request.poison, sizeof(request.poison));
 		enum kgb_exec_outcome outcome =
-			kgb_exec_client_run(&process->exec, &request, &layout, EXEC_MS, err);
+			(timed ? kgb_exec_client_time : kgb_exec_client_run)(
+				&process->exec, &request, &layout, EXEC_MS, err);
 		if (outcome != KGB_EXEC_DONE)
 			return fail_exec(m, process, KGB_SIDE_B, outcome, err);
-		if (!is_right(m, slot, &layout))
-			return 1;
+		n += is_right(m, slot, &layout);
 	}
-	return 0;
+	return n;
 }
 
-/* Results differ from the same untimed call's: the kernel is a cheat, or not deterministic, which
- * cases that are smaller need not have shown. From now on the reference decides then. */
-static int doubt(struct measurement *m, struct kgb_timing_process *process, uint32_t slot,
-		 struct kgb_err *err)
+static int refuse(struct measurement *m, struct kgb_err *err)
 {
-	struct kgb_verdict *verdict = m->lane->verdict;
-	const int rc = differs_untimed(m, process, slot, err);
-
-	if (rc < 0)
-		return -1;
-	if (rc > 0) {
-		verdict->deterministic = false;
-		verdict->n_nondeterministic++;
-		return 0;
-	}
-	m->refused = kgb_lane_refuse(
-		m->lane, m->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
-		"Compute the result from the arguments alone, in every call.",
-		"case %s: a timed call gave another result than the same call untimed",
-		m->benchmark->kase->name);
+	m->refused = true;
 	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
 }
 
-static int check_last(struct measurement *m, struct kgb_timing_process *process,
-		      const struct kgb_timer_block *block, const struct kgb_exec_layout *layout,
-		      struct kgb_err *err)
+/* A timed call gave other results than an untimed one. If all untimed calls give those, and no
+ * timed call does, the kernel is a cheat. Else it is not deterministic, which smaller cases need
+ * not have shown. 1: take the block again, the reference decides from now on. -1: refused, or *err.
+ */
+static int doubt(struct measurement *m, struct kgb_timing_process *process,
+		 const struct kgb_timer_block *block, struct kgb_err *err)
 {
-	const uint32_t slot = kgb_timer_last_slot(block);
-	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_CHECKS);
+	struct kgb_verdict *verdict = m->lane->verdict;
+	const int n_untimed = count_right(m, process, block, false, err);
+	const int n_timed = n_untimed == RERUNS ? count_right(m, process, block, true, err) : 0;
 
-	if (!m->lane->verdict->deterministic)
-		return check_with_reference(m, slot, layout, err);
-	return is_right(m, slot, layout) ? 0 : doubt(m, process, slot, err);
+	if (n_untimed < 0 || n_timed < 0)
+		return -1;
+	if (n_untimed == RERUNS && n_timed == 0) {
+		(void)kgb_lane_refuse(
+			m->lane, m->failure, KGB_CODE_CHEAT_TIMING_OTHER_RESULT,
+			"Compute the result from the arguments alone, in every call.",
+			"case %s: a timed call gave another result than the same call untimed",
+			m->benchmark->kase->name);
+		return refuse(m, err);
+	}
+	verdict->deterministic = false;
+	verdict->n_nondeterministic++;
+	if (!m->benchmark->kase->interface->is_random)
+		return 1;
+	(void)kgb_random_result_refuse_repetition(m->failure);
+	return refuse(m, err);
 }
 
-static int take_block(void *payload, const struct kgb_timer_block *block,
-		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+/* `in_windows`: only the windows that were drawn were brought back. Returns what doubt() does; 0:
+ * right. */
+static int check_last(struct measurement *m, struct kgb_timing_process *process,
+		      const struct kgb_timer_block *block, bool in_windows,
+		      const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
-	struct measurement *m = payload;
-	struct kgb_exec_request request = request_for(m, block);
+	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
+	const uint32_t slot = kgb_timer_last_slot(block);
+	struct kgb_exec_layout windows = *layout;
+	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_CHECKS);
+
+	if (!in_windows)
+		kgb_result_windows_find(m->benchmark, slot, &m->draw, output, layout, &windows);
+	if (is_right(m, slot, &windows))
+		return 0;
+	return in_windows ? doubt(m, process, block, err)
+			  : check_with_reference(m, slot, layout, err);
+}
+
+/* Take the samples of a block and check its last call; 1: take it again. */
+static int sample_block(struct measurement *m, const struct kgb_timer_block *block,
+			struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	const bool in_windows = m->lane->verdict->deterministic;
+	struct kgb_exec_request request = request_for(m, block, in_windows);
 	struct kgb_exec_layout layout;
 	struct kgb_timing_process *pair = m->processes->pairs[block->process];
 	struct kgb_timing_process *process = &pair[block->side];
 
-	for (int side = 0; side < KGB_N_SIDES; side++)
-		if (ready_process(m, block->process, (enum kgb_timer_side)side, err) < 0)
-			return -1;
 	request.flush_bytes = 2 * process->exec.l2_bytes;
-	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
 	const int64_t started_ns = kgb_mono_ns();
 	if (place_pair(m, pair, block, err) < 0)
 		return -1;
@@ -430,7 +452,22 @@ static int take_block(void *payload, const struct kgb_timer_block *block,
 		return fail_exec(m, process, block->side, outcome, err);
 	memcpy(samples, m->processes->outputs[block->side].bytes + layout.samples,
 	       block->n * sizeof(*samples));
-	return block->side == KGB_SIDE_B ? check_last(m, process, block, &layout, err) : 0;
+	if (block->side != KGB_SIDE_B)
+		return 0;
+	return check_last(m, process, block, in_windows, &layout, err);
+}
+
+static int take_block(void *payload, const struct kgb_timer_block *block,
+		      struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
+{
+	struct measurement *m = payload;
+
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		if (ready_process(m, block->process, (enum kgb_timer_side)side, err) < 0)
+			return -1;
+	kgb_sleep_ns((uint64_t)block->pause_ms * 1000000);
+	const int rc = sample_block(m, block, samples, outside_ns, err);
+	return rc == 1 ? sample_block(m, block, samples, outside_ns, err) : rc;
 }
 
 /* ---- one benchmark ---- */

@@ -119,6 +119,22 @@ void kgb_result_windows_keep(struct kgb_benchmark *b, uint32_t slot,
 	}
 }
 
+void kgb_result_windows_find(const struct kgb_benchmark *b, uint32_t slot,
+			     const struct kgb_window_draw *drawn, const char *output,
+			     const struct kgb_exec_layout *whole, struct kgb_exec_layout *out)
+{
+	for (uint32_t k = 0; k < drawn->n; k++) {
+		const struct kgb_result_window *window = &b->windows[slot].items[drawn->items[k]];
+		struct kgb_exec_range all;
+		struct kgb_tensor_view view;
+		const char *at = kgb_replay_result(&b->rcase, &b->data, window->result, output,
+						   whole, &view);
+		const bool found = find_result(b, window->result, &all, &view);
+		KGB_ASSERT(at && found);
+		out->ranges[k] = (uint64_t)(at - output) + (window->range.address - all.address);
+	}
+}
+
 bool kgb_result_windows_are_right(const struct kgb_benchmark *b, uint32_t slot,
 				  const struct kgb_window_draw *drawn, const char *output,
 				  const struct kgb_exec_layout *layout)

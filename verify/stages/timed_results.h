@@ -34,6 +34,10 @@ void kgb_result_windows_draw(const struct kgb_result_windows *windows, uint64_t 
 void kgb_result_windows_keep(struct kgb_benchmark *benchmark, uint32_t slot,
 			     const struct kgb_window_draw *draw, const char *output,
 			     const struct kgb_exec_layout *layout);
+/** Where these windows lie in an `output` that has all results, laid out as `whole` says. */
+void kgb_result_windows_find(const struct kgb_benchmark *benchmark, uint32_t slot,
+			     const struct kgb_window_draw *draw, const char *output,
+			     const struct kgb_exec_layout *whole, struct kgb_exec_layout *out);
 /** Whether it equals the right results of the slot, bit by bit. */
 bool kgb_result_windows_are_right(const struct kgb_benchmark *benchmark, uint32_t slot,
 				  const struct kgb_window_draw *draw, const char *output,

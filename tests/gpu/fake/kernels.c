@@ -147,6 +147,17 @@ static CUresult run_add_restless(const CUlaunchConfig *config, void **params)
 	return result;
 }
 
+/* Adds, and one call of 40 gives another result. */
+static CUresult run_add_seldom(const CUlaunchConfig *config, void **params)
+{
+	static unsigned int n_calls;
+	const CUresult result = run_add(config, params);
+
+	if (result == CUDA_SUCCESS && ++n_calls % 40 == 0)
+		((float *)PARAM(uint64_t, 2))[0] += 1;
+	return result;
+}
+
 static CUresult run_poke(const CUlaunchConfig *config, void **params)
 {
 	(void)config;
@@ -203,6 +214,7 @@ const struct fake_kernel *fake_kernel_find(const char *name)
 		{"check_shared", {8, 4}, run_shared},
 		{"check_add_unless_timed", {8, 8, 8, 4}, run_add_unless_timed},
 		{"check_add_restless", {8, 8, 8, 4}, run_add_restless},
+		{"check_add_seldom", {8, 8, 8, 4}, run_add_seldom},
 	};
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)

@@ -103,6 +103,12 @@ void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pa
 
 /* ---- other memory ---- */
 
+void kgb_await_clearing(uint64_t bytes)
+{
+	if (bytes > 0)
+		kgb_sleep_ns(CLEARING_STARTS_NS + bytes / CLEARED_BYTES_PER_NS);
+}
+
 /* New memory for a mapping, and a spacer, which separates it from the memory that was made before.
  */
 struct replacement {
@@ -122,7 +128,7 @@ static void release_replacements(struct kgb_gpu *gpu, const struct replacement *
 			(void)gpu->cu->cuMemRelease(made[i].spacer);
 		bytes += made[i].mapping->bytes + made[i].spacer_bytes;
 	}
-	kgb_sleep_ns(CLEARING_STARTS_NS + bytes / CLEARED_BYTES_PER_NS);
+	kgb_await_clearing(bytes);
 }
 
 static uint64_t spacer_bytes(uint64_t seed, size_t i, uint64_t limit)

@@ -31,6 +31,9 @@ KGB_MUST_CHECK int kgb_mappings_add(struct kgb_mappings *mappings, const struct 
 /** Unmap each mapping that is not wholly in `pages`. */
 void kgb_mappings_keep(struct kgb_mappings *mappings, const struct kgb_spans *pages);
 
+/** Wait while the driver clears so many bytes that were released: it delays kernels meanwhile. */
+void kgb_await_clearing(uint64_t bytes);
+
 /** Put other physical memory behind all addresses of these sets; contents are lost. The old memory
  * is given back only when all the new memory is there. Blocks whose sizes come from `seed` are held
  * meanwhile, so that the driver has to give other pages. NO_MEMORY when both do not fit at the same

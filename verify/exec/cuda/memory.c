@@ -208,10 +208,13 @@ static void release_blocks(struct kgb_device_memory *memory)
 
 void kgb_device_memory_forget(struct kgb_device_memory *memory)
 {
+	const uint64_t before = kgb_spans_total(&memory->blocks.pages) + memory->set->images.bytes;
+
 	release_blocks(memory);
 	kgb_spans_clear(&memory->set->wanted);
 	kgb_gpu_buffer_release(memory->gpu, &memory->set->images);
 	memory->set->n_images = 0;
+	kgb_await_clearing(before - kgb_spans_total(&memory->blocks.pages));
 }
 
 int kgb_device_memory_select(struct kgb_device_memory *memory, uint32_t set, struct kgb_err *err)

@@ -58,8 +58,8 @@ KGB_MUST_CHECK int kgb_device_memory_set_arena(struct kgb_device_memory *memory,
 KGB_MUST_CHECK int kgb_device_memory_map_blocks(struct kgb_device_memory *memory,
 						const struct kgb_spans *blocks,
 						struct kgb_err *err);
-/** Release all blocks of the set, and its copies of images. Some blocks stay mapped for later
- * plans, as slack. */
+/** Release all blocks of the set, and its copies of images, and wait until that is over. Some
+ * blocks stay mapped for later plans, as slack. */
 void kgb_device_memory_forget(struct kgb_device_memory *memory);
 
 /** Put a set in force: map its arena and its blocks in place of the last set's. */
