@@ -360,7 +360,7 @@ static int count_right(struct measurement *m, struct kgb_timing_process *process
 		.flags = KGB_EXEC_WITHOUT_ARENA,
 		.n_ranges = m->draw.n,
 	};
-	struct kgb_exec_layout layout;
+	struct kgb_exec_layout layout = {0};
 	int n = 0;
 
 	memcpy(request.ranges, m->draw.ranges, m->draw.n * sizeof(request.ranges[0]));
