@@ -55,8 +55,9 @@ struct kgb_machine_launch {
 	bool finds_races; /* log accesses, to detect races; takes 48 bytes for each element of a
 			     writable buffer */
 	bool has_warps; /* a program has several warps: its lanes can race, too */
-	/** Borrowed; a byte of KGB_OUTCOME_* for each condition of the program, to which the launch
-	 * adds what occurs. NULL: nothing is noted. */
+	/** Borrowed; a byte for each condition of the program, to which the launch adds what
+	 * occurs: KGB_OUTCOME_*, and from bit KGB_OUTCOME_BITS on the number of lanes that had one,
+	 * of KGB_OUTCOME_LANES_MAX at most. NULL: nothing is noted. */
 	uint8_t *outcomes;
 };
 
@@ -72,6 +73,8 @@ struct kgb_machine_condition {
 /** What it was in some lane. */
 #define KGB_OUTCOME_TRUE 1u
 #define KGB_OUTCOME_FALSE 2u
+#define KGB_OUTCOME_BITS 2
+#define KGB_OUTCOME_LANES_MAX 32u
 
 enum kgb_machine_fault_kind {
 	KGB_MACHINE_NO_FAULT,

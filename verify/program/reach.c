@@ -118,58 +118,88 @@ static size_t place_of(const struct kgb_value *value, const struct kgb_value *of
 	return place;
 }
 
-/* Whether a condition had an outcome in a lane that no mask of a load excludes. `reaching`: only
- * these lanes; NULL: all. */
-static bool was(const struct kgb_reach *reach, const struct kgb_operation *op, uint8_t outcome,
-		size_t n, const uint8_t *reaching)
+/* Lanes, `most` at most, in which a condition had an outcome and that no mask of a load excludes.
+ * `reaching`: only these lanes; NULL: all. */
+static uint32_t count_lanes(const struct kgb_reach *reach, const struct kgb_operation *op,
+			    uint8_t outcome, size_t n, const uint8_t *reaching, uint32_t most)
 {
 	const struct kgb_value *values = reach->program->values;
 	const uint8_t *lanes = reach->at[op->out[0]];
-	bool counts = false;
+	uint32_t counted = 0;
 
-	for (const uint8_t *at = lanes; !counts; at++) {
+	for (const uint8_t *at = lanes; counted < most; at++) {
 		at = memchr(at, outcome, (size_t)(lanes + n - at));
 		if (!at)
-			return false;
+			break;
 		const size_t i = (size_t)(at - lanes);
-		counts = !reaching || reaching[i];
+		bool counts = !reaching || reaching[i];
 		for (uint32_t k = 0; k < op->n_guards && counts; k++)
 			counts = reach->at[op->guards[k]][place_of(&values[op->guards[k]],
 								   &values[op->out[0]], i)];
+		counted += counts;
 	}
-	return true;
+	return counted;
 }
 
-/* The outcomes of a condition that it lacked so far. */
-static uint8_t find_new(const struct kgb_reach *reach, const struct kgb_operation *op, size_t n,
-			const uint8_t *reaching)
-{
-	const uint8_t before =
-		__atomic_load_n(&reach->outcomes[op->condition - 1], __ATOMIC_RELAXED);
-	uint8_t found = 0;
+/* What is known of a condition, and what a run adds to it. */
+struct outcomes {
+	uint8_t bits; /* KGB_OUTCOME_* */
+	uint32_t lanes;
+};
 
-	if (!(before & KGB_OUTCOME_TRUE) && was(reach, op, 1, n, reaching))
-		found |= KGB_OUTCOME_TRUE;
-	if (!(before & KGB_OUTCOME_FALSE) && was(reach, op, 0, n, reaching))
-		found |= KGB_OUTCOME_FALSE;
+static struct outcomes unpack(uint8_t byte)
+{
+	return (struct outcomes){.bits = byte & (KGB_OUTCOME_TRUE | KGB_OUTCOME_FALSE),
+				 .lanes = byte >> KGB_OUTCOME_BITS};
+}
+
+/* The outcomes of a condition that it lacked so far, and lanes, until there are enough. Nothing of
+ * one that lacks none. */
+static struct outcomes find_new(const struct kgb_reach *reach, const struct kgb_operation *op,
+				size_t n, const uint8_t *reaching)
+{
+	const uint8_t bits[] = {KGB_OUTCOME_FALSE, KGB_OUTCOME_TRUE};
+	const struct outcomes before =
+		unpack(__atomic_load_n(&reach->outcomes[op->condition - 1], __ATOMIC_RELAXED));
+	struct outcomes found = {0};
+
+	if (before.bits == (KGB_OUTCOME_TRUE | KGB_OUTCOME_FALSE))
+		return found;
+	for (uint8_t outcome = 0; outcome < 2; outcome++) {
+		const uint32_t left = KGB_OUTCOME_LANES_MAX - before.lanes;
+		const uint32_t most = left == 0 && !(before.bits & bits[outcome]) ? 1 : left;
+		const uint32_t lanes = count_lanes(reach, op, outcome, n, reaching, most);
+		found.bits |= lanes > 0 ? bits[outcome] : 0;
+		found.lanes += lanes;
+	}
 	return found;
 }
 
-static void note(const struct kgb_reach *reach, const struct kgb_operation *op, uint8_t found)
+static void note(const struct kgb_reach *reach, const struct kgb_operation *op,
+		 struct outcomes found)
 {
-	if (found)
-		(void)__atomic_fetch_or(&reach->outcomes[op->condition - 1], found,
-					__ATOMIC_RELAXED);
+	uint8_t *at = &reach->outcomes[op->condition - 1];
+	uint8_t old = __atomic_load_n(at, __ATOMIC_RELAXED), new = old;
+
+	do {
+		const struct outcomes before = unpack(old);
+		const uint32_t lanes = before.lanes + found.lanes;
+		new = (uint8_t)(before.bits | found.bits |
+				(lanes < KGB_OUTCOME_LANES_MAX ? lanes : KGB_OUTCOME_LANES_MAX)
+					<< KGB_OUTCOME_BITS);
+	} while (found.lanes > 0 &&
+		 !__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 }
 
 void kgb_reach__see(struct kgb_reach *reach, const struct kgb_operation *op, size_t width)
 {
 	const size_t n = op->is_wide ? width : reach->program->values[op->out[0]].n_stored;
-	const uint8_t found = find_new(reach, op, n, NULL);
+	const struct outcomes found = find_new(reach, op, n, NULL);
 
 	if (op->region->is_blurred)
 		note(reach, op, found);
-	else if (found)
+	else if (found.lanes > 0)
 		reach->open |= kgb_condition__bit(op->condition);
 }
 

@@ -27,6 +27,7 @@ void kgb_conditions_unite(struct kgb_conditions *conditions)
 		if (n > 0 && by_place(one, &conditions->items[n - 1]) == 0) {
 			conditions->items[n - 1].outcomes |= one->outcomes;
 			conditions->items[n - 1].outside |= one->outside;
+			conditions->items[n - 1].lanes += one->lanes;
 		} else {
 			conditions->items[n++] = *one;
 		}

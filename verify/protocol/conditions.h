@@ -9,12 +9,16 @@
 
 #include "verify/protocol/exec_protocol.h"
 
+#define KGB_CONDITION_LANES 16 /* a case's lanes count in each of its runs */
+
 /** Whether it ran, and was never true, or never false. An outcome that only invalid inputs have
- * counts. What never ran is code for other sizes or types. */
+ * counts. What never ran, or hardly, is code for other sizes or types: of a kernel for single
+ * elements a verification may have one case. */
 static inline bool kgb_condition_is_uncovered(const struct kgb_exec_condition *condition)
 {
-	return condition->outcomes && (condition->outcomes | condition->outside) !=
-					      (KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
+	return condition->lanes >= KGB_CONDITION_LANES &&
+	       (condition->outcomes | condition->outside) !=
+		       (KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
 }
 
 /** The outcome that an uncovered condition lacks. */

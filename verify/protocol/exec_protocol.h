@@ -21,7 +21,7 @@
 
 #define KGB_EXEC_FD 3
 #define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
-#define KGB_EXEC_VERSION 6
+#define KGB_EXEC_VERSION 7
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SETS_MAX 16
@@ -146,7 +146,8 @@ struct kgb_exec_condition {
 	uint32_t line; /* of the source; 0: unknown */
 	uint32_t outcomes; /* that occurred: KGB_EXEC_WAS_* */
 	uint32_t outside; /* that occurred in runs with KGB_EXEC_OUTSIDE */
-	char file[40]; /* of the source, without folders */
+	uint32_t lanes; /* that had an outcome since the last CONDITIONS: some of many */
+	char file[36]; /* of the source, without folders */
 };
 #define KGB_EXEC_WAS_TRUE 1u
 #define KGB_EXEC_WAS_FALSE 2u

@@ -562,16 +562,24 @@ static void test_what_lanes_found_adds_up_in_the_order_of_the_cases(void **state
 
 static void test_conditions_of_lanes_are_united(void **state)
 {
+	enum { MANY = KGB_CONDITION_LANES };
 	static const struct kgb_exec_condition rows[] = {
-		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_TRUE},
-		{.place = 3, .line = 9, .outcomes = KGB_EXEC_WAS_FALSE},
-		{.place = 7, .ordinal = 1, .line = 12, .outcomes = KGB_EXEC_WAS_TRUE},
-		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_FALSE},
+		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_TRUE, .lanes = MANY},
+		{.place = 3, .line = 9, .outcomes = KGB_EXEC_WAS_FALSE, .lanes = MANY - 1},
+		{.place = 7,
+		 .ordinal = 1,
+		 .line = 12,
+		 .outcomes = KGB_EXEC_WAS_TRUE,
+		 .lanes = MANY},
+		{.place = 7, .line = 12, .outcomes = KGB_EXEC_WAS_FALSE, .lanes = MANY},
 		{.place = 9, .line = 11}, /* it never ran */
+		{.place = 4, .line = 13, .outcomes = KGB_EXEC_WAS_TRUE, .lanes = MANY - 1},
+		{.place = 3, .line = 9, .outcomes = KGB_EXEC_WAS_FALSE, .lanes = 1},
 		{.place = 5,
 		 .line = 10,
 		 .outcomes = KGB_EXEC_WAS_FALSE,
-		 .outside = KGB_EXEC_WAS_TRUE},
+		 .outside = KGB_EXEC_WAS_TRUE,
+		 .lanes = MANY},
 	};
 	struct kgb_verdict *to = new_verdict(), *from = new_verdict();
 
@@ -583,7 +591,7 @@ static void test_conditions_of_lanes_are_united(void **state)
 	assert_int_equal(kgb_conditions_count_uncovered(&to->conditions), 2);
 	KGB_AUTO(json) cJSON *json = written(to);
 	KGB_AUTO(free) char *text = cJSON_PrintUnformatted(kgb_json_get(json, "conditions"));
-	assert_string_equal(text, "{\"total\":5,\"uncovered\":[{\"line\":9,\"never\":\"true\"},"
+	assert_string_equal(text, "{\"total\":6,\"uncovered\":[{\"line\":9,\"never\":\"true\"},"
 				  "{\"line\":12,\"never\":\"false\"}]}");
 	free_verdict(to);
 }

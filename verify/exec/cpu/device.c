@@ -110,6 +110,8 @@ static int give_conditions(struct device *device, struct kgb_exec_reply *reply, 
 				     conditions->n);
 	if (bytes > 0)
 		memcpy(arena->output, conditions->items, bytes);
+	for (size_t i = 0; i < conditions->n; i++)
+		conditions->items[i].lanes = 0;
 	reply->value = conditions->n;
 	return 0;
 }

@@ -40,9 +40,11 @@ uint8_t *kgb_cpu_plan_outcomes(const struct kgb_cpu_plan *plan, const struct kgb
 _Static_assert(KGB_OUTCOME_TRUE == KGB_EXEC_WAS_TRUE && KGB_OUTCOME_FALSE == KGB_EXEC_WAS_FALSE,
 	       "the same bits");
 
-static void add_conditions(const struct kgb_machine_program *program, const uint8_t *outcomes,
+/* Counts lanes anew afterwards. */
+static void add_conditions(const struct kgb_machine_program *program, uint8_t *outcomes,
 			   struct kgb_conditions *conditions)
 {
+	const uint8_t bits = KGB_OUTCOME_TRUE | KGB_OUTCOME_FALSE;
 	const struct kgb_machine_condition *from = kgb_machine_program_conditions(program);
 	const uint32_t n = kgb_machine_program_n_conditions(program);
 
@@ -50,9 +52,11 @@ static void add_conditions(const struct kgb_machine_program *program, const uint
 		struct kgb_exec_condition one = {.place = from[i].place,
 						 .ordinal = from[i].ordinal,
 						 .line = (uint32_t)from[i].kernel_line,
-						 .outcomes = outcomes[i],
-						 .outside = outcomes[n + i]};
+						 .outcomes = outcomes[i] & bits,
+						 .outside = outcomes[n + i] & bits,
+						 .lanes = outcomes[i] >> KGB_OUTCOME_BITS};
 		(void)snprintf(one.file, sizeof(one.file), "%s", from[i].kernel_file);
+		outcomes[i] &= bits;
 		kgb_conditions_add(conditions, &one);
 	}
 }

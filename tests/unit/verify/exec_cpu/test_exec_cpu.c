@@ -127,7 +127,8 @@ static void send_comparison(uint32_t plan, uint64_t a, uint64_t b)
 	assert_outcome(send_plan(&record, plan), KGB_EXEC_DONE);
 }
 
-static uint32_t outcomes_so_far(uint32_t outside)
+/* `lanes`: since the last time. */
+static uint32_t outcomes_so_far(uint32_t outside, uint32_t lanes)
 {
 	struct kgb_exec_condition condition;
 
@@ -137,6 +138,7 @@ static uint32_t outcomes_so_far(uint32_t outside)
 	assert_int_equal(condition.line, 5);
 	assert_string_equal(condition.file, "kernel.py");
 	assert_int_equal(condition.outside, outside);
+	assert_int_equal(condition.lanes, lanes);
 	return condition.outcomes;
 }
 
@@ -147,28 +149,29 @@ static void test_conditions_are_noted_over_plans(void **state)
 	(void)state;
 	start(1);
 	send_comparison(0, tensor(0), tensor(0));
-	assert_int_equal(outcomes_so_far(0), 0);
+	assert_int_equal(outcomes_so_far(0, 0), 0);
 	spec.skip = 0;
 	assert_outcome(run(&spec), KGB_EXEC_DONE);
-	assert_int_equal(outcomes_so_far(0), 0);
+	assert_int_equal(outcomes_so_far(0, 0), 0);
 	spec.skip = -1;
 	assert_outcome(run(&spec), KGB_EXEC_DONE);
-	assert_int_equal(outcomes_so_far(0), KGB_EXEC_WAS_TRUE);
+	assert_outcome(run(&spec), KGB_EXEC_DONE);
+	assert_int_equal(outcomes_so_far(0, 2), KGB_EXEC_WAS_TRUE);
 	/* What happens on invalid inputs is noted apart. */
 	spec.flags = KGB_EXEC_OUTSIDE;
 	assert_outcome(run(&spec), KGB_EXEC_DONE);
-	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE), KGB_EXEC_WAS_TRUE);
+	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE, 0), KGB_EXEC_WAS_TRUE);
 	spec.flags = 0;
 	/* What a prologue does is not judged. */
 	send_comparison(1, tensor(0), tensor(1) + 4);
 	spec.prologue = 1;
 	assert_outcome(run(&spec), KGB_EXEC_DONE);
-	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE), KGB_EXEC_WAS_TRUE);
+	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE, 1), KGB_EXEC_WAS_TRUE);
 	/* A plan that is gone counts. */
 	send_comparison(0, tensor(0), tensor(1) + 4);
 	spec.prologue = KGB_EXEC_NO_PLAN;
 	assert_outcome(run(&spec), KGB_EXEC_DONE);
-	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE),
+	assert_int_equal(outcomes_so_far(KGB_EXEC_WAS_TRUE, 1),
 			 KGB_EXEC_WAS_TRUE | KGB_EXEC_WAS_FALSE);
 	start(2);
 }

@@ -29,7 +29,8 @@ struct row {
 	uint8_t outcomes; /* of the last one */
 };
 
-static void check(const struct row *row)
+/* Returns the lanes that were counted of the last condition. */
+static int check(const struct row *row)
 {
 	KGB_AUTO(free) char *text = module_text("%a: !tt.ptr<i32>, %n: i32", row->body);
 	struct kgb_machine_program *program = parse_module(text);
@@ -48,9 +49,10 @@ static void check(const struct row *row)
 		fail_msg("%s: %s", row->what, err.msg);
 	if (n != row->n || n > KGB_ARRAY_LEN(outcomes))
 		fail_msg("%s: %u conditions", row->what, n);
-	if (n > 0 && outcomes[n - 1] != row->outcomes)
+	if (n > 0 && (outcomes[n - 1] & BOTH) != row->outcomes)
 		fail_msg("%s: outcomes %u", row->what, outcomes[n - 1]);
 	kgb_machine_program_free(program);
+	return n > 0 ? outcomes[n - 1] >> KGB_OUTCOME_BITS : 0;
 }
 
 #define LOOP(first, carried)                                                            \
@@ -65,7 +67,7 @@ static void check(const struct row *row)
 static void check_rows(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		check(&rows[i]);
+		(void)check(&rows[i]);
 }
 
 static void test_conditions_and_their_outcomes(void **state)
@@ -269,6 +271,25 @@ static void test_outcomes_in_lanes_that_reach_memory(void **state)
 
 /* The same place in two specialisations of a kernel is one condition; several at one place are told
  * apart. */
+static void test_lanes_that_had_an_outcome_are_counted(void **state)
+{
+	static const struct row few = {"two lanes are stored",
+				       FIRST CHOOSE("%v", "%c", "%x", "%i") STORE("%v", "%first"),
+				       1, 1, F};
+	static const struct row none = {"no store follows",
+					FIRST CHOOSE("%v", "%c", "%x", "%i") REDUCE("%v"), 1, 1, 0};
+	static const struct row all = {
+		"all lanes are stored",
+		FIRST COMPARE("%d", "eq", "%x", "%i")
+			CHOOSE("%v", "%d", "%x", "%i") "tt.store %pa, %v : " P16 "\n",
+		1, 1, T};
+
+	(void)state;
+	assert_int_equal(check(&few), 2);
+	assert_int_equal(check(&none), 0);
+	assert_int_equal(check(&all), N);
+}
+
 static void test_places(void **state)
 {
 	static const char tail[] =
@@ -309,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conditions_and_their_outcomes),
 		cmocka_unit_test(test_outcomes_in_lanes_that_reach_memory),
+		cmocka_unit_test(test_lanes_that_had_an_outcome_are_counted),
 		cmocka_unit_test(test_places),
 	};
 
