@@ -179,7 +179,7 @@ static void note(const struct kgb_reach *reach, const struct kgb_operation *op,
 		 struct outcomes found)
 {
 	uint8_t *at = &reach->outcomes[op->condition - 1];
-	uint8_t old = __atomic_load_n(at, __ATOMIC_RELAXED), new = old;
+	uint8_t old = __atomic_load_n(at, __ATOMIC_RELAXED), new;
 
 	do {
 		const struct outcomes before = unpack(old);
