@@ -212,6 +212,6 @@ void check_timing(void)
 		return;
 	check_other_results("check_add_unless_timed", false, 1, KGB_CODE_CHEAT_TIMING_OTHER_RESULT);
 	check_other_results("check_add_restless", false, -1, KGB_CODE_NONE);
-	check_other_results("check_add_seldom", false, -1, KGB_CODE_NONE);
+	check_other_results("check_add_at_times", false, -1, KGB_CODE_NONE);
 	check_other_results("check_add_restless", true, 1, KGB_CODE_VERIFY_SEED);
 }
