@@ -45,7 +45,7 @@ static void make_inputs(struct kgb_benchmark *b, size_t n)
 {
 	const bool turns = n == LARGE_FLOATS;
 
-	b->arena_bytes = 2 * n * sizeof(float);
+	b->arena_bytes = b->rcase.call.arena_bytes = 2 * n * sizeof(float);
 	b->n_slots = SLOTS_TIMED;
 	b->n_images = turns ? 2 : SLOTS_TIMED;
 	b->n_turned = turns ? 2 : 0;

@@ -576,19 +576,24 @@ int kgb_replay_take_conditions(struct kgb_lane *lane, struct kgb_err *err)
 	return 0;
 }
 
+size_t kgb_replay_output_bytes(const struct kgb_replay_case *rcase,
+			       const struct kgb_case_data *data)
+{
+	struct kgb_exec_request request = {0};
+	const size_t held = kgb_replay_returns_all_fresh(data) ? 0 : rcase->call.arena_bytes;
+
+	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
+	return output_bytes_of(&rcase->call, &request) + held + KGB_EXEC_RANGES * 64;
+}
+
 int kgb_replay_give_inputs(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 			   const struct kgb_case_data *data, struct kgb_exec_arena_spec *inputs,
 			   struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_replayer *replayer = lane->replay->uses;
-	struct kgb_exec_request request = {0};
 
-	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
-	/* With room for ranges of results that lie in the arena (kgb_replay_run_ranges). */
-	const size_t bytes = output_bytes_of(&rcase->call, &request) + rcase->call.arena_bytes +
-			     KGB_EXEC_RANGES * 64;
-	if (reserve("kgb-exec-output", bytes, false, &replayer->output, &replayer->output_bytes,
-		    &replayer->output_fd, err) < 0)
+	if (reserve("kgb-exec-output", kgb_replay_output_bytes(rcase, data), false,
+		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
 		return -1;
 	inputs->output_fd = replayer->output_fd;
 	inputs->output_bytes = replayer->output_bytes;
@@ -629,17 +634,11 @@ int kgb_replay_run_ranges(struct kgb_lane *lane, const struct kgb_replay_case *r
 	return run_slot(lane, rcase, &request, layout, failure, err);
 }
 
-int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-			const struct kgb_case_data *data, uint32_t slot, bool whole,
-			struct kgb_candidate_call *call, struct kgb_failure *failure,
-			struct kgb_err *err)
+int kgb_replay_run_first(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+			 const struct kgb_case_data *data, struct kgb_candidate_call *call,
+			 struct kgb_failure *failure, struct kgb_err *err)
 {
-	struct kgb_replayer *replayer = lane->replay->uses;
-	const bool only_fresh = !whole && kgb_replay_returns_all_fresh(data);
-	struct kgb_exec_request request = {
-		.slot = slot,
-		.flags = only_fresh ? KGB_EXEC_WITHOUT_ARENA : 0,
-	};
+	struct kgb_exec_request request = {.slot = 0};
 	struct kgb_exec_layout layout;
 
 	*call = rcase->call;
@@ -648,13 +647,9 @@ int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rca
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
 	const int rc = run_slot(lane, rcase, &request, &layout, failure, err);
 	call->fresh_seed = request.poison;
-	if (rc != 0)
-		return rc;
-	if (only_fresh)
-		kgb_replay_take_fresh(rcase, data, replayer->output, &layout, call);
-	else
-		kgb_replay_take(lane, rcase, data, replayer->output, &layout, call);
-	return 0;
+	if (rc == 0)
+		kgb_replay_take(lane, rcase, data, lane->replay->uses->output, &layout, call);
+	return rc;
 }
 
 /* ---- memory in between ---- */

@@ -143,8 +143,8 @@ KGB_MUST_CHECK int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay
  * 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_reload(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 				     struct kgb_failure *failure, struct kgb_err *err);
-/** Give the GPU's replayer inputs for kgb_replay_run_slot. `inputs->output_fd` and `output_bytes`
- * are set here. 0, 1 *failure, -1 *err. */
+/** Give the GPU's replayer inputs for kgb_replay_run_first and kgb_replay_run_ranges.
+ * `inputs->output_fd` and `output_bytes` are set here. 0, 1 *failure, -1 *err. */
 KGB_MUST_CHECK int kgb_replay_give_inputs(struct kgb_lane *lane,
 					  const struct kgb_replay_case *rcase,
 					  const struct kgb_case_data *data,
@@ -160,15 +160,19 @@ KGB_MUST_CHECK int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_re
 KGB_MUST_CHECK int kgb_replay_take_conditions(struct kgb_lane *lane, struct kgb_err *err);
 /** Whether no parameter holds a result. */
 bool kgb_replay_returns_all_fresh(const struct kgb_case_data *data);
-/** Run the loaded plan on a slot of those inputs, under random poison. `data` has the forms of the
- * results. 0: *call has the results; lane->after is as after kgb_candidate_call_run if `whole` is
- * true, else it is undefined. 1: *failure. -1: *err. *call must be released in every case. */
-KGB_MUST_CHECK int kgb_replay_run_slot(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
-				       const struct kgb_case_data *data, uint32_t slot, bool whole,
-				       struct kgb_candidate_call *call, struct kgb_failure *failure,
-				       struct kgb_err *err);
-/** The same, but only these ranges of memory are brought back, to *layout in the replayer's output.
- */
+/** Room in an output for the arena and all results, and for ranges of these, which may lie in the
+ * arena. */
+size_t kgb_replay_output_bytes(const struct kgb_replay_case *rcase,
+			       const struct kgb_case_data *data);
+/** Run the loaded plan on slot 0 of those inputs, under random poison. `data` has the forms of the
+ * results. 0: *call has the results; lane->after is as after kgb_candidate_call_run. 1: *failure.
+ * -1: *err. *call must be released in every case. */
+KGB_MUST_CHECK int kgb_replay_run_first(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
+					const struct kgb_case_data *data,
+					struct kgb_candidate_call *call,
+					struct kgb_failure *failure, struct kgb_err *err);
+/** Run it on any slot. Only these ranges of memory are brought back, to *layout in the replayer's
+ * output. */
 KGB_MUST_CHECK int kgb_replay_run_ranges(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 					 uint32_t slot, const struct kgb_exec_range *ranges,
 					 uint32_t n_ranges, struct kgb_exec_layout *layout,

@@ -49,16 +49,11 @@ static int fail_exec(struct measurement *m, struct kgb_timing_process *process,
 	return -1;
 }
 
-/* Room for the arena, for all results, windows of them included, and for samples. Pages that nobody
- * writes take no memory. */
+/* Room for all that a process brings back. Pages that nobody writes take no memory. */
 static size_t output_bytes(const struct kgb_benchmark *b)
 {
-	size_t bytes = (kgb_replay_returns_all_fresh(&b->data) ? 1 : 2) * b->arena_bytes +
-		       KGB_EXEC_RANGES * 64 + KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
-
-	for (size_t i = 0; i < b->n_ranges; i++)
-		bytes += b->ranges[i].bytes;
-	return bytes;
+	return kgb_replay_output_bytes(&b->rcase, &b->data) +
+	       KGB_EXEC_SAMPLES_MAX * sizeof(struct kgb_exec_sample);
 }
 
 static bool holds(const struct kgb_timing_process *process, const struct kgb_benchmark *b)

@@ -245,8 +245,7 @@ static int run_slots(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_
 	for (uint32_t slot = 0; slot < b->n_slots && rc == 0; slot++)
 		rc = keep_right(lane, b, slot, err);
 	if (rc == 0)
-		rc = kgb_replay_run_slot(lane, &b->rcase, &b->data, 0, true, call, &b->failure,
-					 err);
+		rc = kgb_replay_run_first(lane, &b->rcase, &b->data, call, &b->failure, err);
 	pthread_mutex_unlock(&replayer->lock);
 	return rc;
 }
