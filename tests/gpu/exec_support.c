@@ -92,14 +92,20 @@ struct kgb_op launch_op(const char *kernel, const void *params, uint32_t params_
 					  .params_bytes = params_bytes}};
 }
 
-void put_add_of(struct kgb_buf *record, uint64_t a, uint64_t b, uint64_t out, size_t n)
+void put_add_by(struct kgb_buf *record, const char *kernel, uint64_t a, uint64_t b, uint64_t out,
+		size_t n)
 {
 	const struct add_params params = {a, b, out, (uint32_t)n};
-	struct kgb_op op = launch_op("check_add", &params, offsetof(struct add_params, n) + 4);
+	struct kgb_op op = launch_op(kernel, &params, offsetof(struct add_params, n) + 4);
 
 	op.launch.block[0] = 256;
 	op.launch.grid[0] = (uint32_t)((n + 255) / 256);
 	kgb_record_put_op(record, &op);
+}
+
+void put_add_of(struct kgb_buf *record, uint64_t a, uint64_t b, uint64_t out, size_t n)
+{
+	put_add_by(record, "check_add", a, b, out, n);
 }
 
 void put_add(struct kgb_buf *record, uint64_t out, size_t n)

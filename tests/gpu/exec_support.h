@@ -56,6 +56,8 @@ struct add_params {
 struct kgb_buf record_begin(void);
 void put_block(struct kgb_buf *record, uint64_t address, uint64_t bytes);
 struct kgb_op launch_op(const char *kernel, const void *params, uint32_t params_bytes);
+void put_add_by(struct kgb_buf *record, const char *kernel, uint64_t a, uint64_t b, uint64_t out,
+		size_t n);
 void put_add_of(struct kgb_buf *record, uint64_t a, uint64_t b, uint64_t out, size_t n);
 /** Sum of tensors 0 and 1. */
 void put_add(struct kgb_buf *record, uint64_t out, size_t n);

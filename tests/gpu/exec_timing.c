@@ -29,14 +29,9 @@ static struct {
 /* The inputs are all of the arena, and the result is a block. */
 static void make_plan(struct kgb_replay_plan *plan, const char *kernel, size_t n)
 {
-	const struct add_params params = {ARENA, ARENA + n * sizeof(float), POOL, (uint32_t)n};
-	struct kgb_op op = launch_op(kernel, &params, offsetof(struct add_params, n) + 4);
-
-	op.launch.block[0] = 256;
-	op.launch.grid[0] = (uint32_t)((n + 255) / 256);
 	plan->record = record_begin();
 	put_block(&plan->record, POOL, n * sizeof(float));
-	kgb_record_put_op(&plan->record, &op);
+	put_add_by(&plan->record, kernel, ARENA, ARENA + n * sizeof(float), POOL, n);
 	kgb_record_put_window_end(&plan->record);
 	plan->n_ops = 1;
 }
@@ -127,7 +122,7 @@ static void begin(const char *kernel)
 	kgb_timing_processes_init(&t.benchmarks.processes);
 	for (size_t i = 0; i < (size_t)PAIRS * KGB_N_SIDES; i++) {
 		struct kgb_timing_process *process =
-			&t.benchmarks.processes.pairs[i / KGB_N_SIDES][i % KGB_N_SIDES];
+			kgb_timing_process_at(&t.benchmarks.processes, (int64_t)i);
 		start_process(&process->exec);
 		process->runs = true;
 	}
@@ -151,7 +146,7 @@ static size_t count_held(const struct kgb_benchmark *b, size_t n_pairs)
 
 	for (size_t i = 0; i < n_pairs * KGB_N_SIDES; i++) {
 		const struct kgb_timing_process *process =
-			&t.benchmarks.processes.pairs[i / KGB_N_SIDES][i % KGB_N_SIDES];
+			kgb_timing_process_at(&t.benchmarks.processes, (int64_t)i);
 		n += process->holds[b->set] == b;
 	}
 	return n;

@@ -33,7 +33,7 @@ struct measurement {
 	bool has_truth[KGB_TIMER_INPUTS_MAX];
 	struct kgb_window_draw draw; /* what the last request for the candidate brings back */
 	bool refused; /* *failure holds why */
-	struct kgb_timing_process (*first_rehearsed)[KGB_N_SIDES];
+	uint32_t first_rehearsed; /* pair */
 };
 
 /* ---- processes ---- */
@@ -69,6 +69,23 @@ static uint32_t main_plan(const struct kgb_benchmark *b)
 static uint32_t prologue_plan(const struct kgb_benchmark *b, enum kgb_timer_side side)
 {
 	return side == KGB_SIDE_B && b->rcase.has_prologue ? main_plan(b) + 1 : KGB_EXEC_NO_PLAN;
+}
+
+/* What every request of a side has in common. */
+static struct kgb_exec_request request_of(const struct kgb_benchmark *b, enum kgb_timer_side side)
+{
+	return (struct kgb_exec_request){
+		.plan = main_plan(b),
+		.prologue = prologue_plan(b, side),
+		.skip = -1,
+		.flags = KGB_EXEC_WITHOUT_ARENA,
+	};
+}
+
+/* Bytes to write before a timed call, so that no data of it are left in the L2 cache. */
+static uint64_t flush_bytes(const struct kgb_timing_process *process)
+{
+	return 2 * process->exec.l2_bytes;
 }
 
 /* Put the set of this benchmark in force. A process that cannot do it is stopped. */
@@ -121,17 +138,13 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_process *process,
 				     enum kgb_timer_side side, struct kgb_err *err)
 {
-	const struct kgb_benchmark *b = m->benchmark;
-	const struct kgb_exec_request request = {
-		.plan = main_plan(b),
-		.prologue = prologue_plan(b, side),
-		.skip = -1,
-		.n_slots = b->n_slots,
-		.n_samples = 1,
-		.placement = REHEARSED_PLACEMENT,
-		.flags = (process->rehearsed ? 0 : KGB_EXEC_WITH_ACTIVITY) | KGB_EXEC_WITHOUT_ARENA,
-	};
+	struct kgb_exec_request request = request_of(m->benchmark, side);
 	struct kgb_exec_layout layout;
+
+	request.n_slots = m->benchmark->n_slots;
+	request.n_samples = 1;
+	request.placement = REHEARSED_PLACEMENT;
+	request.flags |= process->rehearsed ? 0 : KGB_EXEC_WITH_ACTIVITY;
 	enum kgb_exec_outcome outcome =
 		kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
 
@@ -144,15 +157,15 @@ static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_pr
 	return outcome;
 }
 
-/* What fails here is tried again when it is measured. Processes are numbered by pair, then by side.
- */
+/* What fails here is tried again when it is measured. */
 static void rehearse(void *payload, int64_t begin, int64_t end)
 {
 	struct measurement *m = payload;
 
 	for (int64_t i = begin; i < end; i++) {
 		const enum kgb_timer_side side = (enum kgb_timer_side)(i % KGB_N_SIDES);
-		struct kgb_timing_process *process = &m->first_rehearsed[i / KGB_N_SIDES][side];
+		struct kgb_timing_process *process =
+			&m->processes->pairs[m->first_rehearsed + i / KGB_N_SIDES][side];
 		struct kgb_err ignored = KGB_ERR_INIT;
 		if (!process->runs || holds(process, m->benchmark))
 			continue;
@@ -175,7 +188,8 @@ static bool replace_unfit(struct measurement *m, uint32_t n)
 	bool any = false;
 
 	for (uint32_t pair = 0; pair < n; pair++) {
-		struct kgb_timing_process *process = &m->first_rehearsed[pair][KGB_SIDE_A];
+		struct kgb_timing_process *process =
+			&m->processes->pairs[m->first_rehearsed + pair][KGB_SIDE_A];
 		if (process->is_unfit)
 			any |= kgb_timing_process_open(process, m->lane, &ignored) == 0;
 		process->is_unfit = false;
@@ -191,7 +205,7 @@ static void rehearse_pairs(struct measurement *m, uint32_t first, uint32_t n)
 	int n_left = STARTS;
 
 	KGB_MEASURE(m->lane, KGB_PHASE_REHEARSAL);
-	m->first_rehearsed = &m->processes->pairs[first];
+	m->first_rehearsed = first;
 	do
 		kgb_parallel_for((int64_t)n * KGB_N_SIDES, 1, rehearse, m);
 	while (--n_left > 0 && replace_unfit(m, n));
@@ -279,6 +293,12 @@ static void take_results(struct measurement *m, const struct kgb_exec_layout *la
 		kgb_replay_take(m->lane, &b->rcase, &b->data, output, layout, out);
 }
 
+static int refuse(struct measurement *m, struct kgb_err *err)
+{
+	m->refused = true;
+	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
+}
+
 static int check_with_reference(struct measurement *m, uint32_t slot,
 				const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
@@ -292,30 +312,25 @@ static int check_with_reference(struct measurement *m, uint32_t slot,
 			return -1;
 	}
 	take_results(m, layout, &call);
-	m->refused = !kgb_candidate_call_check_values(m->lane, truth, &call, m->failure);
+	const bool passes = kgb_candidate_call_check_values(m->lane, truth, &call, m->failure);
 	kgb_candidate_call_release(&call);
-	return m->refused ? kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call") : 0;
+	return passes ? 0 : refuse(m, err);
 }
 
 /* A request for a block. It brings back windows of the results that are drawn here, or everything,
  * where the reference may have to decide. */
-static struct kgb_exec_request request_for(struct measurement *m,
-					   const struct kgb_timer_block *block, bool in_windows)
+static struct kgb_exec_request
+request_for_block(struct measurement *m, const struct kgb_timer_block *block, bool in_windows)
 {
 	const struct kgb_benchmark *b = m->benchmark;
-	struct kgb_exec_request request = {
-		.plan = main_plan(b),
-		.prologue = prologue_plan(b, block->side),
-		.skip = -1,
-		.slot = block->slot,
-		.n_slots = block->n_slots,
-		.n_samples = block->n,
-		.placement = block->placement,
-		.flags = (block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0) |
-			 KGB_EXEC_WITHOUT_ARENA,
-	};
+	struct kgb_exec_request request = request_of(b, block->side);
 	uint64_t random;
 
+	request.slot = block->slot;
+	request.n_slots = block->n_slots;
+	request.n_samples = block->n;
+	request.placement = block->placement;
+	request.flags |= block->with_activity ? KGB_EXEC_WITH_ACTIVITY : 0;
 	kgb_random(&request.poison, sizeof(request.poison));
 	if (block->side != KGB_SIDE_B)
 		return request;
@@ -341,23 +356,19 @@ static bool is_right(const struct measurement *m, uint32_t slot,
 static int count_right(struct measurement *m, struct kgb_timing_process *process,
 		       const struct kgb_timer_block *block, bool timed, struct kgb_err *err)
 {
-	const struct kgb_benchmark *b = m->benchmark;
 	const uint32_t slot = kgb_timer_last_slot(block);
-	struct kgb_exec_request request = {
-		.plan = main_plan(b),
-		.prologue = prologue_plan(b, KGB_SIDE_B),
-		.skip = -1,
-		.slot = slot,
-		.n_slots = timed ? block->n_slots : 0,
-		.n_samples = timed,
-		.placement = timed ? block->placement : 0,
-		.flush_bytes = timed ? 2 * process->exec.l2_bytes : 0,
-		.flags = KGB_EXEC_WITHOUT_ARENA,
-		.n_ranges = m->draw.n,
-	};
+	struct kgb_exec_request request = request_of(m->benchmark, KGB_SIDE_B);
 	struct kgb_exec_layout layout = {0};
 	int n = 0;
 
+	request.slot = slot;
+	if (timed) {
+		request.n_slots = block->n_slots;
+		request.n_samples = 1;
+		request.placement = block->placement;
+		request.flush_bytes = flush_bytes(process);
+	}
+	request.n_ranges = m->draw.n;
 	memcpy(request.ranges, m->draw.ranges, m->draw.n * sizeof(request.ranges[0]));
 	for (int i = 0; i < RERUNS; i++) {
 		kgb_random(&request.poison, sizeof(request.poison));
@@ -369,12 +380,6 @@ static int count_right(struct measurement *m, struct kgb_timing_process *process
 		n += is_right(m, slot, &layout);
 	}
 	return n;
-}
-
-static int refuse(struct measurement *m, struct kgb_err *err)
-{
-	m->refused = true;
-	return kgb_fail(err, KGB_ERR_FAILED, "wrong result of a timed call");
 }
 
 /* A timed call gave other results than an untimed one. If all untimed calls give those, and no
@@ -430,12 +435,12 @@ static int sample_block(struct measurement *m, const struct kgb_timer_block *blo
 			struct kgb_exec_sample *samples, uint64_t *outside_ns, struct kgb_err *err)
 {
 	const bool in_windows = m->lane->verdict->deterministic;
-	struct kgb_exec_request request = request_for(m, block, in_windows);
+	struct kgb_exec_request request = request_for_block(m, block, in_windows);
 	struct kgb_exec_layout layout;
 	struct kgb_timing_process *pair = m->processes->pairs[block->process];
 	struct kgb_timing_process *process = &pair[block->side];
 
-	request.flush_bytes = 2 * process->exec.l2_bytes;
+	request.flush_bytes = flush_bytes(process);
 	const int64_t started_ns = kgb_mono_ns();
 	if (place_pair(m, pair, block, err) < 0)
 		return -1;
@@ -597,15 +602,14 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 	return 0;
 }
 
-/* Processes are numbered as in rehearse(). Of those that hold the benchmark without having measured
- * it, others may need the set in force. */
+/* Of the processes that hold the benchmark without having measured it, others may need the set in
+ * force. */
 static void drop(void *payload, int64_t begin, int64_t end)
 {
 	struct measurement *m = payload;
 
 	for (int64_t i = begin; i < end; i++) {
-		struct kgb_timing_process *process =
-			&m->processes->pairs[i / KGB_N_SIDES][i % KGB_N_SIDES];
+		struct kgb_timing_process *process = kgb_timing_process_at(m->processes, i);
 		struct kgb_err ignored = KGB_ERR_INIT;
 		if (!process->runs || !holds(process, m->benchmark) ||
 		    process->exec.set != m->benchmark->set)
@@ -626,7 +630,7 @@ int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 		.lane = lane, .benchmark = b, .processes = processes, .failure = failure};
 	KGB_MEASURE(lane, KGB_PHASE_TIMER);
 	const int rc = run_timer(m, err);
-	kgb_parallel_for((int64_t)KGB_TIMING_PAIRS_MAX * KGB_N_SIDES, KGB_N_SIDES, drop, m);
+	kgb_parallel_for(KGB_TIMING_PROCESSES_MAX, KGB_N_SIDES, drop, m);
 	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
 		if (m->has_truth[slot])
 			kgb_case_data_release(&m->truths[slot]);

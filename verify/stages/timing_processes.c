@@ -18,10 +18,9 @@ enum { START_MS = 60 * 1000 };
 void kgb_timing_processes_init(struct kgb_timing_processes *processes)
 {
 	*processes = (struct kgb_timing_processes){0};
-	for (size_t pair = 0; pair < KGB_TIMING_PAIRS_MAX; pair++)
-		for (int side = 0; side < KGB_N_SIDES; side++)
-			processes->pairs[pair][side].exec =
-				(struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
+	for (int i = 0; i < KGB_TIMING_PROCESSES_MAX; i++)
+		kgb_timing_process_at(processes, i)->exec =
+			(struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		processes->outputs[side].fd = -1;
 }
@@ -47,16 +46,14 @@ struct leaving {
 	const struct kgb_gpu_lease *lease;
 };
 
-/* Processes are numbered by pair, then by side. */
 static void leave(void *payload, int64_t begin, int64_t end)
 {
 	const struct leaving *leaving = payload;
 
 	for (int64_t i = begin; i < end; i++) {
-		const int side = (int)(i % KGB_N_SIDES);
-		struct kgb_timing_process *process =
-			&leaving->processes->pairs[i / KGB_N_SIDES][side];
-		kgb_exec_client_leave(&process->exec, side == KGB_SIDE_A && process->runs,
+		struct kgb_timing_process *process = kgb_timing_process_at(leaving->processes, i);
+		kgb_exec_client_leave(&process->exec,
+				      i % KGB_N_SIDES == KGB_SIDE_A && process->runs,
 				      leaving->lease);
 	}
 }
@@ -68,10 +65,9 @@ void kgb_timing_processes_release(struct kgb_timing_processes *processes,
 
 	/* All begin to end before the first is waited for. To give memory back takes some ms each.
 	 */
-	kgb_parallel_for((int64_t)KGB_TIMING_PAIRS_MAX * KGB_N_SIDES, KGB_N_SIDES, leave, &leaving);
-	for (size_t pair = 0; pair < KGB_TIMING_PAIRS_MAX; pair++)
-		for (int side = 0; side < KGB_N_SIDES; side++)
-			kgb_timing_process_stop(&processes->pairs[pair][side]);
+	kgb_parallel_for(KGB_TIMING_PROCESSES_MAX, KGB_N_SIDES, leave, &leaving);
+	for (int i = 0; i < KGB_TIMING_PROCESSES_MAX; i++)
+		kgb_timing_process_stop(kgb_timing_process_at(processes, i));
 	for (int side = 0; side < KGB_N_SIDES; side++)
 		release_output(&processes->outputs[side]);
 }
@@ -82,7 +78,6 @@ static int begin(struct kgb_timing_process *process, const struct kgb_lane *lane
 	const struct kgb_exec_spec spec = kgb_replay_gpu_spec(lane);
 
 	process->exec = (struct kgb_exec_client)KGB_EXEC_CLIENT_INIT;
-	memset(process->holds, 0, sizeof(process->holds));
 	process->begun = kgb_exec_client_begin(&process->exec, &spec, err) == KGB_EXEC_DONE;
 	return process->begun ? 0 : -1;
 }
@@ -94,14 +89,13 @@ int kgb_timing_processes_begin(struct kgb_timing_processes *processes, const str
 	const uint64_t fit = machine->free_bytes / EARLY_PART / PAIR_BYTES;
 	const uint32_t most = fit < n_pairs ? (uint32_t)fit : n_pairs;
 
-	for (uint32_t pair = 0; pair < most; pair++)
-		for (int side = 0; side < KGB_N_SIDES; side++) {
-			struct kgb_timing_process *process = &processes->pairs[pair][side];
-			const bool is_adopted = pair == 0 && side == KGB_SIDE_B;
-			if (!is_adopted && !process->begun && !process->runs &&
-			    begin(process, lane, err) < 0)
-				return -1;
-		}
+	for (uint32_t i = 0; i < most * KGB_N_SIDES; i++) {
+		struct kgb_timing_process *process = kgb_timing_process_at(processes, i);
+		const bool is_adopted = i == KGB_SIDE_B;
+		if (!is_adopted && !process->begun && !process->runs &&
+		    begin(process, lane, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -136,12 +130,11 @@ int kgb_timing_process_open(struct kgb_timing_process *process, const struct kgb
 int kgb_timing_processes_await(struct kgb_timing_processes *processes, const struct kgb_lane *lane,
 			       struct kgb_err *err)
 {
-	for (size_t pair = 0; pair < KGB_TIMING_PAIRS_MAX; pair++)
-		for (int side = 0; side < KGB_N_SIDES; side++) {
-			struct kgb_timing_process *process = &processes->pairs[pair][side];
-			if (process->begun && kgb_timing_process_open(process, lane, err) < 0)
-				return -1;
-		}
+	for (int i = 0; i < KGB_TIMING_PROCESSES_MAX; i++) {
+		struct kgb_timing_process *process = kgb_timing_process_at(processes, i);
+		if (process->begun && kgb_timing_process_open(process, lane, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "verify/timer/timer.h"
 
 #define KGB_TIMING_PAIRS_MAX 8 /* of kgb_timer_level.max_processes */
+#define KGB_TIMING_PROCESSES_MAX (KGB_TIMING_PAIRS_MAX * KGB_N_SIDES)
 
 struct kgb_timing_process {
 	struct kgb_exec_client exec;
@@ -33,6 +34,13 @@ struct kgb_timing_processes {
 		size_t n_bytes;
 	} outputs[KGB_N_SIDES];
 };
+
+/** Processes are numbered by pair, then by side: i % KGB_N_SIDES. */
+static inline struct kgb_timing_process *
+kgb_timing_process_at(struct kgb_timing_processes *processes, int64_t i)
+{
+	return &processes->pairs[i / KGB_N_SIDES][i % KGB_N_SIDES];
+}
 
 void kgb_timing_processes_init(struct kgb_timing_processes *processes);
 /** A pool that lent processes gets those of the baseline back, and ends the others under the lease
