@@ -98,12 +98,16 @@ static void drop_idle(struct kgb_device_memory *memory)
 	memory->poisoned_valid = false;
 }
 
+static void release_images_of(struct kgb_device_memory *memory, struct kgb_memory_set *set)
+{
+	kgb_gpu_buffer_release(memory->gpu, &set->images);
+	set->n_images = 0;
+}
+
 static void release_images(struct kgb_device_memory *memory)
 {
-	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++) {
-		kgb_gpu_buffer_release(memory->gpu, &memory->sets[i].images);
-		memory->sets[i].n_images = 0;
-	}
+	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++)
+		release_images_of(memory, &memory->sets[i]);
 }
 
 /* When memory is short, release idle memory and all copies of images. */
@@ -127,10 +131,22 @@ static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kg
 	return 0;
 }
 
+/* Make room for those of the pages that are not mapped yet. */
+static int make_room_for(struct kgb_device_memory *memory, const struct kgb_mappings *mapped,
+			 const struct kgb_spans *pages, struct kgb_err *err)
+{
+	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
+
+	kgb_spans_subtract(pages, &mapped->pages, &missing);
+	if (missing.n == 0)
+		return 0;
+	memory->poisoned_valid = false;
+	return make_room(memory, kgb_spans_total(&missing), err);
+}
+
 static int map_arena(struct kgb_device_memory *memory, struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
-	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
 
 	memory->poisoned_valid = false;
 	kgb_spans_put_all(&pages, &memory->set->given.parts);
@@ -144,8 +160,7 @@ static int map_arena(struct kgb_device_memory *memory, struct kgb_err *err)
 				     (unsigned long long)pages.items[i].bytes,
 				     (unsigned long long)pages.items[i].start);
 	}
-	kgb_spans_subtract(&pages, &memory->arena.pages, &missing);
-	if (missing.n > 0 && make_room(memory, kgb_spans_total(&missing), err))
+	if (make_room_for(memory, &memory->arena, &pages, err))
 		return -1;
 	return kgb_mappings_add(&memory->arena, &pages, err);
 }
@@ -171,18 +186,13 @@ int kgb_device_memory_map_blocks(struct kgb_device_memory *memory, const struct 
 				 struct kgb_err *err)
 {
 	KGB_AUTO(spans) struct kgb_spans pages = KGB_SPANS_INIT;
-	KGB_AUTO(spans) struct kgb_spans missing = KGB_SPANS_INIT;
 
 	kgb_spans_put_all(&pages, blocks);
 	kgb_spans_round(&pages, KGB_GPU_PAGE);
-	kgb_spans_subtract(&pages, &memory->blocks.pages, &missing);
-	if (missing.n > 0)
-		memory->poisoned_valid = false;
 	kgb_spans_put_all(&memory->set->wanted, &pages);
 	kgb_spans_normalize(&memory->set->wanted);
-	if (missing.n > 0 && make_room(memory, kgb_spans_total(&missing), err))
-		return -1;
-	if (reserve_missing(memory, &pages, err))
+	if (make_room_for(memory, &memory->blocks, &pages, err) ||
+	    reserve_missing(memory, &pages, err))
 		return -1;
 	return kgb_mappings_add(&memory->blocks, &pages, err);
 }
@@ -212,8 +222,7 @@ void kgb_device_memory_forget(struct kgb_device_memory *memory)
 
 	release_blocks(memory);
 	kgb_spans_clear(&memory->set->wanted);
-	kgb_gpu_buffer_release(memory->gpu, &memory->set->images);
-	memory->set->n_images = 0;
+	release_images_of(memory, memory->set);
 	kgb_await_clearing(before - kgb_spans_total(&memory->blocks.pages));
 }
 
