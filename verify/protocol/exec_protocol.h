@@ -25,7 +25,9 @@
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SETS_MAX 16
-#define KGB_EXEC_CODE_COPIES 8 /* of an image, at different places on the GPU */
+/** Copies of an image of code, at different places on the GPU: an image of torch takes tens of ms
+ * to load (docs/timing.md). */
+#define KGB_EXEC_CODE_COPIES 8
 #define KGB_EXEC_SLOTS_MAX 256
 #define KGB_EXEC_NO_PLAN UINT32_MAX
 #define KGB_EXEC_NO_PLACEMENT UINT32_MAX

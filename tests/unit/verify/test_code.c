@@ -217,15 +217,16 @@ static void move_100_times(size_t len, size_t n_loads, size_t n_places, size_t n
 		const int carveout = seed % 3 == 0 ? -1 : CARVEOUT;
 		assert_int_equal(kgb_code_cache_move(&code, seed, &err), 0);
 		assert_true(kernel->function != old);
-		assert_int_equal(n_loaded(), seed < KGB_CODE_COPIES ? 1 + seed : KGB_CODE_COPIES);
+		assert_int_equal(n_loaded(),
+				 seed < KGB_EXEC_CODE_COPIES ? 1 + seed : KGB_EXEC_CODE_COPIES);
 		const size_t i = (size_t)kernel->function - 1;
 		assert_true(gpu_code.loaded[i]);
 		assert_int_equal(gpu_code.shared[i], SHARED);
 		assert_int_equal(kgb_code_cache_set_carveout(&code, kernel, carveout),
 				 CUDA_SUCCESS);
 		assert_int_equal(gpu_code.carveout[i], carveout);
-		n_seen += seed >= KGB_CODE_COPIES && !seen[i];
-		seen[i] |= seed >= KGB_CODE_COPIES;
+		n_seen += seed >= KGB_EXEC_CODE_COPIES && !seen[i];
+		seen[i] |= seed >= KGB_EXEC_CODE_COPIES;
 	}
 	assert_int_equal(n_seen, n_places);
 	assert_int_equal(gpu_code.n_loads, 2 + n_loads);
@@ -241,8 +242,9 @@ static void move_100_times(size_t len, size_t n_loads, size_t n_places, size_t n
 static void test_code_that_moves_lies_elsewhere_and_is_as_before(void **state)
 {
 	(void)state;
-	move_100_times(5, 100, 100 + 1 - KGB_CODE_COPIES, 1);
-	move_100_times(2 << 20, KGB_CODE_COPIES - 1, KGB_CODE_COPIES, KGB_CODE_COPIES);
+	move_100_times(5, 100, 100 + 1 - KGB_EXEC_CODE_COPIES, 1);
+	move_100_times(2 << 20, KGB_EXEC_CODE_COPIES - 1, KGB_EXEC_CODE_COPIES,
+		       KGB_EXEC_CODE_COPIES);
 }
 
 /* A plan of another benchmark has another kernel of the same large image. */
@@ -259,18 +261,18 @@ static void test_a_kernel_is_found_once_in_each_copy(void **state)
 	(void)find(&code, loaded);
 	for (; kgb_code_cache_n_loads(&code) > 0; n_moves++)
 		assert_int_equal(kgb_code_cache_move(&code, n_moves, &err), 0);
-	assert_int_equal(n_moves, KGB_CODE_COPIES - 1);
-	assert_int_equal(gpu_code.n_found, KGB_CODE_COPIES);
+	assert_int_equal(n_moves, KGB_EXEC_CODE_COPIES - 1);
+	assert_int_equal(gpu_code.n_found, KGB_EXEC_CODE_COPIES);
 	assert_int_equal(kgb_code_cache_kernel(&code, loaded, "other", &other, &err), 0);
 	for (n_moves = 0; kgb_code_cache_n_loads(&code) > 0; n_moves++)
 		assert_int_equal(kgb_code_cache_move(&code, n_moves, &err), 0);
-	assert_int_equal(n_moves, KGB_CODE_COPIES - 1);
+	assert_int_equal(n_moves, KGB_EXEC_CODE_COPIES - 1);
 	for (size_t i = 0; i < 20; i++) {
 		assert_int_equal(kgb_code_cache_move(&code, i, &err), 0);
 		assert_int_equal((size_t)other->function,
 				 (size_t)loaded->copies[loaded->current] + OTHER);
 	}
-	assert_int_equal(gpu_code.n_found, 2 * KGB_CODE_COPIES);
+	assert_int_equal(gpu_code.n_found, 2 * KGB_EXEC_CODE_COPIES);
 	/* What does not move has nothing to load. */
 	loaded->moves = false;
 	loaded->kernels.items[0]->functions[1] = NULL;

@@ -274,12 +274,12 @@ static bool has_all_kernels(const struct kgb_loaded *loaded, size_t copy)
 /* The copy to use next: a new one, one that lacks kernels, or any other. */
 static size_t choose_copy(const struct kgb_loaded *loaded, uint64_t random)
 {
-	if (loaded->n_copies < KGB_CODE_COPIES)
+	if (loaded->n_copies < KGB_EXEC_CODE_COPIES)
 		return loaded->n_copies;
-	for (size_t i = 0; i < KGB_CODE_COPIES && loaded->len > QUICK_BYTES; i++)
+	for (size_t i = 0; i < KGB_EXEC_CODE_COPIES && loaded->len > QUICK_BYTES; i++)
 		if (!has_all_kernels(loaded, i))
 			return i;
-	return (loaded->current + 1 + random % (KGB_CODE_COPIES - 1)) % KGB_CODE_COPIES;
+	return (loaded->current + 1 + random % (KGB_EXEC_CODE_COPIES - 1)) % KGB_EXEC_CODE_COPIES;
 }
 
 static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
@@ -321,7 +321,7 @@ size_t kgb_code_cache_n_loads(const struct kgb_code_cache *code)
 	for (size_t i = 0; i < code->n; i++) {
 		const struct kgb_loaded *loaded = code->items[i];
 		size_t n = 0;
-		for (size_t k = 0; k < KGB_CODE_COPIES; k++)
+		for (size_t k = 0; k < KGB_EXEC_CODE_COPIES; k++)
 			n += !has_all_kernels(loaded, k);
 		if (loaded->n_users > 0 && loaded->moves && loaded->len > QUICK_BYTES && n > most)
 			most = n;

@@ -11,14 +11,11 @@
 #include "verify/exec/cuda/gpu.h"
 #include "verify/protocol/exec_protocol.h"
 
-/** Copies of one image at most: an image of torch takes tens of ms to load (docs/timing.md). */
-enum { KGB_CODE_COPIES = KGB_EXEC_CODE_COPIES };
-
 /** A kernel of a loaded image. The driver keeps one set of attributes for it. */
 struct kgb_kernel {
 	char *name; /* owned */
 	CUfunction function; /* of the current copy */
-	CUfunction functions[KGB_CODE_COPIES]; /* NULL: that copy's is not loaded yet */
+	CUfunction functions[KGB_EXEC_CODE_COPIES]; /* NULL: that copy's is not loaded yet */
 	uint64_t *offsets; /* owned; of its parameters */
 	size_t n_params;
 	uint64_t params_bytes; /* end of the last one */
@@ -30,7 +27,7 @@ struct kgb_kernel {
 struct kgb_loaded {
 	unsigned char *bytes; /* owned; the image */
 	size_t len;
-	CUlibrary copies[KGB_CODE_COPIES]; /* the same at different places */
+	CUlibrary copies[KGB_EXEC_CODE_COPIES]; /* the same at different places */
 	size_t n_copies, current;
 	KGB_VEC(struct kgb_kernel *) kernels; /* owned, as the kernels are */
 	size_t n_users; /* plans */
@@ -66,10 +63,10 @@ CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_ker
 				     int32_t carveout);
 
 /** Move the images that move, as all do in the beginning, to other places on the device. Copies are
- * loaded and stay until there are KGB_CODE_COPIES. Then `seed` chooses one of the others: a new
- * copy takes its place, or, of a large image, that copy is used, after those that lack a kernel.
- * Images without a user are dropped. Nothing may run. On failure the kernels of that image are as
- * before. */
+ * loaded and stay until there are KGB_EXEC_CODE_COPIES. Then `seed` chooses one of the others: a
+ * new copy takes its place, or, of a large image, that copy is used, after those that lack a
+ * kernel. Images without a user are dropped. Nothing may run. On failure the kernels of that image
+ * are as before. */
 KGB_MUST_CHECK int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed,
 				       struct kgb_err *err);
 /** The number of moves to come that load a large image, or a kernel of one. */
