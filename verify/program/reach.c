@@ -181,14 +181,15 @@ static void note(const struct kgb_reach *reach, const struct kgb_operation *op,
 	uint8_t *at = &reach->outcomes[op->condition - 1];
 	uint8_t old = __atomic_load_n(at, __ATOMIC_RELAXED), new;
 
+	if (found.lanes == 0)
+		return;
 	do {
 		const struct outcomes before = unpack(old);
 		const uint32_t lanes = before.lanes + found.lanes;
 		new = (uint8_t)(before.bits | found.bits |
 				(lanes < KGB_OUTCOME_LANES_MAX ? lanes : KGB_OUTCOME_LANES_MAX)
 					<< KGB_OUTCOME_BITS);
-	} while (found.lanes > 0 &&
-		 !__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_RELAXED,
+	} while (!__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 }
 
