@@ -93,6 +93,14 @@ static bool get(struct kgb_exec_client *exec)
 	return true;
 }
 
+static void get_or_skip(struct kgb_exec_client *exec)
+{
+	if (get(exec))
+		return;
+	close_pool();
+	skip();
+}
+
 /* Names a process: the socket that it answers on. */
 static ino_t name_of(const struct kgb_exec_client *exec)
 {
@@ -120,10 +128,7 @@ static void test_only_clean_processes_are_lent_again(void **state)
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
-		if (!get(&first)) {
-			close_pool();
-			skip();
-		}
+		get_or_skip(&first);
 		const ino_t name = name_of(&first);
 		/* The descriptor is closed, as at the end of a process, without a message. */
 		if (rows[i].parting == VANISHES)
@@ -147,10 +152,7 @@ static void test_a_process_that_waits_holds_no_memory(void **state)
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
-	if (!get(&exec)) {
-		close_pool();
-		skip();
-	}
+	get_or_skip(&exec);
 	const int fd = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_true(fd >= 0 && ftruncate(fd, 4096) == 0);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -172,10 +174,7 @@ static void test_a_process_has_nothing_of_its_last_user(void **state)
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 1);
-	if (!get(&exec)) {
-		close_pool();
-		skip();
-	}
+	get_or_skip(&exec);
 	assert_ok(kgb_memfd_sized("memory", 4096, 0, &fd, &err), err);
 	assert_int_equal(send_whole_arena(&exec, fd, 4096, 1, fd, 4096, WAIT_MS, &err),
 			 KGB_EXEC_DONE);
@@ -221,10 +220,7 @@ static void test_a_start_that_nobody_waits_for_leaves_no_process(void **state)
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
-	if (!get(&exec)) {
-		close_pool();
-		skip();
-	}
+	get_or_skip(&exec);
 	kgb_exec_client_stop(&exec);
 	await_processes(false);
 	assert_int_equal(kgb_exec_client_begin(&exec, &g.spec, &err), KGB_EXEC_DONE);
@@ -242,10 +238,7 @@ static void test_a_lease_is_held_until_the_process_has_ended(void **state)
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
-	if (!get(&exec)) {
-		close_pool();
-		skip();
-	}
+	get_or_skip(&exec);
 	(void)snprintf(path, sizeof(path), "%s/lock", g.dir);
 	lease.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	const int other = open(path, O_RDWR | O_CLOEXEC);
@@ -274,10 +267,7 @@ static void test_spares_serve_several_users_at_once(void **state)
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", N);
 	for (size_t i = 0; i < N + 1; i++) {
-		if (!get(&users[i])) {
-			close_pool();
-			skip();
-		}
+		get_or_skip(&users[i]);
 		for (size_t k = 0; k < i; k++)
 			assert_true(name_of(&users[i]) != name_of(&users[k]));
 	}
@@ -293,10 +283,7 @@ static void test_a_process_of_a_user_that_ends_by_itself_is_reported(void **stat
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 1);
-	if (!get(&exec)) {
-		close_pool();
-		skip();
-	}
+	get_or_skip(&exec);
 	/* It ends when its socket says that nobody is there any more. */
 	assert_int_equal(shutdown(exec.process.channel_fd, SHUT_WR), 0);
 	assert_int_equal(kgb_exec_client_forget(&exec, WAIT_MS, &err), KGB_EXEC_DIED);
@@ -313,10 +300,7 @@ static void test_the_pool_ends_what_it_lent(void **state)
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
-	if (!get(&exec)) {
-		close_pool();
-		skip();
-	}
+	get_or_skip(&exec);
 	close_pool();
 	assert_int_equal(kgb_exec_client_forget(&exec, WAIT_MS, &err), KGB_EXEC_DIED);
 	kgb_exec_client_stop(&exec);
