@@ -56,8 +56,9 @@ void check_placements(void)
 	const uint64_t before = free_bytes();
 	for (uint32_t i = 1; good && i <= 20; i++) {
 		spec.placement = i * 7919;
-		good = i % 2 || kgb_exec_client_place(&g.exec, spec.placement, WAIT_MS, &g.err) ==
-					KGB_EXEC_DONE;
+		good = i != 10 || kgb_exec_client_load(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE;
+		good = good && (i % 2 || kgb_exec_client_place(&g.exec, spec.placement, WAIT_MS,
+							       &g.err) == KGB_EXEC_DONE);
 		good = good && kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				       KGB_EXEC_DONE;
 		uint64_t first_ns = g.exec.reply.wall_ns;

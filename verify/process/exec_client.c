@@ -465,6 +465,14 @@ enum kgb_exec_outcome kgb_exec_client_place(struct kgb_exec_client *exec, uint32
 	return ask(exec, &request, NULL, 0, timeout_ms, err);
 }
 
+enum kgb_exec_outcome kgb_exec_client_load(struct kgb_exec_client *exec, int64_t timeout_ms,
+					   struct kgb_err *err)
+{
+	struct kgb_exec_request request = {.op = KGB_EXEC_LOAD};
+
+	return ask(exec, &request, NULL, 0, timeout_ms, err);
+}
+
 static enum kgb_exec_outcome run_or_time(struct kgb_exec_client *exec, enum kgb_exec_op op,
 					 struct kgb_exec_request request,
 					 struct kgb_exec_layout *out, int64_t timeout_ms,

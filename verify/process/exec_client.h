@@ -127,6 +127,8 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_select(struct kgb_exec_clie
 KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_place(struct kgb_exec_client *exec,
 							   uint32_t placement, int64_t timeout_ms,
 							   struct kgb_err *err);
+KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_load(struct kgb_exec_client *exec,
+							  int64_t timeout_ms, struct kgb_err *err);
 
 /** Run once: `request` has the fields of RUN, the client adds the others. *out: where the arena (at
  * 0) and the ranges lie in the output memory; valid with KGB_EXEC_DONE and KGB_EXEC_WROTE_OUTSIDE.

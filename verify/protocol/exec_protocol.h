@@ -21,7 +21,7 @@
 
 #define KGB_EXEC_FD 3
 #define KGB_EXEC_MAGIC 0x4558474bu /* "KGXE" */
-#define KGB_EXEC_VERSION 7
+#define KGB_EXEC_VERSION 8
 #define KGB_EXEC_RANGES 16
 #define KGB_EXEC_PLANS_MAX 64
 #define KGB_EXEC_SETS_MAX 16
@@ -55,9 +55,11 @@ enum kgb_exec_op {
 	KGB_EXEC_RUN, /* run plan once, untimed */
 	KGB_EXEC_TIME, /* run plan n_samples times in fresh mode */
 	/** Put `placement` in force, as the TIME that names it would do first: so several processes
-	 * can do it at the same time. Value: the number of further placements that load a large
-	 * image (code.h), below KGB_EXEC_CODE_COPIES. On a GPU only. */
+	 * can do it at the same time. On a GPU only. */
 	KGB_EXEC_PLACE,
+	/** Load the code of all plans of the set to all places among which placements choose. On a
+	 * GPU only. */
+	KGB_EXEC_LOAD,
 	/** Put `set` in force. A set is an arena, copies of its images on the device, and plans
 	 * that run on it: ARENA, PLAN, RUN, TIME and FORGET are about the set in force (0 in the
 	 * beginning). Only that one has memory at the addresses of arena and blocks, which loses

@@ -11,11 +11,17 @@ enum { ALIGNMENT = 64, RECORD_FDS = 1, ARENA_FDS = 2, TURN_BYTES = 256 };
 const char *kgb_exec_op_name(enum kgb_exec_op op)
 {
 	static const char *const names[KGB_EXEC_N_OPS] = {
-		[KGB_EXEC_OPEN] = "open",       [KGB_EXEC_ARENA] = "arena",
-		[KGB_EXEC_PLAN] = "plan",       [KGB_EXEC_RUN] = "run",
-		[KGB_EXEC_TIME] = "time",       [KGB_EXEC_PLACE] = "place",
-		[KGB_EXEC_SELECT] = "select",   [KGB_EXEC_FORGET] = "forget",
-		[KGB_EXEC_MEASURE] = "measure", [KGB_EXEC_CONDITIONS] = "conditions",
+		[KGB_EXEC_OPEN] = "open",
+		[KGB_EXEC_ARENA] = "arena",
+		[KGB_EXEC_PLAN] = "plan",
+		[KGB_EXEC_RUN] = "run",
+		[KGB_EXEC_TIME] = "time",
+		[KGB_EXEC_PLACE] = "place",
+		[KGB_EXEC_LOAD] = "load",
+		[KGB_EXEC_SELECT] = "select",
+		[KGB_EXEC_FORGET] = "forget",
+		[KGB_EXEC_MEASURE] = "measure",
+		[KGB_EXEC_CONDITIONS] = "conditions",
 	};
 
 	return op < KGB_EXEC_N_OPS ? names[op] : "unknown";

@@ -134,7 +134,7 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 }
 
 /* Take a sample that does not count: this uploads inputs and loads code, in a new process also that
- * of CUPTI. Then load large images to all their places. */
+ * of CUPTI. Then load the code to all its places. */
 static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_process *process,
 				     enum kgb_timer_side side, struct kgb_err *err)
 {
@@ -148,12 +148,8 @@ static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_pr
 	enum kgb_exec_outcome outcome =
 		kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
 
-	/* The process may say anything: it runs code of the candidate. */
-	bool more = true;
-	for (int i = 0; i < KGB_EXEC_CODE_COPIES && more && outcome == KGB_EXEC_DONE; i++) {
-		outcome = kgb_exec_client_place(&process->exec, ++process->placement, EXEC_MS, err);
-		more = process->exec.reply.value > 0;
-	}
+	if (outcome == KGB_EXEC_DONE)
+		outcome = kgb_exec_client_load(&process->exec, EXEC_MS, err);
 	return outcome;
 }
 
@@ -211,6 +207,16 @@ static void rehearse_pairs(struct measurement *m, uint32_t first, uint32_t n)
 	while (--n_left > 0 && replace_unfit(m, n));
 }
 
+/* Start those processes of a pair that do not run yet. */
+static int open_pair(struct measurement *m, uint32_t pair, struct kgb_err *err)
+{
+	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
+	for (int side = 0; side < KGB_N_SIDES; side++)
+		if (kgb_timing_process_open(&m->processes->pairs[pair][side], m->lane, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* Make the process of a side ready for this benchmark. */
 static int ready_process(struct measurement *m, uint32_t pair, enum kgb_timer_side side,
 			 struct kgb_err *err)
@@ -218,11 +224,14 @@ static int ready_process(struct measurement *m, uint32_t pair, enum kgb_timer_si
 	struct kgb_timing_process *process = &m->processes->pairs[pair][side];
 	struct kgb_err ignored = KGB_ERR_INIT;
 
-	if (!holds(process, m->benchmark))
+	if (!holds(process, m->benchmark)) {
+		if (open_pair(m, pair, err) < 0)
+			return -1;
 		rehearse_pairs(m, pair, 1);
+	}
 	if (holds(process, m->benchmark) && choose_set(m, process, &ignored) == KGB_EXEC_DONE)
 		return 0;
-	/* A new pair, or one whose process has failed: this one fails where it counts. */
+	/* What failed in the rehearsal fails here, where it counts. */
 	KGB_MEASURE(m->lane, KGB_PHASE_TIMER_STARTS);
 	if (kgb_timing_process_open(process, m->lane, err) < 0)
 		return -1;

@@ -138,6 +138,7 @@ static int carry_out(void *payload, const struct kgb_exec_request *request, cons
 		return forget(device);
 	case KGB_EXEC_SELECT:
 	case KGB_EXEC_PLACE:
+	case KGB_EXEC_LOAD:
 	case KGB_EXEC_TIME:
 	case KGB_EXEC_MEASURE:
 		return kgb_exec_fail(err, KGB_EXEC_UNAVAILABLE,

@@ -271,23 +271,19 @@ static bool has_all_kernels(const struct kgb_loaded *loaded, size_t copy)
 	return true;
 }
 
-/* The copy to use next: a new one, one that lacks kernels, or any other. */
+/* The copy to use next: a new one, or any other. */
 static size_t choose_copy(const struct kgb_loaded *loaded, uint64_t random)
 {
 	if (loaded->n_copies < KGB_EXEC_CODE_COPIES)
 		return loaded->n_copies;
-	for (size_t i = 0; i < KGB_EXEC_CODE_COPIES && loaded->len > QUICK_BYTES; i++)
-		if (!has_all_kernels(loaded, i))
-			return i;
 	return (loaded->current + 1 + random % (KGB_EXEC_CODE_COPIES - 1)) % KGB_EXEC_CODE_COPIES;
 }
 
-static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
-		struct kgb_err *err)
+/* Use copy `to`, a new one at most, from now on. */
+static int move_to(struct kgb_gpu *gpu, struct kgb_loaded *loaded, size_t to, struct kgb_err *err)
 {
 	KGB_AUTO(free)
 	CUfunction *functions = kgb_xcalloc(loaded->kernels.n + 1, sizeof(CUfunction));
-	const size_t to = choose_copy(loaded, random);
 	const bool is_further = to == loaded->n_copies;
 	const bool is_new = is_further || loaded->len <= QUICK_BYTES;
 	CUlibrary copy = loaded->copies[to];
@@ -314,19 +310,17 @@ static int move(struct kgb_gpu *gpu, struct kgb_loaded *loaded, uint64_t random,
 	return 0;
 }
 
-size_t kgb_code_cache_n_loads(const struct kgb_code_cache *code)
+int kgb_code_cache_load(struct kgb_code_cache *code, struct kgb_err *err)
 {
-	size_t most = 0;
-
 	for (size_t i = 0; i < code->n; i++) {
-		const struct kgb_loaded *loaded = code->items[i];
-		size_t n = 0;
+		struct kgb_loaded *loaded = code->items[i];
+		if (loaded->n_users == 0 || !loaded->moves || loaded->len <= QUICK_BYTES)
+			continue;
 		for (size_t k = 0; k < KGB_EXEC_CODE_COPIES; k++)
-			n += !has_all_kernels(loaded, k);
-		if (loaded->n_users > 0 && loaded->moves && loaded->len > QUICK_BYTES && n > most)
-			most = n;
+			if (!has_all_kernels(loaded, k) && move_to(code->gpu, loaded, k, err))
+				return -1;
 	}
-	return most;
+	return 0;
 }
 
 int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed, struct kgb_err *err)
@@ -334,9 +328,12 @@ int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed, struct kgb_e
 	for (size_t i = code->n; i > 0; i--)
 		if (code->items[i - 1]->n_users == 0 && code->items[i - 1]->len <= QUICK_BYTES)
 			drop(code, i - 1);
-	for (size_t i = 0; i < code->n; i++)
-		if (code->items[i]->n_users > 0 && code->items[i]->moves &&
-		    move(code->gpu, code->items[i], kgb_exec_poison_word(seed, 8 * i), err))
+	for (size_t i = 0; i < code->n; i++) {
+		struct kgb_loaded *loaded = code->items[i];
+		if (loaded->n_users > 0 && loaded->moves &&
+		    move_to(code->gpu, loaded,
+			    choose_copy(loaded, kgb_exec_poison_word(seed, 8 * i)), err))
 			return -1;
+	}
 	return 0;
 }

@@ -64,12 +64,12 @@ CUresult kgb_code_cache_set_carveout(struct kgb_code_cache *code, struct kgb_ker
 
 /** Move the images that move, as all do in the beginning, to other places on the device. Copies are
  * loaded and stay until there are KGB_EXEC_CODE_COPIES. Then `seed` chooses one of the others: a
- * new copy takes its place, or, of a large image, that copy is used, after those that lack a
- * kernel. Images without a user are dropped. Nothing may run. On failure the kernels of that image
- * are as before. */
+ * new copy takes its place, or, of a large image, that copy is used. Images without a user are
+ * dropped. Nothing may run. On failure the kernels of that image are as before. */
 KGB_MUST_CHECK int kgb_code_cache_move(struct kgb_code_cache *code, uint64_t seed,
 				       struct kgb_err *err);
-/** The number of moves to come that load a large image, or a kernel of one. */
-size_t kgb_code_cache_n_loads(const struct kgb_code_cache *code);
+/** Load all copies of the images that move, but of small ones, of which each move loads one.
+ * Nothing may run. */
+KGB_MUST_CHECK int kgb_code_cache_load(struct kgb_code_cache *code, struct kgb_err *err);
 
 #endif

@@ -100,17 +100,23 @@ static struct kgb_gpu_plan *find_plan(struct server *server, uint32_t number, st
 	return NULL;
 }
 
+/* Let the code of the plans in force take part in the next moves. */
+static void let_code_move(struct server *server)
+{
+	for (size_t i = 0; i < server->code.n; i++)
+		server->code.items[i]->moves = false;
+	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
+		if (is_in_force(server, &server->plans[i]))
+			kgb_gpu_plan_let_move(&server->plans[i]);
+}
+
 /* Replace the memory of arena, blocks and code of the set in force, unless it is that placement's.
  */
 static int place(struct server *server, const struct kgb_exec_request *request, struct kgb_err *err)
 {
 	if (request->placement == server->memory.placement)
 		return 0;
-	for (size_t i = 0; i < server->code.n; i++)
-		server->code.items[i]->moves = false;
-	for (size_t i = 0; i < KGB_EXEC_PLANS_MAX; i++)
-		if (is_in_force(server, &server->plans[i]))
-			kgb_gpu_plan_let_move(&server->plans[i]);
+	let_code_move(server);
 	if (kgb_device_memory_place(&server->memory, request->placement, err))
 		return -1;
 	return kgb_code_cache_move(&server->code, request->placement, err);
@@ -165,10 +171,10 @@ static int dispatch(struct server *server, const struct kgb_exec_request *reques
 	case KGB_EXEC_TIME:
 		return run(server, request, reply, err);
 	case KGB_EXEC_PLACE:
-		if (place(server, request, err))
-			return -1;
-		reply->value = kgb_code_cache_n_loads(&server->code);
-		return 0;
+		return place(server, request, err);
+	case KGB_EXEC_LOAD:
+		let_code_move(server);
+		return kgb_code_cache_load(&server->code, err);
 	case KGB_EXEC_SELECT:
 		return kgb_device_memory_select(&server->memory, request->set, err);
 	case KGB_EXEC_FORGET:
