@@ -237,28 +237,75 @@ static void write_addresses(const struct kgb_case_data *data, const struct kgb_c
 	}
 }
 
-/* Write guards, inputs and poisoned buffers to lane->image. */
+/* What the storage of an argument has before the call. */
+enum content {
+	CONTENT_NOISE, /* but for the elements of a part of another storage */
+	CONTENT_INPUT,
+	CONTENT_ONES, /* NaN in every floating type */
+};
+
+static enum content content_of(const struct kgb_case_data *data, size_t i, int repetition)
+{
+	const struct kgb_arg *arg = &data->kase->args[i];
+
+	if (data->storages[i] && !arg->is_part)
+		return CONTENT_INPUT;
+	return arg->param->kind == KGB_PARAM_OUT && repetition % 2 == 0 ? CONTENT_ONES
+									: CONTENT_NOISE;
+}
+
+/* The first storage with other content than noise that ends behind `at`; `end` without one. */
+static size_t next_content(const struct kgb_case_data *data, const struct kgb_candidate_call *call,
+			   int repetition, size_t at, size_t end, size_t *bytes)
+{
+	size_t next = end;
+
+	*bytes = 0;
+	for (size_t i = 0; i < data->kase->n_args; i++) {
+		const size_t n = kgb_tensor_view_storage_bytes(&call->views[i]);
+		if (content_of(data, i, repetition) == CONTENT_NOISE || call->at[i] + n <= at ||
+		    call->at[i] >= next)
+			continue;
+		next = call->at[i];
+		*bytes = n;
+	}
+	return next;
+}
+
+/* Write noise to a part, where nothing else is written. */
+static void write_noise(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
+			struct kgb_candidate_call *call, const struct kgb_part *part, char *image)
+{
+	const size_t end = part->at + part->bytes;
+	size_t at = part->at, bytes;
+
+	while (at < end) {
+		const size_t next = next_content(data, call, repetition, at, end, &bytes);
+		if (next > at)
+			add_noise(lane, &call->rng, image + at, next - at);
+		at = next + bytes;
+	}
+}
+
+/* Write guards, inputs and poisoned buffers to an arena. */
 static void write_image(struct kgb_lane *lane, const struct kgb_case_data *data, int repetition,
-			struct kgb_candidate_call *call)
+			struct kgb_candidate_call *call, char *image)
 {
 	const struct kgb_case *c = data->kase;
 
-	kgb_candidate_call_resize(&lane->image, call->arena_bytes);
 	for (size_t i = 0; i < call->n_parts; i++)
-		add_noise(lane, &call->rng, lane->image.ptr + call->parts[i].at,
-			  call->parts[i].bytes);
+		write_noise(lane, data, repetition, call, &call->parts[i], image);
 	for (size_t i = 0; i < c->n_args; i++) {
-		char *at = lane->image.ptr + call->at[i];
-		if (c->args[i].is_part)
-			kgb_tensor_view_copy(&call->views[i], data->storages[i], at);
-		else if (data->storages[i])
+		char *at = image + call->at[i];
+		const enum content content = content_of(data, i, repetition);
+		if (content == CONTENT_INPUT)
 			kgb_parallel_copy(at, data->storages[i], data->storage_bytes[i]);
-		/* All bits set is NaN in every floating type; in every second repetition the noise
-		 * stays. */
-		else if (c->args[i].param->kind == KGB_PARAM_OUT && repetition % 2 == 0)
+		else if (content == CONTENT_ONES)
 			memset(at, 0xff, kgb_tensor_view_storage_bytes(&call->views[i]));
+		else if (data->storages[i])
+			kgb_tensor_view_copy(&call->views[i], data->storages[i], at);
 		if (c->args[i].param->into)
-			write_addresses(data, call, i, lane->image.ptr);
+			write_addresses(data, call, i, image);
 	}
 }
 
@@ -298,12 +345,13 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 	const struct kgb_call_style *style = &data->kase->style;
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
 	const bool takes = !call->without_values;
-	kgb_jsonw_put(&w,
-		      "tune: %hhd, only_records: %hhd, keep: %ld, take: %hhd, tuples: %hhd, "
-		      "parameters: %hhd, grad: %ld, default_type: %ld, caller: %ld, parts: [",
-		      tune, spec->only_records, (int64_t)spec->keeps, takes, style->passes_tuples,
-		      style->passes_parameters, (int64_t)style->grad_mode,
-		      (int64_t)style->default_type, (int64_t)style->caller);
+	kgb_jsonw_put(
+		&w,
+		"tune: %hhd, only_records: %hhd, keep: %ld, take: %hhd, back: %hhd, tuples: %hhd, "
+		"parameters: %hhd, grad: %ld, default_type: %ld, caller: %ld, parts: [",
+		tune, spec->only_records, (int64_t)spec->keeps, takes, !call->without_arena,
+		style->passes_tuples, style->passes_parameters, (int64_t)style->grad_mode,
+		(int64_t)style->default_type, (int64_t)style->caller);
 	for (size_t i = 0; i < call->n_parts; i++) {
 		kgb_jsonw_put(&w, "%ld, %ld", (int64_t)call->parts[i].at,
 			      (int64_t)call->parts[i].bytes);
@@ -358,8 +406,10 @@ void kgb_candidate_call_take_held(const struct kgb_lane *lane, const struct kgb_
 static void take_snapshot(struct kgb_lane *lane, const struct kgb_case_data *data,
 			  struct kgb_candidate_call *call)
 {
-	kgb_candidate_call_resize(&lane->after, call->arena_bytes);
-	kgb_candidate_call_copy_parts(call, lane->after.ptr, lane->runner_memory.arena);
+	if (!call->without_arena) {
+		kgb_candidate_call_resize(&lane->after, call->arena_bytes);
+		kgb_candidate_call_copy_parts(call, lane->after.ptr, lane->runner_memory.arena);
+	}
 	if (call->without_values)
 		return;
 	kgb_candidate_call_take_held(lane, data, call);
@@ -369,9 +419,9 @@ static void take_snapshot(struct kgb_lane *lane, const struct kgb_case_data *dat
 				take_output(lane, &data->results[i], &call->reply.outputs[i]);
 }
 
-int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
-			       const struct kgb_candidate_call_spec *spec,
-			       struct kgb_candidate_call *call, struct kgb_err *err)
+static int lay_out(const struct kgb_lane *lane, const struct kgb_case_data *data,
+		   const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
+		   struct kgb_err *err)
 {
 	struct kgb_rng places;
 
@@ -383,7 +433,23 @@ int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
 	place_storages(data->kase, spec->arrangement, &places, call);
-	write_image(lane, data, spec->repetition, call);
+	return 0;
+}
+
+static void write_lane_image(struct kgb_lane *lane, const struct kgb_case_data *data,
+			     int repetition, struct kgb_candidate_call *call)
+{
+	kgb_candidate_call_resize(&lane->image, call->arena_bytes);
+	write_image(lane, data, repetition, call, lane->image.ptr);
+}
+
+int kgb_candidate_call_prepare(struct kgb_lane *lane, const struct kgb_case_data *data,
+			       const struct kgb_candidate_call_spec *spec,
+			       struct kgb_candidate_call *call, struct kgb_err *err)
+{
+	if (lay_out(lane, data, spec, call, err) < 0)
+		return -1;
+	write_lane_image(lane, data, spec->repetition, call);
 	return 0;
 }
 
@@ -396,16 +462,22 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	struct kgb_shared_arena *memory =
 		spec->baseline ? &lane->baseline->memory : &lane->runner_memory;
 	const bool native = spec->baseline && lane->judge->options->baseline != KGB_BASELINE_KERNEL;
-	if (kgb_candidate_call_prepare(lane, data, spec, call, err) < 0)
+	if (lay_out(lane, data, spec, call, err) < 0)
 		return -1;
-	/* Those of benchmarks and of calls without launches are compared in replays only. */
-	call->without_values =
-		spec->baseline || spec->only_records || data->kase->mode == KGB_MODE_BENCHMARK;
+	/* Benchmarks are checked in replays only, and so are the results of calls without launches.
+	 */
+	call->without_arena = spec->baseline || data->kase->mode == KGB_MODE_BENCHMARK;
+	call->without_values = call->without_arena || spec->only_records;
 	const size_t taken = call->without_values ? 0 : out_bytes(data);
 	if (kgb_shared_arena_reserve(memory, worker, call->arena_bytes, taken, false,
 				     kgb_lane_call_deadline(lane) - kgb_mono_ms(), err) < 0)
 		return -1;
-	kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
+	if (call->without_arena) {
+		write_image(lane, data, spec->repetition, call, memory->arena);
+	} else {
+		write_lane_image(lane, data, spec->repetition, call);
+		kgb_candidate_call_copy_parts(call, memory->arena, lane->image.ptr);
+	}
 	add_noise(lane, &call->rng, memory->out, taken);
 
 	if (send_call(worker, data, spec, native, call, err) < 0)

@@ -56,6 +56,8 @@ struct kgb_candidate_call {
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */
 	bool without_values; /* the call's results stay in the runner, because none is compared */
+	bool without_arena; /* what the call left in the arena stays in the runner, because none of
+			       it is examined: lane->image and lane->after have nothing of it */
 	bool fresh_is_ones; /* memory that torch gave the call had every bit set */
 	uint64_t fresh_seed; /* else it had kgb_exec_poison_word of this seed; 0: unknown bytes */
 	int64_t wall_ns; /* from the request, once it is sent, to the reply */

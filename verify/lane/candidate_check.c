@@ -321,6 +321,8 @@ static int explain_change(struct kgb_lane *lane, const struct kgb_case_data *dat
 static int check_memory(struct kgb_lane *lane, const struct kgb_case_data *data,
 			const struct kgb_candidate_call *call, struct kgb_failure *failure)
 {
+	if (call->without_arena)
+		return 0;
 	for (size_t i = 0; i < data->n_results; i++) {
 		size_t arg = kgb_candidate_call_holder(data->kase, i);
 		if (arg != SIZE_MAX)

@@ -389,6 +389,15 @@ const char *kgb_replay_result(const struct kgb_replay_case *rcase, const struct 
 	return output + layout->ranges[n];
 }
 
+struct kgb_candidate_call kgb_replay_call(const struct kgb_replay_case *rcase)
+{
+	struct kgb_candidate_call call = rcase->call;
+
+	memset(call.values, 0, sizeof(call.values));
+	call.without_values = call.without_arena = false;
+	return call;
+}
+
 void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			   const char *output, const struct kgb_exec_layout *layout,
 			   struct kgb_candidate_call *call)
@@ -641,9 +650,7 @@ int kgb_replay_run_first(struct kgb_lane *lane, const struct kgb_replay_case *rc
 	struct kgb_exec_request request = {.slot = 0};
 	struct kgb_exec_layout layout;
 
-	*call = rcase->call;
-	memset(call->values, 0, sizeof(call->values));
-	call->without_values = false;
+	*call = kgb_replay_call(rcase);
 	request.n_ranges = kgb_replay_ranges(rcase, data, request.ranges);
 	const int rc = run_slot(lane, rcase, &request, &layout, failure, err);
 	call->fresh_seed = request.poison;

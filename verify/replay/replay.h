@@ -211,8 +211,11 @@ uint32_t kgb_replay_ranges(const struct kgb_replay_case *rcase, const struct kgb
 void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		     const struct kgb_case_data *data, const char *output,
 		     const struct kgb_exec_layout *layout, struct kgb_candidate_call *call);
-/** The same, but only for results that no parameter holds; the output need not contain the
- * arena. */
+/** The recorded call as a replay makes it: all that it leaves is brought back. Its values are
+ * missing. */
+struct kgb_candidate_call kgb_replay_call(const struct kgb_replay_case *rcase);
+/** The same as kgb_replay_take, but only for results that no parameter holds; the output need not
+ * contain the arena. */
 void kgb_replay_take_fresh(const struct kgb_replay_case *rcase, const struct kgb_case_data *data,
 			   const char *output, const struct kgb_exec_layout *layout,
 			   struct kgb_candidate_call *call);

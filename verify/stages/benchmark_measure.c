@@ -293,9 +293,7 @@ static void take_results(struct measurement *m, const struct kgb_exec_layout *la
 	const struct kgb_benchmark *b = m->benchmark;
 	const char *output = m->processes->outputs[KGB_SIDE_B].bytes;
 
-	*out = b->rcase.call;
-	memset(out->values, 0, sizeof(out->values));
-	out->without_values = false;
+	*out = kgb_replay_call(&b->rcase);
 	if (kgb_replay_returns_all_fresh(&b->data))
 		kgb_replay_take_fresh(&b->rcase, &b->data, output, layout, out);
 	else

@@ -193,7 +193,7 @@ class Platform:
         torch.cuda.synchronize()
         if window:
             checked(TRACE.kgb_trace_end())
-        for at, n_bytes in parts:
+        for at, n_bytes in parts if request["back"] else ():
             checked(TRACE.kgb_trace_arena_read(at, self.host_address + at, n_bytes))
 
     @contextlib.contextmanager

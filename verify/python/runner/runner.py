@@ -10,7 +10,8 @@ Requests: {"id", "op"} and
             `python -OO`; "module", "folder": name of the module, and folder of its file below that of the worker
     call    "entry", "args", "tuples", "parameters", "grad", "default_type", "caller", "poison", "fill", "seed",
             "keep": number of earlier calls whose results stay in use, "window",
-            "take": copy the results' elements to the output, "parts": which bytes of the arena count (offset, length, ...)
+            "take": copy the results' elements to the output, "parts": which bytes of the arena count (offset, length, ...),
+            "back": bring them back after the call
     repeat  like call, but repeated for "repeat_us" of the processor, without results; on the CPU nothing is launched
     record  descriptor [record], "max_bytes": to which calls with a "window" are recorded
 """
