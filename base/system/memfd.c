@@ -35,6 +35,11 @@ int kgb_memfd_seal(const char *name, int fd, struct kgb_err *err)
 	return seal(name, fd, SEAL_SIZE | F_SEAL_WRITE, err);
 }
 
+int kgb_memfd_end_writing(const char *name, int fd, struct kgb_err *err)
+{
+	return seal(name, fd, SEAL_SIZE | F_SEAL_FUTURE_WRITE, err);
+}
+
 int kgb_memfd_of(const char *name, const void *data, size_t len, int *out_fd, struct kgb_err *err)
 {
 	KGB_AUTO(fd) int fd = -1;

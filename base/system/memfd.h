@@ -25,5 +25,8 @@ KGB_MUST_CHECK int kgb_memfd_mapped(const char *name, size_t len, bool read_only
 				    char **out, int *out_fd, struct kgb_err *err);
 /** Seal the bytes against every change, and seek to their beginning. */
 KGB_MUST_CHECK int kgb_memfd_seal(const char *name, int fd, struct kgb_err *err);
+/** Seal the size, and the bytes against later writes and writable mappings. Unlike a file of
+ * kgb_memfd_seal, it can be mapped as shared for reading before Linux 6.7. */
+KGB_MUST_CHECK int kgb_memfd_end_writing(const char *name, int fd, struct kgb_err *err);
 
 #endif

@@ -36,9 +36,11 @@ static void make_plan(struct kgb_replay_plan *plan, const char *kernel, size_t n
 	plan->n_ops = 1;
 }
 
-static void make_inputs(struct kgb_benchmark *b, size_t n)
+/* Returns the images. */
+static char *make_inputs(struct kgb_benchmark *b, size_t n)
 {
 	const bool turns = n == LARGE_FLOATS;
+	char *input;
 
 	b->arena_bytes = b->rcase.call.arena_bytes = 2 * n * sizeof(float);
 	b->n_slots = SLOTS_TIMED;
@@ -48,19 +50,20 @@ static void make_inputs(struct kgb_benchmark *b, size_t n)
 		b->turned[i] =
 			(struct kgb_exec_range){ARENA + i * n * sizeof(float), n * sizeof(float)};
 	b->input_bytes = b->arena_bytes * b->n_images;
-	if (kgb_memfd_mapped("timed-in", b->input_bytes, true, &b->input, &b->input_fd, &g.err) < 0)
+	if (kgb_memfd_mapped("timed-in", b->input_bytes, true, &input, &b->input_fd, &g.err) < 0)
 		give_up("inputs");
 	for (size_t i = 0; i < b->input_bytes / sizeof(float); i++) {
 		const float value = (float)(i * 2654435761u % 65536);
-		memcpy(b->input + i * sizeof(value), &value, sizeof(value));
+		memcpy(input + i * sizeof(value), &value, sizeof(value));
 	}
+	return input;
 }
 
 /* The results on a slot, computed here. */
-static void keep_right(struct kgb_benchmark *b, uint32_t slot, size_t n)
+static void keep_right(struct kgb_benchmark *b, const char *input, uint32_t slot, size_t n)
 {
 	const size_t bytes = n * sizeof(float);
-	const char *image = b->input + slot % b->n_images * b->arena_bytes;
+	const char *image = input + slot % b->n_images * b->arena_bytes;
 	const size_t turn =
 		slot < b->n_images ? 0 : kgb_exec_turn(bytes, slot, b->n_slots) / sizeof(float);
 	KGB_AUTO(free) float *sums = kgb_xcalloc(n, sizeof(*sums));
@@ -104,9 +107,10 @@ static void make_benchmark(uint32_t i, size_t n, const char *kernel)
 	b->rcase.ranges[0] = b->ranges[0] = (struct kgb_exec_range){POOL, n * sizeof(float)};
 	make_plan(&b->rcase.plan, kernel, n);
 	make_plan(&b->baseline, "check_add", n);
-	make_inputs(b, n);
+	char *input = make_inputs(b, n);
 	for (uint32_t slot = 0; slot < b->n_slots; slot++)
-		keep_right(b, slot, n);
+		keep_right(b, input, slot, n);
+	munmap(input, b->input_bytes);
 }
 
 /* All benchmarks are ready, the processes run and hold nothing. */

@@ -43,8 +43,7 @@ struct kgb_benchmark {
 	struct kgb_replay_plan baseline;
 	struct kgb_exec_range ranges[KGB_MAX_RESULTS];
 	uint32_t n_ranges;
-	char *input; /* n_images images of arena_bytes: inputs of the timed calls */
-	int input_fd;
+	int input_fd; /* n_images images of arena_bytes: inputs of the timed calls */
 	size_t input_bytes, arena_bytes;
 	uint32_t n_slots, n_images; /* the slots beyond n_images have turned images */
 	struct kgb_exec_range turned[KGB_MAX_ARGS]; /* in order of address */

@@ -2,11 +2,11 @@
 /** \file
  * What a benchmark needs before it is timed: proved plans of the candidate and the baseline,
  * checked on two inputs, and all inputs. */
-#include <sys/mman.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/parallel.h"
+#include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "verify/fills/fill.h"
 #include "verify/lane/candidate_check.h"
@@ -44,10 +44,7 @@ struct kgb_benchmarks *kgb_benchmarks_new(const struct kgb_judge *judge)
 
 void kgb_benchmark_release(struct kgb_benchmark *b)
 {
-	if (b->input)
-		munmap(b->input, b->input_bytes);
 	kgb_close(b->input_fd);
-	b->input = NULL;
 	b->input_fd = -1;
 	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
 		for (size_t i = 0; i < KGB_MAX_RESULTS; i++) {
@@ -175,13 +172,14 @@ static int write_slot(struct kgb_lane *lane, struct kgb_benchmark *b,
 	if (kgb_candidate_call_prepare(lane, data, &spec, &call, err) < 0)
 		return -1;
 	KGB_ASSERT(call.arena_bytes == b->arena_bytes);
-	kgb_parallel_copy(b->input + (size_t)slot * b->arena_bytes, lane->image.ptr,
-			  b->arena_bytes);
 	kgb_candidate_call_release(&call);
-	return 0;
+	if (lseek(b->input_fd, (off_t)((size_t)slot * b->arena_bytes), SEEK_SET) < 0)
+		return kgb_fail_errno(err, errno, "place of the inputs of slot %u", slot);
+	return kgb_fs_write_all(b->input_fd, lane->image.ptr, b->arena_bytes, err);
 }
 
-/* Write all images, that of slot 0, whose inputs are `first`, last: lane->image holds it then. */
+/* Write all images, that of slot 0, whose inputs are `first`, last: lane->image holds it then. To
+ * write to a file costs less than to touch each page of a mapping first. */
 static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
 		       const struct kgb_case_data *first, struct kgb_err *err)
 {
@@ -189,8 +187,7 @@ static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
 	b->n_slots = count_slots(lane, b);
 	b->n_images = find_turned(b) ? IMAGES : b->n_slots;
 	b->input_bytes = b->arena_bytes * b->n_images;
-	if (kgb_memfd_mapped("kgb-timing-input", b->input_bytes, true, &b->input, &b->input_fd,
-			     err) < 0)
+	if (kgb_memfd_empty("kgb-timing-input", &b->input_fd, err) < 0)
 		return -1;
 	for (uint32_t slot = b->n_images - 1; slot > 0; slot--) {
 		struct kgb_case_data data;
@@ -201,7 +198,9 @@ static int make_inputs(struct kgb_lane *lane, struct kgb_benchmark *b,
 		if (rc < 0)
 			return -1;
 	}
-	return write_slot(lane, b, first, 0, err);
+	if (write_slot(lane, b, first, 0, err) < 0)
+		return -1;
+	return kgb_memfd_end_writing("kgb-timing-input", b->input_fd, err);
 }
 
 /* ---- checks ---- */
