@@ -17,7 +17,6 @@ enum {
 	TRIES = 2,
 	STARTS = 6,
 	RERUNS = 8,
-	REHEARSED_PAIRS = 3, /* of processes; only `thorough` uses more */
 	AHEAD_PART = 16, /* of the GPU's free memory, for the inputs of further benchmarks in the
 			    processes of a side */
 	REHEARSED_PLACEMENT = 1 << 30, /* a number that the timer does not use */
@@ -597,14 +596,14 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 		return -1;
 	while (first < benchmarks->n && benchmarks->items[first].state != KGB_BENCHMARK_READY)
 		first++;
-	const bool by_all = ahead_bytes(benchmarks, first) <= left / REHEARSED_PAIRS;
+	const bool by_all = ahead_bytes(benchmarks, first) <= left / KGB_TIMING_PAIRS_AHEAD;
 	for (size_t i = benchmarks->n; i-- > first;) {
 		struct kgb_benchmark *b = &benchmarks->items[i];
 		struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
 		if (b->state != KGB_BENCHMARK_READY || (i > first && b->input_bytes > left))
 			continue;
 		left -= i > first && !by_all ? b->input_bytes : 0;
-		rehearse_pairs(&m, 0, i == first || by_all ? REHEARSED_PAIRS : 1);
+		rehearse_pairs(&m, 0, i == first || by_all ? KGB_TIMING_PAIRS_AHEAD : 1);
 	}
 	return 0;
 }

@@ -167,12 +167,13 @@ static int judge_case(struct kgb_lane *lane, struct work *work, size_t turn, str
 static int begin_timing(struct kgb_lane *lane, size_t number, struct work *work,
 			struct kgb_err *err)
 {
-	const uint32_t n_pairs =
-		work->queue.n_lanes > 1 ? kgb_benchmark_level(lane->judge)->max_processes : 1;
+	const uint32_t most = kgb_benchmark_level(lane->judge)->max_processes;
+	const uint32_t ahead = work->queue.n_lanes > 1 ? KGB_TIMING_PAIRS_AHEAD : 1;
 
 	if (number > 0 || work->queue.n_benchmarks == 0 || kgb_case_queue_has_failed(&work->queue))
 		return 0;
-	return kgb_timing_processes_begin(&work->first->benchmarks->processes, lane, n_pairs, err);
+	return kgb_timing_processes_begin(&work->first->benchmarks->processes, lane,
+					  ahead < most ? ahead : most, err);
 }
 
 static int judge_cases(struct kgb_lane *lane, size_t number, bool from_end, struct work *work,
