@@ -69,22 +69,26 @@ void check_placements(void)
 			       KGB_EXEC_DONE;
 		replace_ns += first_ns - g.exec.reply.wall_ns;
 	}
-	const uint64_t after = free_bytes();
 	verdict(good && n_wrong == 0, "results are right in 20 placements (%.2f ms each)",
 		(double)(int64_t)replace_ns / 20e6);
+	const uint64_t held = before - free_bytes();
+	good = kgb_exec_client_empty(&g.exec);
+	const uint64_t after = free_bytes();
 	/* Other processes, and the driver itself, may take some in the meantime. */
-	verdict(after + (64 << 20) > before, "and all memory is given back: %lld KiB are missing",
-		((long long)before - (long long)after) / 1024);
+	verdict(good && after + (64 << 20) > before,
+		"and all memory is given back in the end: %lld KiB are missing, %lld were before",
+		((long long)before - (long long)after) / 1024, (long long)held / 1024);
+	good = send_whole_arena(&g.exec, g.input_fd, g.arena_bytes, SLOTS, g.output_fd,
+				g.output_bytes, WAIT_MS, &g.err) == KGB_EXEC_DONE;
 	const uint64_t much = g.fake ? UINT64_C(5) << 30 : before / 8 * 7;
 	record = record_begin();
 	put_block(&record, POOL, much & ~(KGB_GPU_PAGE - 1));
-	good = kgb_exec_client_forget(&g.exec, WAIT_MS, &g.err) == KGB_EXEC_DONE &&
-	       send_plan(&record, 13) == KGB_EXEC_DONE;
+	good = good && send_plan(&record, 13) == KGB_EXEC_DONE;
 	spec.placement++;
 	verdict(good && kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS, &g.err) ==
 				KGB_EXEC_OUT_OF_MEMORY,
 		"no other placement where memory does not suffice: %s", g.err.msg);
-	spec.placement--;
+	spec.placement = 0; /* that of an emptied process */
 	spec.n_samples = 1;
 	verdict(good && (g.fake || kgb_exec_client_time(&g.exec, &spec, &g.layout, WAIT_MS,
 							&g.err) == KGB_EXEC_DONE),

@@ -251,8 +251,7 @@ static enum kgb_exec_outcome await_open(struct kgb_exec_client *exec, int64_t ti
 	return KGB_EXEC_DONE;
 }
 
-/* Drop all that the process holds, for others: idle processes would keep gigabytes. */
-static bool empty(struct kgb_exec_client *exec)
+bool kgb_exec_client_empty(struct kgb_exec_client *exec)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
 
@@ -263,7 +262,7 @@ static bool empty(struct kgb_exec_client *exec)
 void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
 			   const struct kgb_gpu_lease *lease)
 {
-	const bool keep = is_clean && exec->process.holder_fd >= 0 && empty(exec);
+	const bool keep = is_clean && exec->process.holder_fd >= 0 && kgb_exec_client_empty(exec);
 
 	kgb_exec_process_leave(&exec->process, keep, lease);
 }

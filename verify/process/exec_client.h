@@ -144,6 +144,9 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client
 							  struct kgb_exec_layout *out,
 							  int64_t timeout_ms, struct kgb_err *err);
 
+/** Let a process drop all that it holds, and wait until the driver has cleared its memory. In a
+ * pool it would keep gigabytes; where it ends, nobody would wait. False: it did not. */
+bool kgb_exec_client_empty(struct kgb_exec_client *exec);
 /** End the process and its sandbox at once. Accepts one that was never started, or is gone. */
 void kgb_exec_client_stop(struct kgb_exec_client *exec);
 /** Begin that without waiting (kgb_exec_process_leave); kgb_exec_client_stop must follow.

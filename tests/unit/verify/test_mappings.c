@@ -199,9 +199,29 @@ static void test_replaced_memory_is_other_memory_at_the_same_addresses(void **st
 		assert_int_equal(replace(sets, seed), KGB_EXEC_OK);
 		for (size_t i = 0; i < HELD; i++)
 			assert_true(handle_at(places[i]) > n_before);
-		assert_int_equal(n_alive(), HELD);
+		assert_int_equal(n_alive(), HELD + spares.retired.n);
+		assert_true(spares.retired.bytes >= seed * 5 * PAGE);
 		assert_int_equal(kgb_spans_total(&sets[0].pages), 4 * PAGE);
 	}
+	unmap_all(sets);
+}
+
+/* What others may need is not held. */
+static void test_replaced_memory_is_given_back_when_it_is_too_much(void **state)
+{
+	struct kgb_mappings sets[2];
+	uint64_t most = 0;
+
+	(void)state;
+	map_some(sets);
+	gpu_memory.free_bytes = 4 * 20 * PAGE;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		assert_int_equal(replace(sets, seed), KGB_EXEC_OK);
+		assert_true(spares.retired.bytes <= 20 * PAGE);
+		assert_int_equal(n_alive(), HELD + spares.retired.n);
+		most = spares.retired.bytes > most ? spares.retired.bytes : most;
+	}
+	assert_true(most > 0);
 	unmap_all(sets);
 }
 
@@ -255,7 +275,7 @@ static void test_what_is_only_held_is_done_without(void **state)
 	map_some(sets);
 	gpu_memory.largest = 3 * PAGE;
 	assert_int_equal(replace(sets, 7), KGB_EXEC_OK);
-	assert_int_equal(n_alive(), HELD);
+	assert_int_equal(n_alive(), HELD + spares.retired.n);
 	unmap_all(sets);
 }
 
@@ -328,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replaced_memory_is_other_memory_at_the_same_addresses),
+		cmocka_unit_test(test_replaced_memory_is_given_back_when_it_is_too_much),
 		cmocka_unit_test(test_every_seed_holds_other_blocks_meanwhile),
 		cmocka_unit_test(test_memory_that_does_not_suffice_leaves_all_as_it_is),
 		cmocka_unit_test(test_what_is_only_held_is_done_without),

@@ -12,6 +12,11 @@
 
 enum { SPACERS_DIVISOR = 4 };
 
+/* To give memory back costs a wait of some ms, most often while the GPU is taken alone. So what is
+ * retired is held up to this part of what is free besides; all four processes that time a benchmark
+ * hold half of the free memory then. */
+enum { RETIRED_DIVISOR = 4 };
+
 /* The driver clears released memory in the background: 450 GB/s on an H200, where a kernel bound by
  * memory takes 10 to 16 % longer meanwhile (docs/timing.md). The driver does not report the end, so
  * we wait as if it cleared 200 GB/s. For a slower GPU the wait is too short. */
@@ -51,10 +56,19 @@ static void take_spare(struct kgb_spares *spares, struct kgb_mapping *mapping)
 	}
 }
 
+static void release_retired(struct kgb_spares *spares, struct kgb_gpu *gpu)
+{
+	for (size_t i = 0; i < spares->retired.n; i++)
+		(void)gpu->cu->cuMemRelease(spares->retired.items[i]);
+	KGB_VEC_RELEASE(&spares->retired);
+	spares->retired.bytes = 0;
+}
+
 void kgb_spares_clear(struct kgb_spares *spares, struct kgb_gpu *gpu)
 {
 	for (size_t i = 0; i < spares->n; i++)
 		(void)gpu->cu->cuMemRelease(spares->items[i].handle);
+	release_retired(spares, gpu);
 	*spares = (struct kgb_spares){0};
 }
 
@@ -117,18 +131,26 @@ struct replacement {
 	uint64_t spacer_bytes;
 };
 
-static void release_replacements(struct kgb_gpu *gpu, const struct replacement *made, size_t n)
+static void retire(struct kgb_spares *spares, CUmemGenericAllocationHandle handle, uint64_t bytes)
 {
-	uint64_t bytes = 0;
+	if (!handle)
+		return;
+	KGB_VEC_ADD(&spares->retired, handle);
+	spares->retired.bytes += bytes;
+}
 
+static void retire_replacements(struct kgb_spares *spares, struct kgb_gpu *gpu,
+				const struct replacement *made, size_t n, uint64_t limit)
+{
 	for (size_t i = 0; i < n; i++) {
-		if (made[i].handle)
-			(void)gpu->cu->cuMemRelease(made[i].handle);
-		if (made[i].spacer)
-			(void)gpu->cu->cuMemRelease(made[i].spacer);
-		bytes += made[i].mapping->bytes + made[i].spacer_bytes;
+		retire(spares, made[i].handle, made[i].mapping->bytes);
+		retire(spares, made[i].spacer, made[i].spacer_bytes);
 	}
-	kgb_await_clearing(bytes);
+	const uint64_t bytes = spares->retired.bytes;
+	if (bytes > limit) {
+		release_retired(spares, gpu);
+		kgb_await_clearing(bytes);
+	}
 }
 
 static uint64_t spacer_bytes(uint64_t seed, size_t i, uint64_t limit)
@@ -200,6 +222,7 @@ int kgb_mappings_replace(struct kgb_mappings *const *sets, size_t n_sets, uint64
 		make_replacements(gpu, made, n, seed, (free_bytes - wanted) / SPACERS_DIVISOR, err);
 	for (size_t i = 0; !status && i < n; i++)
 		status = exchange(gpu, &made[i], err);
-	release_replacements(gpu, made, n);
+	retire_replacements(sets[0]->spares, gpu, made, n,
+			    status ? 0 : free_bytes / RETIRED_DIVISOR);
 	return status;
 }

@@ -236,19 +236,34 @@ int kgb_device_memory_select(struct kgb_device_memory *memory, uint32_t set, str
 	return kgb_device_memory_map_blocks(memory, &memory->set->wanted, err);
 }
 
+/* Bytes of all memory but kernels' code. */
+static uint64_t held_bytes(const struct kgb_device_memory *memory)
+{
+	uint64_t bytes = kgb_spans_total(&memory->arena.pages) +
+			 kgb_spans_total(&memory->blocks.pages) + memory->spares.bytes +
+			 memory->spares.retired.bytes;
+
+	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++)
+		bytes += memory->sets[i].images.bytes;
+	return bytes;
+}
+
 void kgb_device_memory_reset(struct kgb_device_memory *memory)
 {
 	const struct kgb_spans none = KGB_SPANS_INIT;
+	const uint64_t before = held_bytes(memory);
 
 	release_blocks(memory);
 	kgb_mappings_keep(&memory->arena, &none);
 	release_images(memory);
+	kgb_spares_clear(&memory->spares, memory->gpu);
 	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++) {
 		kgb_exec_arena_release(&memory->sets[i].given);
 		kgb_spans_clear(&memory->sets[i].wanted);
 	}
 	memory->set = &memory->sets[0];
 	memory->placement = 0;
+	kgb_await_clearing(before - held_bytes(memory));
 }
 
 int kgb_device_memory_place(struct kgb_device_memory *memory, uint32_t placement,
