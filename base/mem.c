@@ -23,9 +23,9 @@
 #else
 #define KEEPS true
 #endif
-enum { KEPT_MAX = 64, KEPT_PART = 64 };
+enum { KEPT_MAX = 64, KEPT_PART = 32 };
 #define KEPT_BYTES_LEAST ((size_t)512 << 20)
-#define KEPT_BYTES_MOST ((size_t)2 << 30)
+#define KEPT_BYTES_MOST ((size_t)4 << 30)
 
 static struct {
 	pthread_mutex_t lock;

@@ -69,10 +69,10 @@ static void test_blocks_that_are_kept_have_a_limit(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++)
-		blocks[i] = kgb_xmalloc((size_t)64 << 20);
+		blocks[i] = kgb_xmalloc((size_t)256 << 20); /* 10 GiB that nobody touches */
 	for (size_t i = 0; i < KGB_ARRAY_LEN(blocks); i++)
 		kgb_free(blocks[i]);
-	assert_true(mallinfo2().hblkhd <= (size_t)600 << 20);
+	assert_true(mallinfo2().hblkhd <= (size_t)5 << 30); /* on the largest machines */
 }
 #endif
 
