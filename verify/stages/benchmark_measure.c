@@ -33,6 +33,7 @@ struct measurement {
 	struct kgb_window_draw draw; /* what the last request for the candidate brings back */
 	bool refused; /* *failure holds why */
 	uint32_t first_rehearsed; /* pair */
+	bool is_ahead; /* others use the GPU, too */
 };
 
 /* ---- processes ---- */
@@ -133,7 +134,7 @@ static enum kgb_exec_outcome load(struct measurement *m, struct kgb_timing_proce
 }
 
 /* Take a sample that does not count: this uploads inputs and loads code, in a new process also that
- * of CUPTI. Then load the code to all its places. */
+ * of CUPTI. Ahead, load the code to all its places, too: each process uses few of them. */
 static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_process *process,
 				     enum kgb_timer_side side, struct kgb_err *err)
 {
@@ -147,7 +148,7 @@ static enum kgb_exec_outcome warm_up(struct measurement *m, struct kgb_timing_pr
 	enum kgb_exec_outcome outcome =
 		kgb_exec_client_time(&process->exec, &request, &layout, EXEC_MS, err);
 
-	if (outcome == KGB_EXEC_DONE)
+	if (outcome == KGB_EXEC_DONE && m->is_ahead)
 		outcome = kgb_exec_client_load(&process->exec, EXEC_MS, err);
 	return outcome;
 }
@@ -599,7 +600,8 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 	const bool by_all = ahead_bytes(benchmarks, first) <= left / KGB_TIMING_PAIRS_AHEAD;
 	for (size_t i = benchmarks->n; i-- > first;) {
 		struct kgb_benchmark *b = &benchmarks->items[i];
-		struct measurement m = {.lane = lane, .benchmark = b, .processes = processes};
+		struct measurement m = {
+			.lane = lane, .benchmark = b, .processes = processes, .is_ahead = true};
 		if (b->state != KGB_BENCHMARK_READY || (i > first && b->input_bytes > left))
 			continue;
 		left -= i > first && !by_all ? b->input_bytes : 0;
