@@ -233,7 +233,9 @@ static void move_100_times(size_t len, size_t n_loads, size_t n_places, size_t n
 	kgb_code_cache_give(&code, loaded);
 	assert_int_equal(n_loaded(), n_kept);
 	/* An image that nobody uses does not move. */
+	const size_t current = loaded->current;
 	assert_int_equal(kgb_code_cache_move(&code, 101, &err), 0);
+	assert_true(n_kept == 1 || loaded->current == current);
 	assert_int_equal(gpu_code.n_loads, 2 + n_loads);
 	assert_int_equal(n_loaded(), n_kept > 1 ? n_kept : 0);
 	give_all(&code);

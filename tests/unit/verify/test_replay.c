@@ -95,9 +95,25 @@ static void test_the_fault_of_a_kernel_on_the_cpu_has_a_code(KGB_UNUSED void **s
 	kgb_arena_release(&verdict.arena);
 }
 
+/* The recorded call of a benchmark leaves all in the runner; a replay of it is examined. */
+static void test_a_replay_brings_back_what_the_recorded_call_did_not(KGB_UNUSED void **state)
+{
+	struct kgb_replay_case *rcase = kgb_xcalloc(1, sizeof(*rcase));
+
+	rcase->call.without_arena = rcase->call.without_values = true;
+	rcase->call.arena_bytes = 77;
+	rcase->call.values[0] = rcase;
+	const struct kgb_candidate_call call = kgb_replay_call(rcase);
+	assert_false(call.without_arena || call.without_values);
+	assert_int_equal(call.arena_bytes, 77);
+	assert_null(call.values[0]);
+	kgb_free(rcase);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_replay_brings_back_what_the_recorded_call_did_not),
 		cmocka_unit_test(test_the_fault_of_a_kernel_on_the_cpu_has_a_code),
 		cmocka_unit_test(test_a_lane_takes_along_the_exec_that_its_thread_started),
 		cmocka_unit_test(test_a_lane_leaves_an_exec_of_others_alone),
