@@ -10,42 +10,39 @@
 #include "base/vec.h"
 #include "verify/exec/serve.h"
 
-static void unmap(struct kgb_exec_arena *arena)
+static void unmap(struct kgb_exec_file *file)
 {
-	if (arena->input)
-		munmap((void *)(uintptr_t)arena->input, arena->input_bytes);
-	if (arena->output)
-		munmap(arena->output, arena->output_bytes);
-	arena->input = NULL;
-	arena->output = NULL;
-	arena->bytes = 0;
+	if (file->at)
+		munmap(file->at, file->bytes);
+	*file = (struct kgb_exec_file){0};
 }
 
 /* Require a seal against shrinking: a shrunken file would end this process by SIGBUS, in the middle
  * of a copy. */
-static void *map_file(int fd, uint64_t bytes, int protection, const char *what, struct kgb_err *err)
+static int map_file(struct kgb_exec_file *file, int fd, uint64_t bytes, int protection,
+		    const char *what, struct kgb_err *err)
 {
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (fstat(fd, &st) < 0 || seals < 0 || !(seals & F_SEAL_SHRINK)) {
-		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: not a memfd of sealed size",
-				    what);
-		return NULL;
-	}
-	if ((uint64_t)st.st_size < bytes) {
-		(void)kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: %lld bytes, not %llu", what,
-				    (long long)st.st_size, (unsigned long long)bytes);
-		return NULL;
-	}
-	void *mapped = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	if (fstat(fd, &st) < 0 || seals < 0 || !(seals & F_SEAL_SHRINK))
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: not a memfd of sealed size",
+				     what);
+	if ((uint64_t)st.st_size < bytes)
+		return kgb_exec_fail(err, KGB_EXEC_BAD_REQUEST, "%s: %lld bytes, not %llu", what,
+				     (long long)st.st_size, (unsigned long long)bytes);
+	if (file->at && file->device == st.st_dev && file->inode == st.st_ino &&
+	    file->bytes == (size_t)st.st_size)
+		return 0;
+	unmap(file);
+	void *mapped = mmap(NULL, (size_t)st.st_size, protection, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
-		(void)kgb_fail_errno(err, errno, "%s: map %llu bytes", what,
-				     (unsigned long long)bytes);
-		(void)kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
-		return NULL;
+		(void)kgb_fail_errno(err, errno, "%s: map %lld bytes", what, (long long)st.st_size);
+		return kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
 	}
-	return mapped;
+	*file = (struct kgb_exec_file){
+		.at = mapped, .bytes = (size_t)st.st_size, .device = st.st_dev, .inode = st.st_ino};
+	return 0;
 }
 
 static void read_parts(struct kgb_exec_arena *arena, const struct kgb_exec_request *request)
@@ -69,19 +66,19 @@ static void read_parts(struct kgb_exec_arena *arena, const struct kgb_exec_reque
 int kgb_exec_arena_set(struct kgb_exec_arena *arena, const struct kgb_exec_request *request,
 		       const int fds[2], struct kgb_err *err)
 {
-	unmap(arena);
+	/* At most KGB_ARENA_BYTES_MAX * KGB_EXEC_SLOTS_MAX: no overflow. */
+	const uint64_t input_bytes = request->arena_bytes * (request->n_slots - request->n_turned);
+
+	arena->bytes = 0;
+	if (map_file(&arena->input_file, fds[0], input_bytes, PROT_READ, "input memory", err) ||
+	    map_file(&arena->output_file, fds[1], request->output_bytes, PROT_READ | PROT_WRITE,
+		     "output memory", err))
+		return -1;
 	arena->n_slots = request->n_slots;
 	arena->n_turned = request->n_turned;
-	/* At most KGB_ARENA_BYTES_MAX * KGB_EXEC_SLOTS_MAX: no overflow. */
-	arena->input_bytes = request->arena_bytes * (request->n_slots - request->n_turned);
+	arena->input = arena->input_file.at;
+	arena->output = arena->output_file.at;
 	arena->output_bytes = request->output_bytes;
-	arena->input = map_file(fds[0], arena->input_bytes, PROT_READ, "input memory", err);
-	if (!arena->input)
-		return -1;
-	arena->output =
-		map_file(fds[1], arena->output_bytes, PROT_READ | PROT_WRITE, "output memory", err);
-	if (!arena->output)
-		return -1;
 	read_parts(arena, request);
 	arena->bytes = request->arena_bytes;
 	return 0;
@@ -89,7 +86,9 @@ int kgb_exec_arena_set(struct kgb_exec_arena *arena, const struct kgb_exec_reque
 
 void kgb_exec_arena_release(struct kgb_exec_arena *arena)
 {
-	unmap(arena);
+	unmap(&arena->input_file);
+	unmap(&arena->output_file);
+	arena->bytes = 0;
 	kgb_spans_release(&arena->parts);
 	kgb_spans_release(&arena->inputs);
 	kgb_spans_release(&arena->turned);

@@ -5,10 +5,20 @@
 #ifndef KGB_VERIFY_EXEC_EXEC_ARENA_H
 #define KGB_VERIFY_EXEC_EXEC_ARENA_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "verify/protocol/exec_request.h"
 #include "verify/protocol/record.h"
 #include "verify/protocol/spans.h"
+
+/** A mapping of a whole memfd. */
+struct kgb_exec_file {
+	char *at; /* NULL: none */
+	size_t bytes;
+	dev_t device; /* with `inode`: which file it is */
+	ino_t inode;
+};
 
 struct kgb_exec_arena {
 	uint64_t bytes; /* of one image; 0: there is no arena yet */
@@ -16,14 +26,14 @@ struct kgb_exec_arena {
 	struct kgb_spans inputs; /* those of them that are read-only */
 	struct kgb_spans turned; /* what turns in the last n_turned slots */
 	uint32_t n_slots, n_turned;
-	const char *input; /* mapped memfds */
-	size_t input_bytes;
+	struct kgb_exec_file input_file, output_file;
+	const char *input;
 	char *output;
-	size_t output_bytes;
+	size_t output_bytes; /* that may be used */
 };
 
-/** Take the memfds (borrowed) of a checked ARENA request in place of the earlier ones. After
- * BAD_REQUEST there is no arena. */
+/** Take the memfds (borrowed) of a checked ARENA request in place of the earlier ones. A file that
+ * is mapped stays so: its pages need not be touched anew. After BAD_REQUEST there is no arena. */
 KGB_MUST_CHECK int kgb_exec_arena_set(struct kgb_exec_arena *arena,
 				      const struct kgb_exec_request *request, const int fds[2],
 				      struct kgb_err *err);

@@ -27,7 +27,9 @@ enum {
 	PART_PLAN = 2, /* number of the plan at kgb-exec; plans 0 and 1 belong to the case */
 };
 #define WATCHED_BYTES_MAX ((uint64_t)1 << 30)
+/* Pages that nobody writes take no memory, and a larger memfd has new ones. */
 #define LEAST_SHARED_BYTES ((size_t)4 << 20)
+#define LEAST_SHARED_BYTES_GPU ((size_t)512 << 20)
 
 /* ---- once for a verification ---- */
 
@@ -321,10 +323,10 @@ int kgb_replay_start_exec(struct kgb_lane *lane, struct kgb_err *err)
 	return replayer->runs ? 0 : -1;
 }
 
-static int reserve(const char *name, size_t wanted, bool is_input, char **memory, size_t *bytes,
-		   int *fd, struct kgb_err *err)
+static int reserve(const char *name, bool is_input, size_t wanted, size_t least, char **memory,
+		   size_t *bytes, int *fd, struct kgb_err *err)
 {
-	size_t size = *bytes > 0 ? *bytes : LEAST_SHARED_BYTES;
+	size_t size = least;
 
 	if (wanted <= *bytes)
 		return 0;
@@ -340,6 +342,27 @@ static int reserve(const char *name, size_t wanted, bool is_input, char **memory
 		return -1;
 	*bytes = size;
 	return 0;
+}
+
+/* The replayer of the machine for Triton's IR; NULL: none yet. */
+static struct kgb_replayer *find_machine(const struct kgb_lane *lane)
+{
+	return lane->judge->options->device == KGB_DEVICE_CPU ? lane->replay->replayer
+							      : lane->replay->machine;
+}
+
+/* Memory that is shared with kgb-exec, at least so much. */
+static int reserve_shared(struct kgb_lane *lane, size_t input_bytes, size_t output_bytes,
+			  struct kgb_err *err)
+{
+	struct kgb_replayer *r = lane->replay->uses;
+	const size_t least = r == find_machine(lane) ? LEAST_SHARED_BYTES : LEAST_SHARED_BYTES_GPU;
+
+	if (reserve("kgb-exec-input", true, input_bytes, least, &r->input, &r->input_bytes,
+		    &r->input_fd, err) < 0)
+		return -1;
+	return reserve("kgb-exec-output", false, output_bytes, least, &r->output, &r->output_bytes,
+		       &r->output_fd, err);
 }
 
 bool kgb_replay_is_tight(const struct kgb_case *c)
@@ -465,10 +488,7 @@ static int run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	request->prologue = rcase->has_prologue ? 1 : KGB_EXEC_NO_PLAN;
 	if (request->poison == 0)
 		kgb_random(&request->poison, sizeof(request->poison));
-	if (reserve("kgb-exec-input", call->arena_bytes, true, &replayer->input,
-		    &replayer->input_bytes, &replayer->input_fd, err) < 0 ||
-	    reserve("kgb-exec-output", output_bytes_of(call, request), false, &replayer->output,
-		    &replayer->output_bytes, &replayer->output_fd, err) < 0)
+	if (reserve_shared(lane, call->arena_bytes, output_bytes_of(call, request), err) < 0)
 		return -1;
 	kgb_candidate_call_copy_parts(call, replayer->input, lane->image.ptr);
 	enum kgb_exec_outcome outcome = send_arena(replayer, rcase, call, err);
@@ -533,13 +553,6 @@ int kgb_replay_run(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	return rc;
 }
 
-/* The replayer of the machine for Triton's IR; NULL: none yet. */
-static struct kgb_replayer *find_machine(const struct kgb_lane *lane)
-{
-	return lane->judge->options->device == KGB_DEVICE_CPU ? lane->replay->replayer
-							      : lane->replay->machine;
-}
-
 int kgb_replay_outside(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		       const struct kgb_case_data *data, struct kgb_err *err)
 {
@@ -601,8 +614,7 @@ int kgb_replay_give_inputs(struct kgb_lane *lane, const struct kgb_replay_case *
 {
 	struct kgb_replayer *replayer = lane->replay->uses;
 
-	if (reserve("kgb-exec-output", kgb_replay_output_bytes(rcase, data), false,
-		    &replayer->output, &replayer->output_bytes, &replayer->output_fd, err) < 0)
+	if (reserve_shared(lane, 0, kgb_replay_output_bytes(rcase, data), err) < 0)
 		return -1;
 	inputs->output_fd = replayer->output_fd;
 	inputs->output_bytes = replayer->output_bytes;
