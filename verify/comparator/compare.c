@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"
@@ -488,7 +489,9 @@ static void merge(struct finding *into, const struct finding *from)
 struct comparison {
 	const struct context *x;
 	bool is_contiguous;
+	bool ends_early; /* at the first wrong element */
 	struct finding *found; /* of each piece */
+	_Atomic bool has_wrong;
 };
 
 /* The candidate's elements first to first + n - 1, in place or gathered in `buffer`. */
@@ -600,13 +603,15 @@ static void compare_exactly(const struct context *x, struct finding *found, cons
 
 static void compare_piece(void *payload, int64_t begin, int64_t end)
 {
-	const struct comparison *comparison = payload;
+	struct comparison *comparison = payload;
 	const struct context *x = comparison->x;
 	struct finding found = {.out = {.first_wrong = -1, .reported = -1}};
 	char buffer[CHUNK * sizeof(int64_t)];
 	struct chunk chunk;
 
 	for (int64_t first = begin; first < end; first += CHUNK) {
+		if (comparison->ends_early && atomic_load(&comparison->has_wrong))
+			return;
 		int64_t n = end - first < CHUNK ? end - first : CHUNK;
 		const char *candidate = candidate_part(comparison, first, n, buffer);
 		chunk.first = first;
@@ -617,6 +622,8 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
 			compare_floats(x, &found, candidate, &chunk);
 		else
 			compare_integers(x, &found, candidate, first, n);
+		if (comparison->ends_early && found.out.n_wrong > 0)
+			atomic_store(&comparison->has_wrong, true);
 	}
 	for (int k = 0; k < LANES; k++)
 		found.out.max_abs_err = larger(found.out.max_abs_err, found.lanes.max_abs_err[k]);
@@ -625,14 +632,17 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
 
 /* The findings of all pieces, in their order: sums are rounded the same for any number of threads.
  */
-static void compare_all(const struct context *x, struct kgb_compare *out)
+static void compare_all(const struct context *x, bool ends_early, struct kgb_compare *out)
 {
 	int64_t n = kgb_tensor_view_numel(x->view), n_pieces = (n + PIECE - 1) / PIECE;
 	struct finding total = {.out = {.first_wrong = -1, .reported = -1}};
 	KGB_AUTO(free)
 	struct finding *found = kgb_xcalloc((size_t)n_pieces + 1, sizeof(*found));
 	struct bulk bulk = {0};
-	struct comparison comparison = {x, kgb_tensor_view_is_contiguous(x->view), found};
+	struct comparison comparison = {.x = x,
+					.is_contiguous = kgb_tensor_view_is_contiguous(x->view),
+					.ends_early = ends_early,
+					.found = found};
 
 	kgb_parallel_for(n, PIECE, compare_piece, &comparison);
 	for (int64_t i = 0; i < n_pieces; i++) {
@@ -646,7 +656,7 @@ static void compare_all(const struct context *x, struct kgb_compare *out)
 	out->n_elements = n;
 	out->share = kgb_dtype_is_float(x->dtype) ? total.ratio : 0;
 	bulk_judge(x, &bulk, out);
-	out->ok = out->n_wrong == 0 && !out->rms_failed;
+	out->ok = out->n_wrong == 0 && !out->rms_failed && !comparison.has_wrong;
 }
 
 /* A chain of float32 additions: rounding errors of a sequential sum of n positive terms come to
@@ -690,13 +700,15 @@ static double largest_term(enum kgb_accumulate accumulate, enum kgb_dtype dtype)
 
 static void compare_parts(const struct kgb_tensor_view *cand_view, const void *candidate,
 			  const void *native, const double *ref64, const double *magnitude,
-			  const struct kgb_tolerance *tolerance, struct kgb_compare *out)
+			  const struct kgb_tolerance *tolerance, bool ends_early,
+			  struct kgb_compare *out)
 {
-	enum kgb_dtype dtype = cand_view->dtype;
+	const struct kgb_tensor_view parts = kgb_tensor_view_parts(cand_view);
+	enum kgb_dtype dtype = parts.dtype;
 	double eps = kgb_dtype_eps(dtype);
 	struct context x = {
 		.dtype = dtype,
-		.view = cand_view,
+		.view = &parts,
 		.candidate = candidate,
 		.native = native,
 		.ref64 = ref64,
@@ -716,11 +728,11 @@ static void compare_parts(const struct kgb_tensor_view *cand_view, const void *c
 	};
 
 	if (!kgb_dtype_is_float(dtype) || tolerance->is_exact) {
-		compare_all(&x, out);
+		compare_all(&x, ends_early, out);
 		return;
 	}
-	measure_native(&x, kgb_tensor_view_numel(cand_view));
-	compare_all(&x, out);
+	measure_native(&x, kgb_tensor_view_numel(&parts));
+	compare_all(&x, ends_early, out);
 	kgb_free(x.binades);
 }
 
@@ -728,13 +740,21 @@ void kgb_compare(const struct kgb_tensor_view *cand_view, const void *candidate,
 		 const double *ref64, const double *magnitude,
 		 const struct kgb_tolerance *tolerance, struct kgb_compare *out)
 {
-	const struct kgb_tensor_view parts = kgb_tensor_view_parts(cand_view);
-
-	compare_parts(&parts, candidate, native, ref64, magnitude, tolerance, out);
+	compare_parts(cand_view, candidate, native, ref64, magnitude, tolerance, false, out);
 	if (!kgb_dtype_is_complex(cand_view->dtype))
 		return;
 	out->first_wrong = out->first_wrong < 0 ? -1 : out->first_wrong / 2;
 	out->reported = out->reported < 0 ? -1 : out->reported / 2;
+}
+
+bool kgb_compare_passes(const struct kgb_tensor_view *cand_view, const void *candidate,
+			const void *native, const double *ref64, const double *magnitude,
+			const struct kgb_tolerance *tolerance)
+{
+	struct kgb_compare out;
+
+	compare_parts(cand_view, candidate, native, ref64, magnitude, tolerance, true, &out);
+	return out.ok;
 }
 
 /* ---- rounded results ---- */
@@ -758,9 +778,10 @@ static bool is_rounding_of(enum kgb_dtype dtype, struct element *e, double slack
 	return low <= e->c && e->c <= high;
 }
 
-void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
-			 const void *native, const double *ref64, const double *magnitude,
-			 double eps, const struct kgb_tolerance *tolerance, struct kgb_compare *out)
+static void compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
+			    const void *native, const double *ref64, const double *magnitude,
+			    double eps, const struct kgb_tolerance *tolerance, bool ends_early,
+			    struct kgb_compare *out)
 {
 	enum kgb_dtype dtype = cand_view->dtype;
 	size_t size = kgb_dtype_size(dtype);
@@ -769,7 +790,8 @@ void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *ca
 	struct kgb_tensor_view_walk walk;
 
 	kgb_tensor_view_walk_init(&walk, cand_view);
-	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
+	for (int64_t i = 0; i < n && !(ends_early && found.out.n_wrong > 0);
+	     i++, kgb_tensor_view_walk_next(&walk)) {
 		const char *c = (const char *)candidate + (size_t)walk.at * size;
 		const char *trusted = (const char *)native + (size_t)i * size;
 		if (i > 0 && memcmp(c, trusted, size) == 0)
@@ -783,4 +805,21 @@ void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *ca
 	*out = found.out;
 	out->n_elements = n;
 	out->ok = out->n_wrong == 0;
+}
+
+void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
+			 const void *native, const double *ref64, const double *magnitude,
+			 double eps, const struct kgb_tolerance *tolerance, struct kgb_compare *out)
+{
+	compare_rounded(cand_view, candidate, native, ref64, magnitude, eps, tolerance, false, out);
+}
+
+bool kgb_compare_rounded_passes(const struct kgb_tensor_view *cand_view, const void *candidate,
+				const void *native, const double *ref64, const double *magnitude,
+				double eps, const struct kgb_tolerance *tolerance)
+{
+	struct kgb_compare out;
+
+	compare_rounded(cand_view, candidate, native, ref64, magnitude, eps, tolerance, true, &out);
+	return out.ok;
 }

@@ -56,4 +56,13 @@ void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *ca
 			 double eps, const struct kgb_tolerance *tolerance,
 			 struct kgb_compare *out);
 
+/** Whether kgb_compare or kgb_compare_rounded would find the result right. Ends at the first wrong
+ * element, as nearly all elements of results without their kernels are. */
+bool kgb_compare_passes(const struct kgb_tensor_view *cand_view, const void *candidate,
+			const void *native, const double *ref64, const double *magnitude,
+			const struct kgb_tolerance *tolerance);
+bool kgb_compare_rounded_passes(const struct kgb_tensor_view *cand_view, const void *candidate,
+				const void *native, const double *ref64, const double *magnitude,
+				double eps, const struct kgb_tolerance *tolerance);
+
 #endif

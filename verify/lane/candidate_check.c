@@ -393,13 +393,25 @@ static bool multiplies_short_numbers(const struct kgb_case *c)
 	return n >= 2;
 }
 
+static struct kgb_tolerance tolerance_of(const struct kgb_case_data *data, size_t i)
+{
+	struct kgb_tolerance tolerance = data->kase->interface->tolerance;
+	struct kgb_tensor_view views[KGB_MAX_RESULTS];
+
+	kgb_case_data_views(data, views);
+	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
+	tolerance.cuts_off = multiplies_short_numbers(data->kase);
+	tolerance.has_equal_terms = kgb_case_data_is_flat(data);
+	tolerance.has_nan_bits &= !is_conversion(data->kase, data->results[i].view.dtype);
+	return tolerance;
+}
+
 bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 				const struct kgb_candidate_call *call, size_t i,
 				struct kgb_compare *out)
 {
-	const struct kgb_truth *truth = &data->results[i];
-
 	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_truth *truth = &data->results[i];
 
 	*out = (struct kgb_compare){.first_wrong = -1, .reported = -1};
 	if (interface->random_results[i].kind != KGB_RANDOM_NONE) {
@@ -410,13 +422,7 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 		return true;
 	if (!call->values[i])
 		return false;
-	struct kgb_tolerance tolerance = interface->tolerance;
-	struct kgb_tensor_view views[KGB_MAX_RESULTS];
-	kgb_case_data_views(data, views);
-	tolerance.n_terms = kgb_case_terms(data->kase, views, data->n_results, i);
-	tolerance.cuts_off = multiplies_short_numbers(data->kase);
-	tolerance.has_equal_terms = kgb_case_data_is_flat(data);
-	tolerance.has_nan_bits &= !is_conversion(data->kase, truth->view.dtype);
+	const struct kgb_tolerance tolerance = tolerance_of(data, i);
 	if (interface->is_rounded[i] && truth->exact)
 		kgb_compare_rounded(&truth->view, call->values[i], truth->native, truth->exact,
 				    truth->magnitude, eps_before_rounding(data->kase), &tolerance,
@@ -425,6 +431,25 @@ bool kgb_candidate_call_compare(const struct kgb_case_data *data,
 		kgb_compare(&truth->view, call->values[i], truth->native, truth->exact,
 			    truth->magnitude, &tolerance, out);
 	return out->ok;
+}
+
+bool kgb_candidate_call_is_right(const struct kgb_case_data *data,
+				 const struct kgb_candidate_call *call, size_t i)
+{
+	const struct kgb_interface *interface = data->kase->interface;
+	const struct kgb_truth *truth = &data->results[i];
+	struct kgb_compare compare;
+
+	if (interface->random_results[i].kind != KGB_RANDOM_NONE || !truth->native ||
+	    !call->values[i])
+		return kgb_candidate_call_compare(data, call, i, &compare);
+	const struct kgb_tolerance tolerance = tolerance_of(data, i);
+	if (interface->is_rounded[i] && truth->exact)
+		return kgb_compare_rounded_passes(&truth->view, call->values[i], truth->native,
+						  truth->exact, truth->magnitude,
+						  eps_before_rounding(data->kase), &tolerance);
+	return kgb_compare_passes(&truth->view, call->values[i], truth->native, truth->exact,
+				  truth->magnitude, &tolerance);
 }
 
 static bool is_fresh(const struct kgb_candidate_call *call, uint64_t address, const char *bytes,

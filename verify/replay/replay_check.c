@@ -104,10 +104,9 @@ static bool zeros_are_right(const struct kgb_case_data *fresh, size_t i)
 	void *zeros =
 		kgb_xcalloc((size_t)kgb_tensor_view_numel(view) + 1, kgb_dtype_size(view->dtype));
 	struct kgb_candidate_call call = {0};
-	struct kgb_compare compare;
 
 	call.values[i] = zeros;
-	return kgb_candidate_call_compare(fresh, &call, i, &compare);
+	return kgb_candidate_call_is_right(fresh, &call, i);
 }
 
 /* Run the plan without op `skip`, or without all kernels, and count the right results; without
@@ -118,7 +117,6 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 		  struct kgb_failure *failure, struct kgb_err *err)
 {
 	struct kgb_candidate_call call;
-	struct kgb_compare compare;
 	int rc = kgb_replay_run(lane, rcase, fresh, ABLATION_REPETITION, skip, &call, failure, err);
 
 	/* A lack of time or memory is no evidence about the op that was left out. */
@@ -131,7 +129,7 @@ static int ablate(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	for (size_t i = 0; rc == 0 && i < fresh->n_results; i++)
 		if (skip != KGB_REPLAY_SKIP_KERNELS ||
 		    kgb_ablation_result_is_sensitive(lane->judge, fresh, i))
-			*n_right += kgb_candidate_call_compare(fresh, &call, i, &compare) &&
+			*n_right += kgb_candidate_call_is_right(fresh, &call, i) &&
 				    (skip != KGB_REPLAY_SKIP_KERNELS ||
 				     (kgb_ablation_values_are_sensitive(lane->judge, fresh, i,
 									call.values[i]) &&

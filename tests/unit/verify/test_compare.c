@@ -36,6 +36,7 @@ static struct kgb_compare compare(enum kgb_dtype dtype, int64_t n, const double 
 	struct kgb_tensor_view view = flat(dtype, n);
 	struct kgb_compare out;
 	kgb_compare(&view, candidate, trusted, r, NULL, &standard, &out);
+	assert_int_equal(kgb_compare_passes(&view, candidate, trusted, r, NULL, &standard), out.ok);
 	return out;
 }
 
@@ -325,6 +326,25 @@ static void test_the_bulk_line_sees_what_no_element_shows(KGB_UNUSED void **stat
 	assert_true(compare(KGB_DTYPE_FLOAT16, N, c, r, NULL).ok);
 }
 
+/* Compared by several threads, of which one finds the wrong element. */
+static void test_one_wrong_element_anywhere_ends_a_comparison(KGB_UNUSED void **state)
+{
+	enum { N = 200000 };
+	static const int wrong[] = {0, 255, 256, 70000, N - 1};
+	KGB_AUTO(free) double *r = kgb_xcalloc(N, sizeof(*r)), *c = kgb_xcalloc(N, sizeof(*c));
+
+	for (int i = 0; i < N; i++)
+		c[i] = r[i] = i % 100;
+	assert_true(compare(KGB_DTYPE_FLOAT32, N, c, r, NULL).ok);
+	assert_true(compare(KGB_DTYPE_INT16, N, c, r, NULL).ok);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(wrong); i++) {
+		c[wrong[i]] += 1;
+		assert_int_equal(compare(KGB_DTYPE_FLOAT32, N, c, r, NULL).n_wrong, 1);
+		assert_int_equal(compare(KGB_DTYPE_INT16, N, c, r, NULL).n_wrong, 1);
+		c[wrong[i]] -= 1;
+	}
+}
+
 static void test_subnormals_may_be_flushed_where_hardware_does(KGB_UNUSED void **state)
 {
 	static const double float32[] = {1, 1e-39, 1}, float16[] = {1, 3e-5, 1},
@@ -458,6 +478,9 @@ static bool rounded_ok(enum kgb_dtype dtype, double r, double native, double c, 
 	kgb_dtype_store(dtype, candidate, c);
 	kgb_dtype_store(dtype, trusted, native);
 	kgb_compare_rounded(&view, candidate, trusted, &r, NULL, eps, &standard, &out);
+	assert_int_equal(
+		kgb_compare_rounded_passes(&view, candidate, trusted, &r, NULL, eps, &standard),
+		out.ok);
 	assert_int_equal(out.n_wrong, !out.ok);
 	return out.ok;
 }
@@ -594,6 +617,7 @@ static void test_of_copies_and_conversions_only_the_exact_number_is_right(KGB_UN
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_wrong_element_anywhere_ends_a_comparison),
 		cmocka_unit_test(test_equal_results_pass_in_every_dtype),
 		cmocka_unit_test(test_complex_results_are_compared_by_their_parts),
 		cmocka_unit_test(test_nothing_to_compare_passes),
