@@ -37,6 +37,8 @@ struct context {
 	const double *ref64;
 	const double *magnitude;
 	const struct kgb_tolerance *tolerance;
+	bool is_rounded; /* ref64 is the value before a rounding to a far coarser type */
+	double slack; /* of a rounded result: error of that value, relative to S_i */
 	double eps, eps_terms, tiny, max;
 	double max_term; /* a larger term or partial sum may overflow on the way to a result */
 	double chain; /* factor: S_i counts as at least this times abs(r_i) in the bound */
@@ -601,6 +603,46 @@ static void compare_exactly(const struct context *x, struct finding *found, cons
 	}
 }
 
+/* ---- rounded results ---- */
+
+/* `value` rounded to the dtype; beyond its range the largest number of that sign. */
+static double saturated(enum kgb_dtype dtype, double value)
+{
+	double max = kgb_dtype_max(dtype);
+
+	if (!kgb_dtype_is_float(dtype))
+		return kgb_dtype_round(dtype, value);
+	return kgb_dtype_round(dtype, fmin(fmax(value, -max), max));
+}
+
+static bool is_rounding_of(enum kgb_dtype dtype, struct element *e, double slack)
+{
+	if (isnan(e->r) || isnan(e->c))
+		return isnan(e->r) && isnan(e->c);
+	double low = saturated(dtype, e->r - slack), high = saturated(dtype, e->r + slack);
+	e->allowed = fmax(fabs(low - e->r), fabs(high - e->r));
+	return low <= e->c && e->c <= high;
+}
+
+static void compare_roundings(const struct context *x, struct finding *found, const char *candidate,
+			      int64_t first, int64_t n)
+{
+	const size_t size = kgb_dtype_size(x->dtype);
+
+	for (int64_t i = first; i < first + n; i++, candidate += size) {
+		const bool is_native = memcmp(candidate, x->native + (size_t)i * size, size) == 0;
+		if (i > 0 && is_native)
+			continue;
+		struct element e = {
+			.i = i, .c = kgb_dtype_load(x->dtype, candidate), .r = x->ref64[i]};
+		double slack = x->slack * fabs(x->magnitude ? x->magnitude[i] : e.r);
+		bool right = is_rounding_of(x->dtype, &e, slack) || is_native;
+		note_element(found, &e, right);
+	}
+}
+
+/* ---- all elements ---- */
+
 static void compare_piece(void *payload, int64_t begin, int64_t end)
 {
 	struct comparison *comparison = payload;
@@ -616,7 +658,9 @@ static void compare_piece(void *payload, int64_t begin, int64_t end)
 		const char *candidate = candidate_part(comparison, first, n, buffer);
 		chunk.first = first;
 		chunk.n = n;
-		if (kgb_dtype_is_float(x->dtype) && x->tolerance->is_exact)
+		if (x->is_rounded)
+			compare_roundings(x, &found, candidate, first, n);
+		else if (kgb_dtype_is_float(x->dtype) && x->tolerance->is_exact)
 			compare_exactly(x, &found, candidate, first, n);
 		else if (kgb_dtype_is_float(x->dtype))
 			compare_floats(x, &found, candidate, &chunk);
@@ -654,7 +698,7 @@ static void compare_all(const struct context *x, bool ends_early, struct kgb_com
 	}
 	*out = total.out;
 	out->n_elements = n;
-	out->share = kgb_dtype_is_float(x->dtype) ? total.ratio : 0;
+	out->share = kgb_dtype_is_float(x->dtype) && !x->is_rounded ? total.ratio : 0;
 	bulk_judge(x, &bulk, out);
 	out->ok = out->n_wrong == 0 && !out->rms_failed && !comparison.has_wrong;
 }
@@ -757,61 +801,30 @@ bool kgb_compare_passes(const struct kgb_tensor_view *cand_view, const void *can
 	return out.ok;
 }
 
-/* ---- rounded results ---- */
-
-/* `value` rounded to the dtype; beyond its range the largest number of that sign. */
-static double saturated(enum kgb_dtype dtype, double value)
-{
-	double max = kgb_dtype_max(dtype);
-
-	if (!kgb_dtype_is_float(dtype))
-		return kgb_dtype_round(dtype, value);
-	return kgb_dtype_round(dtype, fmin(fmax(value, -max), max));
-}
-
-static bool is_rounding_of(enum kgb_dtype dtype, struct element *e, double slack)
-{
-	if (isnan(e->r) || isnan(e->c))
-		return isnan(e->r) && isnan(e->c);
-	double low = saturated(dtype, e->r - slack), high = saturated(dtype, e->r + slack);
-	e->allowed = fmax(fabs(low - e->r), fabs(high - e->r));
-	return low <= e->c && e->c <= high;
-}
-
 static void compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
 			    const void *native, const double *ref64, const double *magnitude,
-			    double eps, const struct kgb_tolerance *tolerance, bool ends_early,
-			    struct kgb_compare *out)
+			    double slack, bool ends_early, struct kgb_compare *out)
 {
-	enum kgb_dtype dtype = cand_view->dtype;
-	size_t size = kgb_dtype_size(dtype);
-	int64_t n = kgb_tensor_view_numel(cand_view);
-	struct finding found = {.out = {.first_wrong = -1, .reported = -1}};
-	struct kgb_tensor_view_walk walk;
+	static const struct kgb_tolerance none = {0};
+	const struct context x = {.dtype = cand_view->dtype,
+				  .view = cand_view,
+				  .candidate = candidate,
+				  .native = native,
+				  .ref64 = ref64,
+				  .magnitude = magnitude,
+				  .tolerance = &none,
+				  .is_rounded = true,
+				  .slack = slack};
 
-	kgb_tensor_view_walk_init(&walk, cand_view);
-	for (int64_t i = 0; i < n && !(ends_early && found.out.n_wrong > 0);
-	     i++, kgb_tensor_view_walk_next(&walk)) {
-		const char *c = (const char *)candidate + (size_t)walk.at * size;
-		const char *trusted = (const char *)native + (size_t)i * size;
-		if (i > 0 && memcmp(c, trusted, size) == 0)
-			continue;
-		struct element e = {
-			.i = i, .c = kgb_dtype_load(dtype, c), .r = ref64[i], .allowed = 0};
-		double slack = tolerance->ulps * eps * fabs(magnitude ? magnitude[i] : e.r);
-		bool right = is_rounding_of(dtype, &e, slack) || memcmp(c, trusted, size) == 0;
-		note_element(&found, &e, right);
-	}
-	*out = found.out;
-	out->n_elements = n;
-	out->ok = out->n_wrong == 0;
+	compare_all(&x, ends_early, out);
 }
 
 void kgb_compare_rounded(const struct kgb_tensor_view *cand_view, const void *candidate,
 			 const void *native, const double *ref64, const double *magnitude,
 			 double eps, const struct kgb_tolerance *tolerance, struct kgb_compare *out)
 {
-	compare_rounded(cand_view, candidate, native, ref64, magnitude, eps, tolerance, false, out);
+	compare_rounded(cand_view, candidate, native, ref64, magnitude, tolerance->ulps * eps,
+			false, out);
 }
 
 bool kgb_compare_rounded_passes(const struct kgb_tensor_view *cand_view, const void *candidate,
@@ -820,6 +833,7 @@ bool kgb_compare_rounded_passes(const struct kgb_tensor_view *cand_view, const v
 {
 	struct kgb_compare out;
 
-	compare_rounded(cand_view, candidate, native, ref64, magnitude, eps, tolerance, true, &out);
+	compare_rounded(cand_view, candidate, native, ref64, magnitude, tolerance->ulps * eps, true,
+			&out);
 	return out.ok;
 }

@@ -485,6 +485,45 @@ static bool rounded_ok(enum kgb_dtype dtype, double r, double native, double c, 
 	return out.ok;
 }
 
+static void test_one_wrong_rounding_is_found_anywhere(KGB_UNUSED void **state)
+{
+	enum { ROWS = 2, COLUMNS = 100000, N = ROWS * COLUMNS };
+	static const int wrong[] = {0, 255, 256, 70000, N - 1};
+	const struct kgb_tensor_view by_columns = {.dtype = KGB_DTYPE_INT8,
+						   .ndim = 2,
+						   .sizes = {ROWS, COLUMNS},
+						   .strides = {1, ROWS},
+						   .storage_elements = N};
+	KGB_AUTO(free) double *r = kgb_xcalloc(N, sizeof(*r)), *sizes = kgb_xcalloc(N, sizeof(*r));
+	KGB_AUTO(free) signed char *native = kgb_xmalloc(N), *candidate = kgb_xmalloc(N);
+	struct kgb_compare out;
+
+	for (int i = 0; i < N; i++) {
+		native[i] = (signed char)(i % 200 - 100);
+		candidate[i % COLUMNS * ROWS + i / COLUMNS] = native[i];
+		r[i] = native[i] + 0.25;
+	}
+	for (size_t k = 0; k < KGB_ARRAY_LEN(wrong); k++) {
+		const int i = wrong[k], at = i % COLUMNS * ROWS + i / COLUMNS;
+		candidate[at]++;
+		for (int is_allowed = 0; is_allowed < 2; is_allowed++) {
+			sizes[i] = is_allowed ? 0x1p20 : 0;
+			kgb_compare_rounded(&by_columns, candidate, native, r, sizes, 0x1p-20,
+					    &standard, &out);
+			assert_int_equal(out.ok, is_allowed);
+			assert_int_equal(out.n_wrong, !is_allowed);
+			assert_int_equal(out.first_wrong, is_allowed ? -1 : i);
+			assert_true(is_allowed || out.reported == i);
+			assert_true(out.share == 0 && !out.rms_failed);
+			assert_int_equal(kgb_compare_rounded_passes(&by_columns, candidate, native,
+								    r, sizes, 0x1p-20, &standard),
+					 is_allowed);
+		}
+		candidate[at]--;
+		sizes[i] = 0;
+	}
+}
+
 static void test_rounded_results_may_fall_to_either_side_of_a_tie(KGB_UNUSED void **state)
 {
 	const double eps = 0x1p-20;
@@ -618,6 +657,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_wrong_element_anywhere_ends_a_comparison),
+		cmocka_unit_test(test_one_wrong_rounding_is_found_anywhere),
 		cmocka_unit_test(test_equal_results_pass_in_every_dtype),
 		cmocka_unit_test(test_complex_results_are_compared_by_their_parts),
 		cmocka_unit_test(test_nothing_to_compare_passes),
