@@ -15,8 +15,10 @@
 
 /* New memory is dear: the kernel takes 54 ms to hand out 64 MiB in pages of 4 KiB, 21 ms in pages
  * of 2 MiB (tensors of a benchmark, H200 machine, 2026-11-29), and longer to many threads at once.
- * So large blocks get large pages, and those that are freed are kept for the next ones. */
+ * So large blocks that are freed are kept for the next ones, and huge ones get large pages. Images
+ * of small cases are not huge, and mostly holes: in large pages the holes would be cleared, too. */
 #define LARGE_BYTES ((size_t)8 << 20)
+#define HUGE_BYTES ((size_t)64 << 20)
 
 #ifdef __SANITIZE_ADDRESS__ /* it shall see uses of freed memory */
 #define KEEPS false
@@ -85,14 +87,14 @@ static bool keep(void *block)
 	return done;
 }
 
-/* Ask for large pages in the middle of a large block; a refusal does not matter. */
+/* Ask for large pages in the middle of a huge block; a refusal does not matter. */
 static void *in_large_pages(void *ptr, size_t size)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	const uintptr_t start = ((uintptr_t)ptr + page - 1) & ~(page - 1);
 	const uintptr_t end = ((uintptr_t)ptr + size) & ~(page - 1);
 
-	if (size >= LARGE_BYTES)
+	if (size >= HUGE_BYTES)
 		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 	return ptr;
 }
