@@ -5,6 +5,7 @@ of its own with the limits of a worker; an audit hook sees whether anything of t
 
 import ast
 import concurrent.futures
+import itertools
 import json
 import multiprocessing
 import os
@@ -507,6 +508,28 @@ tl.debug_barrier()"""))
     def test_inline_assembly_is_counted(self):
         text = kernel("tl.store(x, tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [tl.load(x)], tl.float32, True, 1))")
         self.assertEqual(tried(text)[0][1]["asm"], 1)
+
+
+class Attributes(unittest.TestCase):
+    """Modules that differ in attributes alone are made once."""
+    DIVISIBLE = [["tt.divisibility", 16]]
+    BODY = "tl.inline_asm_elementwise('// {tt.divisibility = 1048576 : i32}', '=r,r', [n], tl.int32, True, 1)\ntl.store(x + n, t[0])"
+    PLACES = [0], [1], [2, 0]
+
+    def compare(self, places):
+        text = kernel(self.BODY, "x, n, t, N")
+        line = claims_of(text, types=[["x", "*fp32"], ["n", "i32"], ["t", ["fp32", "constexpr"]], ["N", "constexpr"]],
+                         constants=[[[2, 1], 7], [[3], 8]], attrs=[[place, self.DIVISIBLE] for place in places])
+        line = json.dumps(line).encode()
+        made = from_source.make(text.encode(), line)
+        claims = from_source.Claims(from_source.parsed(text.encode()), line)
+        self.assertEqual(made, from_source.module_of(claims, hardened.TARGET.arch))
+        return made[0]
+
+    def test_a_pattern_gives_what_the_front_end_makes(self):
+        made = {self.compare(places) for n in range(4) for places in itertools.combinations(self.PLACES, n)}
+        self.assertEqual(len(made), 8)
+        self.assertEqual(list(map(bool, from_source.Kept.patterns.values())), [True])
 
 
 class Whitelist(unittest.TestCase):

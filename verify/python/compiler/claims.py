@@ -127,6 +127,7 @@ class Claims:
 
     def __init__(self, text, line):
         claims = parsed(line)
+        self.without_attrs = json.dumps({**claims, "attrs": None})
         self.functions = self.declared(text, claims["functions"])
         for fn, claim in zip(self.functions, claims["functions"]):
             self.complete(fn, claim, fn is self.functions[0])
@@ -299,6 +300,15 @@ class Claims:
             if type(parts) is list and type(fields) is list and len(parts) == len(fields):
                 return self.tuple_class(name, fields, ())(*(self.type_of(part, depth + 1) for part in parts))
         raise Refused("a parameter cannot have the type %s" % brief(claim))
+
+    def parameters(self):
+        """The paths of all types in the types that are no tuples and no constants."""
+        open_ = [((i,), kind) for i, kind in enumerate(self.types.values())]
+        for path, kind in open_:
+            if isinstance(kind, tuple):
+                open_ += [((*path, i), part) for i, part in enumerate(kind)]
+            elif kind != "constexpr":
+                yield path
 
     def places(self, claims, what):
         """{path: content} of a list of pairs. Each path leads to a type."""

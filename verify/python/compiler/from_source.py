@@ -12,6 +12,7 @@ import gc
 import json
 import mmap
 import os
+import re
 import struct
 import sys
 import warnings
@@ -31,6 +32,10 @@ HEADER = struct.Struct("<QQ")
 RECURSION = 4000
 INLINE_ASSEMBLY = "tt.elementwise_inline_asm"
 COLLECTED_AFTER = 32  # modules between garbage collections: modules hold memory that Python does not count
+PATTERNS_MAX = 256
+KERNEL = "\n  tt.func public @"
+MARKS = 1 << 20  # of parameters begin here; no parameter has such a divisibility
+MARK = re.compile(r" \{tt\.divisibility = (1[0-9]{6}) : i32\}")
 
 
 class Kept:
@@ -38,6 +43,7 @@ class Kept:
     on the text of a module."""
 
     text = parsed = context = None
+    patterns = {}  # claims without attributes: a Pattern, or None: each such module must be made
     n_made = 0
 
 
@@ -52,7 +58,7 @@ def innermost(error):
 
 def parsed(text):
     if Kept.text != text:
-        Kept.text, Kept.parsed = text, KernelText(text)
+        Kept.text, Kept.parsed, Kept.patterns = text, KernelText(text), {}
     return Kept.parsed
 
 
@@ -64,16 +70,38 @@ def context_of(backend):
     return Kept.context
 
 
-def make(text, claims, sm=hardened.TARGET.arch):
+def make(text, line, sm=hardened.TARGET.arch):
     """(text of the module, facts) from kernel.py and the line of claims, for a GPU of this compute capability; raises Refused."""
     hardened.REFUSALS.clear()
     hardened.CLAIMED.clear()
+    claims = Claims(parsed(text), line)
+    key = sm, claims.without_attrs
+    if key not in Kept.patterns:
+        if len(Kept.patterns) == PATTERNS_MAX:
+            Kept.patterns.clear()
+        Kept.patterns[key] = pattern_of(claims, sm)
+    pattern = Kept.patterns[key]
+    if pattern and pattern.paths.keys() >= claims.attrs.keys():
+        return pattern.text(claims.attrs), pattern.facts
+    return module_of(claims, sm)
+
+
+def module_of(claims, sm):
+    """(text, facts) of the module for these claims."""
+    module, options, backend = front_end(claims, claims.attrs, sm)
+    text, facts = str(module), facts_of(module)
+    if sm == hardened.TARGET.arch:
+        facts.update(shared_memory.facts(module, text, options, backend))
+    return text, facts
+
+
+def front_end(claims, attrs, sm):
+    """(module, options, backend)"""
     hardened.VISITED[0] = 0
-    claims = Claims(parsed(text), claims)
     target = hardened.target_of(sm)
     backend = make_backend(target)
     context = context_of(backend)
-    source = ASTSource(claims.kernel, claims.types, claims.constants, claims.attrs)
+    source = ASTSource(claims.kernel, claims.types, claims.constants, attrs)
     try:
         options = backend.parse_options(dict(claims.options))
         module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
@@ -83,10 +111,40 @@ def make(text, claims, sm=hardened.TARGET.arch):
         raise Refused(hardened.REFUSALS[0] if hardened.REFUSALS else innermost(error)) from None
     if hardened.REFUSALS:
         raise Refused(hardened.REFUSALS[0])
-    made, facts = str(module), facts_of(module)
-    if target == hardened.TARGET:
-        facts.update(shared_memory.facts(module, made, options, backend))
-    return made, facts
+    return module, options, backend
+
+
+class Pattern:
+    """A module in which each parameter has a mark in place of its attributes. The front end copies attributes to the parameters
+    and does not look at them, so modules that differ in attributes alone are one pattern."""
+
+    def __init__(self, text, paths, facts):
+        self.paths, self.facts = paths, facts
+        before, self.kernel, rest = text.partition(KERNEL)
+        parameters, self.newline, behind = rest.partition("\n")
+        self.before, self.parameters, self.behind = before, parameters, behind
+
+    def is_whole(self):
+        marks = [int(mark) - MARKS for mark in MARK.findall(self.parameters)]
+        return sorted(marks) == list(range(len(self.paths))) and KERNEL not in self.newline + self.behind
+
+    def text(self, attrs):
+        given = {self.paths[path] + MARKS: content for path, content in attrs.items()}
+
+        def put(mark):
+            return "".join(" {%s = %d : i32}" % tuple(one) for one in given.get(int(mark[1]), ()))
+        return self.before + self.kernel + MARK.sub(put, self.parameters) + self.newline + self.behind
+
+
+def pattern_of(claims, sm):
+    """A pattern, or None: each module must be made, as where its memory must be laid out, which depends on attributes."""
+    paths = {path: i for i, path in enumerate(claims.parameters())}
+    marks = {path: [["tt.divisibility", MARKS + i]] for path, i in paths.items()}
+    module, options, _ = front_end(claims, marks, sm)
+    pattern = Pattern(str(module), paths, facts_of(module))
+    if sm == hardened.TARGET.arch and shared_memory.must_be_laid_out(module, pattern.text({}), options):
+        return None
+    return pattern if pattern.is_whole() else None
 
 
 def facts_of(module):

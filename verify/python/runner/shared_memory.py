@@ -130,12 +130,17 @@ def measure(module, options, backend):
     return module.get_int_attr("ttg.shared")
 
 
+def must_be_laid_out(module, text, options):
+    """Whether the upper bound is above the limit."""
+    return most(text, module.get_entry_func_name(), options) > LIMIT
+
+
 def facts(module, text, options, backend):
     """{} if the upper bound is within the limit. Else "shared": bytes that Triton takes, and "no_gpu": why no GPU can run the
     kernel, as far as they apply. Changes the module."""
     if options.num_ctas > CLUSTER_BLOCKS:
         return {"no_gpu": "its clusters have %d blocks, and those of a GPU at most %d" % (options.num_ctas, CLUSTER_BLOCKS)}
-    if most(text, module.get_entry_func_name(), options) <= LIMIT:
+    if not must_be_laid_out(module, text, options):
         return {}
     try:
         taken = measure(module, options, backend)
