@@ -24,8 +24,9 @@ static const int64_t steps[] = {1, 2, 3, 4, -1};
 /* A set of groups by their hashes; 0 is an empty slot. */
 struct groups {
 	uint64_t *hashes;
-	unsigned char *seen;
-	size_t mask, n;
+	unsigned char *seen; /* in an input, or in memory */
+	size_t mask;
+	size_t n; /* that no input has */
 };
 
 struct kgb_neighbours {
@@ -35,7 +36,7 @@ struct kgb_neighbours {
 		       because the input lies in memory; for fills, because random floats convert to
 		       0 */
 	size_t weight; /* of a group: its multiplicity */
-	struct groups groups; /* groups of the result that no input has */
+	struct groups groups; /* of the result */
 };
 
 /* ---- sets ---- */
@@ -69,11 +70,6 @@ static size_t slot_of(const struct groups *groups, uint64_t hash)
 	return i;
 }
 
-static bool groups_hold(const struct groups *groups, uint64_t hash)
-{
-	return groups->hashes[slot_of(groups, hash)] == hash;
-}
-
 static void groups_add(struct groups *groups, uint64_t hash)
 {
 	const size_t i = slot_of(groups, hash);
@@ -84,13 +80,34 @@ static void groups_add(struct groups *groups, uint64_t hash)
 	groups->n++;
 }
 
+/* Whether the set has this hash, and sees it for the first time. */
+static bool groups_see(struct groups *groups, uint64_t hash)
+{
+	const size_t slot = slot_of(groups, hash);
+
+	if (groups->hashes[slot] == 0 || groups->seen[slot])
+		return false;
+	groups->seen[slot] = 1;
+	return true;
+}
+
 /* ---- groups ---- */
 
 static uint64_t element_hash(const char *at, size_t size)
 {
 	uint64_t words[2] = {0};
+	uint32_t four;
+	uint16_t two;
 
-	memcpy(words, at, size);
+	if (size == sizeof(four)) { /* a copy of a known size is one instruction */
+		memcpy(&four, at, sizeof(four));
+		words[0] = four;
+	} else if (size == sizeof(two)) {
+		memcpy(&two, at, sizeof(two));
+		words[0] = two;
+	} else {
+		memcpy(words, at, size);
+	}
 	return (words[0] ^ words[1] * UINT64_C(0x9e3779b97f4a7c15)) + 1;
 }
 
@@ -180,16 +197,16 @@ static void each_group(const struct kgb_neighbours *of, const char *elements, si
 	}
 }
 
-static void add_hash(uint64_t hash, void *known)
+static void leave_out(uint64_t hash, void *groups)
 {
-	groups_add(known, hash);
+	if (groups_see(groups, hash))
+		((struct groups *)groups)->n--;
 }
 
-/* Add the input's elements in their order in memory, and in row-major order unless producing that
- * order is the operator's work. */
-static void add_input(struct kgb_neighbours *of, struct groups *known,
-		      const struct kgb_tensor_view *view, const char *storage,
-		      const struct kgb_truth *truth, bool alone)
+/* Leave out the groups that the input's elements have in their order in memory, and in row-major
+ * order unless producing that order is the operator's work. */
+static void leave_out_input(struct kgb_neighbours *of, const struct kgb_tensor_view *view,
+			    const char *storage, const struct kgb_truth *truth, bool alone)
 {
 	const size_t n = (size_t)kgb_tensor_view_numel(view);
 	const size_t n_stored = (size_t)view->storage_elements;
@@ -206,24 +223,15 @@ static void add_input(struct kgb_neighbours *of, struct groups *known,
 	if (alone && is_result) {
 		of->as_is = true;
 		if (view->dtype == of->dtype)
-			each_group(of, stored, n_stored, add_hash, known);
+			each_group(of, stored, n_stored, leave_out, &of->groups);
 		return;
 	}
+	const bool is_stored_in_order =
+		stored && ordered && n == n_stored && memcmp(stored, ordered, n * of->size) == 0;
 	if (stored)
-		each_group(of, stored, n_stored, add_hash, known);
-	if (ordered)
-		each_group(of, ordered, n, add_hash, known);
-}
-
-static size_t n_of_inputs(const struct kgb_case_data *data)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < data->kase->n_args; i++)
-		if (data->storages[i])
-			n += (size_t)data->kase->args[i].view.storage_elements +
-			     (size_t)kgb_tensor_view_numel(&data->kase->args[i].view);
-	return n * KGB_ARRAY_LEN(steps);
+		each_group(of, stored, n_stored, leave_out, &of->groups);
+	if (ordered && !is_stored_in_order)
+		each_group(of, ordered, n, leave_out, &of->groups);
 }
 
 static struct kgb_neighbours *neighbours_new(const struct kgb_case_data *data,
@@ -231,28 +239,24 @@ static struct kgb_neighbours *neighbours_new(const struct kgb_case_data *data,
 {
 	const size_t n = (size_t)kgb_tensor_view_numel(&truth->view);
 	struct kgb_neighbours *of = kgb_xcalloc(1, sizeof(*of));
-	struct groups known;
 
 	of->dtype = truth->view.dtype;
 	of->size = kgb_dtype_size(of->dtype);
 	of->length = of->size == 1 ? LENGTH_OF_BYTES : LENGTH;
-	groups_init(&known, n_of_inputs(data));
 	groups_init(&of->groups, n);
-	for (size_t i = 0; i < data->kase->n_args; i++)
-		if (data->storages[i])
-			add_input(of, &known, &data->kase->args[i].view, data->storages[i], truth,
-				  alone);
 	const bool is_fill = alone && n >= of->length && kgb_truth_is_filled(truth);
 	const bool tells = is_fill || is_rich(of, truth->native, n);
 	of->weight = is_fill ? LEAST_GROUPS : 1;
 	of->as_is |= is_fill;
 	for (size_t i = 0; tells && i < n_groups_of(of, n); i++) {
 		const char *at = (const char *)truth->native + i * of->size;
-		const uint64_t hash = group_hash(of, at, 1);
-		if ((is_fill || is_varied(of, at)) && !groups_hold(&known, hash))
-			groups_add(&of->groups, hash);
+		if (is_fill || is_varied(of, at))
+			groups_add(&of->groups, group_hash(of, at, 1));
 	}
-	groups_release(&known);
+	for (size_t i = 0; i < data->kase->n_args && of->groups.n > 0; i++)
+		if (data->storages[i])
+			leave_out_input(of, &data->kase->args[i].view, data->storages[i], truth,
+					alone);
 	return of;
 }
 
@@ -316,12 +320,9 @@ struct look {
 static void look_for(uint64_t hash, void *payload)
 {
 	struct look *look = payload;
-	struct groups *groups = &look->of->groups;
-	const size_t slot = slot_of(groups, hash);
 
-	if (groups->hashes[slot] == 0 || groups->seen[slot])
+	if (!groups_see(&look->of->groups, hash))
 		return;
-	groups->seen[slot] = 1;
 	if (look->by == KGB_ORIGIN_HOST)
 		*look->n_by_host += look->of->weight;
 }
