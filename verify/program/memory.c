@@ -133,6 +133,12 @@ static struct kgb_mark read_mark(const struct kgb_packed_mark *mark)
 	};
 }
 
+/* Most marks are: a quick check. */
+static bool is_unset(const struct kgb_packed_mark *mark)
+{
+	return __atomic_load_n(&mark->who, __ATOMIC_RELAXED) == 0;
+}
+
 static void set_mark(struct kgb_packed_mark *mark, const struct kgb_mark *to)
 {
 	const uint64_t store = to->store;
@@ -174,8 +180,9 @@ bool kgb_memory__is_missed(const struct kgb_mark *mark, const struct kgb_thread 
 static bool conflicts(const struct kgb_memory *memory, const struct kgb_packed_mark *mark,
 		      const struct kgb_mark *mine, enum kgb_access access, struct kgb_mark *other)
 {
+	if (is_unset(mark))
+		return false;
 	const struct kgb_mark theirs = read_mark(mark);
-
 	if (theirs.program == 0 ||
 	    (theirs.program == mine->program ? !are_lanes_apart(&theirs, mine, access)
 					     : kgb_order__holds(memory->order, theirs.program - 1,
@@ -189,6 +196,11 @@ static bool conflicts(const struct kgb_memory *memory, const struct kgb_packed_m
 static void set_reader(struct kgb_shadow *shadow, const struct kgb_mark *mine)
 {
 	struct kgb_packed_mark *last = &shadow->readers[0], *before = &shadow->readers[1];
+
+	if (is_unset(last)) {
+		set_mark(last, mine);
+		return;
+	}
 	const struct kgb_mark theirs = read_mark(last);
 	const uint32_t kept = read_mark(before).program;
 
