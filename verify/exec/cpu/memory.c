@@ -112,23 +112,28 @@ void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, u
 	return (char *)buffer->data + offset;
 }
 
-/* Writes the words of poison; of the first and the last one only the bytes in the span. */
-static void poison(char *data, uint64_t address, uint64_t bytes, uint64_t seed)
+/* Writes the bytes of one word of poison that lie in a span from `address` on; returns how many. */
+static uint64_t poison_part(char *data, uint64_t address, uint64_t bytes, uint64_t seed)
 {
-	for (uint64_t done = 0; done < bytes;) {
-		const uint64_t at = address + done;
-		const uint64_t word = kgb_exec_poison_word(seed, at) >> (at % 8 * 8);
-		uint64_t n = 8 - at % 8;
-		n = n < bytes - done ? n : bytes - done;
-		memcpy(data + done, &word, n);
-		done += n;
-	}
+	const uint64_t word = kgb_exec_poison_word(seed, address) >> (address % 8 * 8);
+	const uint64_t left = 8 - address % 8;
+	const uint64_t n = left < bytes ? left : bytes;
+
+	memcpy(data, &word, n);
+	return n;
 }
 
-void kgb_cpu_memory_poison(struct kgb_cpu_memory *memory, uint64_t seed)
+void kgb_cpu_memory_poison(const struct kgb_cpu_memory *memory, const struct kgb_spans *spans,
+			   uint64_t seed)
 {
-	for (size_t i = 0; i < memory->n_buffers; i++) {
-		const struct kgb_machine_buffer *buffer = &memory->buffers[i];
-		poison(buffer->data, buffer->address, buffer->bytes, seed);
+	for (size_t i = 0; i < spans->n; i++) {
+		const struct kgb_span *span = &spans->items[i];
+		char *data = kgb_cpu_memory_at(memory, span->start, span->bytes);
+		uint64_t done = poison_part(data, span->start, span->bytes, seed);
+		for (; done + 8 <= span->bytes; done += 8) {
+			const uint64_t word = kgb_exec_poison_word(seed, span->start + done);
+			memcpy(data + done, &word, sizeof(word));
+		}
+		(void)poison_part(data + done, span->start + done, span->bytes - done, seed);
 	}
 }

@@ -31,7 +31,8 @@ void kgb_cpu_memory_forget(struct kgb_cpu_memory *memory);
  * memory. For no bytes, some place that must not be used. */
 void *kgb_cpu_memory_at(const struct kgb_cpu_memory *memory, uint64_t address, uint64_t bytes);
 
-/** Fill all of it with the poison of kgb_exec_poison_word. */
-void kgb_cpu_memory_poison(struct kgb_cpu_memory *memory, uint64_t seed);
+/** Fill these spans of it with the poison of kgb_exec_poison_word. */
+void kgb_cpu_memory_poison(const struct kgb_cpu_memory *memory, const struct kgb_spans *spans,
+			   uint64_t seed);
 
 #endif

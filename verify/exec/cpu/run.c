@@ -253,7 +253,10 @@ int kgb_cpu_run_once(struct kgb_cpu_run *run, const struct kgb_exec_request *req
 	if (lay_memory(run, request, plan, prologue, &layout, err) < 0)
 		return -1;
 	run->notes_conditions = run->is_outside = false;
-	kgb_cpu_memory_poison(&run->memory, request->poison);
+	/* Images fill the rest. */
+	kgb_cpu_memory_poison(&run->memory, &plan->sent.blocks, request->poison);
+	if (prologue)
+		kgb_cpu_memory_poison(&run->memory, &prologue->sent.blocks, request->poison);
 	if (prologue && run_prologue(run, prologue, kgb_mix64(seed), end, err) < 0)
 		return -1;
 	load_image(run, request->slot);
