@@ -83,15 +83,21 @@ static void scatter(char *to, size_t stride, size_t size, size_t n, const char *
 			memcpy(to + i * stride, from + i * size, size);
 }
 
-/* One row of the last dimension; `src` is NULL for a fill. */
-static void move_row(const struct kgb_torch_move *move, char *dst, const char *src)
+/* Elements of one type, and in another. */
+struct elements {
+	_Alignas(16) char raw[KGB_CPU_CONVERT_MAX * 16];
+	_Alignas(16) char made[KGB_CPU_CONVERT_MAX * 16];
+};
+
+/* One row of the last dimension; `src` is NULL for a fill. The compiler clears local variables, so
+ * large ones do not belong to a row. */
+static void move_row(const struct kgb_torch_move *move, struct elements *elements, char *dst,
+		     const char *src)
 {
 	const uint32_t last = move->n_dims - 1;
 	const size_t n = (size_t)move->sizes[last];
 	const size_t dst_size = kgb_dtype_size(move->dst.dtype);
 	const size_t dst_stride = (size_t)move->dst.strides[last] * dst_size;
-	_Alignas(16) char raw[KGB_CPU_CONVERT_MAX * 16];
-	_Alignas(16) char made[KGB_CPU_CONVERT_MAX * 16];
 
 	if (!src) {
 		for (size_t i = 0; i < n; i++)
@@ -104,16 +110,19 @@ static void move_row(const struct kgb_torch_move *move, char *dst, const char *s
 		const size_t left = n - done;
 		const size_t piece = left < KGB_CPU_CONVERT_MAX ? left : KGB_CPU_CONVERT_MAX;
 		const bool same = move->src.dtype == move->dst.dtype;
-		gather(src + done * src_stride, src_stride, src_size, piece, same ? made : raw);
+		gather(src + done * src_stride, src_stride, src_size, piece,
+		       same ? elements->made : elements->raw);
 		if (!same)
-			kgb_cpu_convert(move->dst.dtype, made, move->src.dtype, raw, piece);
-		scatter(dst + done * dst_stride, dst_stride, dst_size, piece, made);
+			kgb_cpu_convert(move->dst.dtype, elements->made, move->src.dtype,
+					elements->raw, piece);
+		scatter(dst + done * dst_stride, dst_stride, dst_size, piece, elements->made);
 	}
 }
 
 static void move_all(const struct kgb_torch_move *move, char *dst, const char *src)
 {
 	int64_t at[KGB_TORCH_MOVE_DIMS] = {0};
+	struct elements elements;
 	const int64_t dst_size = (int64_t)kgb_dtype_size(move->dst.dtype);
 	const int64_t src_size = src ? (int64_t)kgb_dtype_size(move->src.dtype) : 0;
 
@@ -123,7 +132,8 @@ static void move_all(const struct kgb_torch_move *move, char *dst, const char *s
 			dst_at += at[i] * move->dst.strides[i];
 			src_at += at[i] * move->src.strides[i];
 		}
-		move_row(move, dst + dst_at * dst_size, src ? src + src_at * src_size : NULL);
+		move_row(move, &elements, dst + dst_at * dst_size,
+			 src ? src + src_at * src_size : NULL);
 		uint32_t i = move->n_dims - 1;
 		while (i > 0 && ++at[i - 1] == move->sizes[i - 1])
 			at[--i] = 0;
