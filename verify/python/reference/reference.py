@@ -86,7 +86,7 @@ def finite(value):
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
         storage = whole_storage(value)
         parts = torch.view_as_real(storage) if value.is_complex() else storage
-        parts.masked_fill_(~parts.isfinite(), 0)
+        parts.nan_to_num_(0.0, 0.0, 0.0)
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value
@@ -98,7 +98,7 @@ def term_size(value):
     size = absolute(finite(value))
     if isinstance(value, torch.Tensor) and value.dtype == torch.float16:
         least = torch.finfo(torch.float16).smallest_normal
-        size = torch.where((size > 0) & (size < least), least, size)
+        size = size.clamp(min=least).mul_(size.sign())  # zeros stay zeros
     return size
 
 
