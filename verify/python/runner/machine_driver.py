@@ -6,6 +6,7 @@ runs it, too.
 
 import collections
 import contextlib
+import dataclasses
 import types
 
 import torch
@@ -59,13 +60,18 @@ def options_of(requested, backend):
     return backend.parse_options({name: value for name, value in dict(requested or {}).items() if value is not None})
 
 
+def options_of_ir(options):
+    """The options for the front end. Without `debug` it computes each index in 64 bits, too, and does not use the result."""
+    return options if options.debug else dataclasses.replace(options, sanitize_overflow=False)
+
+
 class Kernel(CompiledKernel):
     """A compiled kernel without Triton's cache on disk."""
 
     def __init__(self, src, target, options):
         self.module = self.function = self._run = self._module_pid = None
-        self.image, self.name, module, found = ttir_image.make(src.fn, src.signature, src.constants, src.attrs, options,
-                                                               remote.JUDGE.make_ir)
+        self.image, self.name, module, found = ttir_image.make(src.fn, src.signature, src.constants, src.attrs,
+                                                               options_of_ir(options), remote.JUDGE.make_ir)
         if "no_gpu" in found and "shared" not in found:
             raise RuntimeError(found["no_gpu"])
         facts = {**vars(options), "target": target, "name": self.name, "hash": src.hash(),
