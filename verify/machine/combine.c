@@ -387,11 +387,14 @@ static void copy_axis(const struct kgb_operation *op, uint8_t *to, const uint8_t
 	const size_t axis = (size_t)op->number[0], rows = (size_t)op->number[2];
 	const size_t bytes = (size_t)op->number[1] * size;
 
+	if (!op->number[3]) {
+		memcpy(to, from, rows * axis * bytes);
+		return;
+	}
 	for (size_t r = 0; r < rows; r++)
 		for (size_t i = 0; i < axis; i++)
 			memcpy(to + (r * axis + i) * bytes,
-			       from + (r * axis + (op->number[3] ? axis - 1 - i : i)) * bytes,
-			       bytes);
+			       from + (r * axis + axis - 1 - i) * bytes, bytes);
 }
 
 static int scan_step(struct kgb_execution *x, const struct kgb_operation *op, uint8_t *const *at,
