@@ -13,20 +13,22 @@
 #include "base/time.h"
 
 enum { RETRY_MS = 4 };
+#define LOCK_PATH "/tmp/kgb-%s-%zu.lock"
+
+static const int open_flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 /* Opens a lock file; -1 with errno. All users may lock it: they share the machine. A file that
  * exists is opened without O_CREAT, because the kernel refuses O_CREAT for another user's file in
  * /tmp (fs.protected_regular). */
 static int open_or_make(const char *path)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-	int fd = open(path, flags);
+	int fd = open(path, open_flags);
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	fd = open(path, flags | O_CREAT | O_EXCL, 0444);
+	fd = open(path, open_flags | O_CREAT | O_EXCL, 0444);
 	if (fd < 0 && errno == EEXIST)
-		return open(path, flags);
+		return open(path, open_flags);
 	if (fd >= 0)
 		(void)fchmod(fd, 0444); /* against the umask */
 	return fd;
@@ -37,7 +39,7 @@ static int open_lock(const char *kind, size_t number, int *out_fd, struct kgb_er
 	char path[64];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/tmp/kgb-%s-%zu.lock", kind, number);
+	(void)snprintf(path, sizeof(path), LOCK_PATH, kind, number);
 	KGB_AUTO(fd)
 	int fd = open_or_make(path);
 	if (fd < 0)
@@ -86,6 +88,32 @@ void kgb_gpu_lease_give(struct kgb_gpu_lease *lease)
 {
 	kgb_close(lease->fd);
 	lease->fd = -1;
+}
+
+int kgb_gpu_lease_look(int device, enum kgb_gpu_use *out, struct kgb_err *err)
+{
+	/* A lock that a try gets lasts until the file is closed. */
+	static const struct {
+		int kind;
+		enum kgb_gpu_use use;
+	} tries[] = {{LOCK_EX, KGB_GPU_IDLE}, {LOCK_SH, KGB_GPU_SHARED}};
+	enum kgb_gpu_use use = KGB_GPU_ALONE;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), LOCK_PATH, "gpu", (size_t)device);
+	KGB_AUTO(fd) int fd = open(path, open_flags);
+	if (fd < 0 && errno != ENOENT)
+		return kgb_fail_errno(err, errno, "open '%s'", path);
+	if (fd < 0)
+		use = KGB_GPU_IDLE;
+	for (size_t i = 0; i < KGB_ARRAY_LEN(tries) && use == KGB_GPU_ALONE; i++) {
+		if (flock(fd, tries[i].kind | LOCK_NB) == 0)
+			use = tries[i].use;
+		else if (errno != EWOULDBLOCK)
+			return kgb_fail_errno(err, errno, "look at the lock of GPU %d", device);
+	}
+	*out = use;
+	return 0;
 }
 
 static int64_t waited_ms(const struct kgb_gpu_share *share)

@@ -34,6 +34,17 @@ KGB_MUST_CHECK int kgb_gpu_lease_take(struct kgb_gpu_lease *lease, int device, b
 /** Accepts one that holds nothing. */
 void kgb_gpu_lease_give(struct kgb_gpu_lease *lease);
 
+/** The use of a GPU by all judges of the machine. */
+enum kgb_gpu_use {
+	KGB_GPU_IDLE, /* nobody has the lease */
+	KGB_GPU_SHARED,
+	KGB_GPU_ALONE,
+};
+/** Get the present use of device number `device` from its lease. Does not wait, and makes no file.
+ * It may take the lease for some microseconds, for which a judge that wants it then tries once
+ * more. */
+KGB_MUST_CHECK int kgb_gpu_lease_look(int device, enum kgb_gpu_use *out, struct kgb_err *err);
+
 /** The right of one verification to use a GPU: one request after the other shares it with other
  * verifications, so that one which needs the GPU alone waits for requests, not for verifications.
  * Any thread. */

@@ -102,6 +102,77 @@ static void test_the_end_of_a_process_gives_back(KGB_UNUSED void **state)
 	kgb_gpu_lease_give(&lease);
 }
 
+/* Starts a process that takes the lease and holds it until its stdin ends: *hold. */
+static pid_t hold_elsewhere(bool alone, int *hold)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	int ready[2], end[2];
+	char byte = 0;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(end), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct kgb_gpu_lease lease = KGB_LEASE_NONE;
+		(void)close(end[1]);
+		if (kgb_gpu_lease_take(&lease, device, alone, kgb_mono_ms() + LONG_MS, &err) == 0)
+			(void)!write(ready[1], &byte, 1);
+		_exit((int)read(end[0], &byte, 1));
+	}
+	(void)close(ready[1]);
+	(void)close(end[0]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	*hold = end[1];
+	return pid;
+}
+
+static void assert_look(enum kgb_gpu_use wanted)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	enum kgb_gpu_use use = KGB_GPU_IDLE;
+
+	assert_ok(kgb_gpu_lease_look(device, &use, &err), err);
+	assert_int_equal(use, wanted);
+}
+
+static void test_a_look_sees_the_holders_and_disturbs_nobody(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
+	KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-gpu-%d.lock", device);
+
+	unlink_locks(device);
+	assert_look(KGB_GPU_IDLE);
+	assert_int_equal(access(path, F_OK), -1); /* it made no file */
+	for (int alone = 0; alone <= 1; alone++) {
+		int hold = -1, status = -1;
+		pid_t pid = hold_elsewhere(alone, &hold);
+		assert_look(alone ? KGB_GPU_ALONE : KGB_GPU_SHARED);
+		assert_look(alone ? KGB_GPU_ALONE : KGB_GPU_SHARED); /* the first kept nothing */
+		(void)close(hold);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		assert_look(KGB_GPU_IDLE);
+		assert_int_equal(take(&lease, true), 0);
+		kgb_gpu_lease_give(&lease);
+	}
+}
+
+static void test_a_look_that_fails_says_so(KGB_UNUSED void **state)
+{
+	struct kgb_err err = KGB_ERR_INIT;
+	enum kgb_gpu_use use = KGB_GPU_SHARED;
+	KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-gpu-%d.lock", device);
+
+	unlink_locks(device);
+	assert_int_equal(symlink("/dev/null", path), 0);
+	assert_int_equal(kgb_gpu_lease_look(device, &use, &err), -1);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(use, KGB_GPU_SHARED);
+	unlink_locks(device);
+}
+
 static void *hold_for_a_while(void *payload)
 {
 	struct kgb_gpu_lease *lease = payload;
@@ -240,6 +311,8 @@ int main(void)
 		cmocka_unit_test(test_who_waits_to_be_alone_comes_before_those_who_come_later),
 		cmocka_unit_test(test_locks_are_everybodys),
 		cmocka_unit_test(test_the_end_of_a_process_gives_back),
+		cmocka_unit_test(test_a_look_sees_the_holders_and_disturbs_nobody),
+		cmocka_unit_test(test_a_look_that_fails_says_so),
 		cmocka_unit_test(test_alone_waits_for_a_request_and_not_for_its_verification),
 		cmocka_unit_test(test_waits_of_several_threads_count_once),
 		cmocka_unit_test(test_waits_have_a_limit),
