@@ -470,9 +470,11 @@ static void finish_run(struct run *run)
 	int exit_code = outcome->signal  ? 128 + outcome->signal
 			: outcome->fatal ? kgb_err_exit(&outcome->err, KGB_EXIT_INTERNAL)
 					 : kgb_results_exit_code(kgb_run_log_state(run->env.log));
-	const char *message = outcome->fatal ? outcome->err.msg : NULL;
-	if (kgb_event_run_finished(run->env.log, end, exit_code, message, &err) < 0 &&
-	    !outcome->fatal) {
+	const struct kgb_event_run_finished event = {.end = end,
+						     .exit_code = exit_code,
+						     .message = outcome->fatal ? outcome->err.msg
+									       : NULL};
+	if (kgb_event_run_finished(run->env.log, &event, &err) < 0 && !outcome->fatal) {
 		outcome->fatal = true;
 		outcome->err = err;
 	}

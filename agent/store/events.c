@@ -332,12 +332,21 @@ int kgb_event_operator_ended(struct kgb_run_log *log, const char *operator,
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }
 
-int kgb_event_run_finished(struct kgb_run_log *log, enum kgb_run_end end, int exit_code,
-			   const char *message, struct kgb_err *err)
+int kgb_event_run_finished(struct kgb_run_log *log, const struct kgb_event_run_finished *event,
+			   struct kgb_err *err)
 {
 	struct draft draft;
 	draft_begin(&draft, "run_finished");
-	kgb_jsonw_put(&draft.w, "end: %s, exit_code: %d, message: %s", kgb_run_end_name(end),
-		      exit_code, message);
+	kgb_jsonw_put(&draft.w, "end: %s, exit_code: %d, message: %s", kgb_run_end_name(event->end),
+		      event->exit_code, event->message);
+	if (event->n_gpus > 0)
+		kgb_jsonw_put(&draft.w, "gpus: [");
+	for (size_t i = 0; i < event->n_gpus; i++) {
+		kgb_jsonw_object(&draft.w);
+		kgb_rows_write(&draft.w, kgb_gpu_times__rows, &event->gpus[i]);
+		kgb_jsonw_object_end(&draft.w);
+	}
+	if (event->n_gpus > 0)
+		kgb_jsonw_array_end(&draft.w);
 	return draft_commit(log, &draft, KGB_JOURNAL_SYNC, err);
 }

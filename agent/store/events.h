@@ -70,6 +70,13 @@ struct kgb_event_attempt_finished {
 	const char
 		*stopped_by; /* of a method that works in rounds: why it ended by itself, or NULL */
 };
+struct kgb_event_run_finished {
+	enum kgb_run_end end;
+	int exit_code;
+	const char *message; /* may be NULL */
+	const struct kgb_gpu_times *gpus; /* since the start that ends */
+	size_t n_gpus;
+};
 
 /* Each appends one record (synced unless its comment denies it), folds it and calls the listeners.
  */
@@ -128,8 +135,8 @@ KGB_MUST_CHECK int kgb_event_verified(struct kgb_run_log *log, const char *opera
 KGB_MUST_CHECK int kgb_event_operator_ended(struct kgb_run_log *log, const char *operator,
 					    enum kgb_op_status status, const char *code,
 					    const char *message, struct kgb_err *err);
-/** `message` may be NULL. */
-KGB_MUST_CHECK int kgb_event_run_finished(struct kgb_run_log *log, enum kgb_run_end end,
-					  int exit_code, const char *message, struct kgb_err *err);
+KGB_MUST_CHECK int kgb_event_run_finished(struct kgb_run_log *log,
+					  const struct kgb_event_run_finished *event,
+					  struct kgb_err *err);
 
 #endif

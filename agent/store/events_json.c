@@ -78,6 +78,14 @@ const struct kgb_row kgb_price__rows[] = {
 	PRICE(input), PRICE(output), PRICE(cache_write), PRICE(cache_read), KGB_ROWS_END,
 };
 
+const struct kgb_row kgb_gpu_times__rows[] = {
+	KGB_ROW(OPTIONAL_TEXT, struct kgb_gpu_times, name, "name"),
+	KGB_ROW(I64, struct kgb_gpu_times, alone_ms, "alone_ms"),
+	KGB_ROW(I64, struct kgb_gpu_times, shared_ms, "shared_ms"),
+	KGB_ROW(I64, struct kgb_gpu_times, idle_ms, "idle_ms"),
+	KGB_ROWS_END,
+};
+
 void kgb_cli_report__read(const cJSON *node, struct kgb_report *out)
 {
 	*out = (struct kgb_report){0};

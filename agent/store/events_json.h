@@ -16,7 +16,7 @@ void kgb_rows__write_object(struct kgb_jsonw *w, const char *key, const struct k
 extern const struct kgb_row kgb_run_started__rows[], kgb_run_state__rows[],
 	kgb_attempt_finished__rows[], kgb_attempt_state__rows[], kgb_maker__rows[],
 	kgb_price__rows[], kgb_verdict_summary__rows[], kgb_round__rows[], kgb_sample__rows[],
-	kgb_sample_check__rows[], kgb_sample_verdict__rows[];
+	kgb_sample_check__rows[], kgb_sample_verdict__rows[], kgb_gpu_times__rows[];
 
 /** Members that are missing or null leave a field as it is. Strings go to the arena. */
 void kgb_maker__read(const cJSON *node, struct kgb_arena *arena, struct kgb_maker *maker);

@@ -597,6 +597,31 @@ static int fold_operator_ended(struct folding *f)
 	return 0;
 }
 
+/** Add the times of the GPUs to those of earlier starts. */
+static int add_gpus(struct folding *f)
+{
+	struct kgb_run_state *state = f->state;
+	const cJSON *item = NULL;
+	cJSON_ArrayForEach(item, kgb_json_get(f->data, "gpus")) {
+		struct kgb_gpu_times part = {0};
+		size_t i = 0;
+		if (!kgb_json_str(item, "name", NULL))
+			return kgb_fail(f->err, KGB_ERR_INVALID, "a GPU has no name");
+		if (!f->arena)
+			continue;
+		kgb_rows_read(item, kgb_gpu_times__rows, f->arena, &part);
+		while (i < state->n_gpus && !kgb_str_eq(state->gpus[i].name, part.name))
+			i++;
+		if (i == state->n_gpus) {
+			state->gpus =
+				grow(f->arena, state->gpus, state->n_gpus, sizeof(*state->gpus));
+			state->gpus[state->n_gpus++] = (struct kgb_gpu_times){.name = part.name};
+		}
+		kgb_rows_add(kgb_gpu_times__rows, &state->gpus[i], &part);
+	}
+	return 0;
+}
+
 static int fold_run_finished(struct folding *f)
 {
 	const char *name = kgb_json_str(f->data, "end", "");
@@ -604,6 +629,8 @@ static int fold_run_finished(struct folding *f)
 	if (end < 0)
 		return kgb_fail(f->err, KGB_ERR_INVALID, "'%s' is no way in which a run ends",
 				name);
+	if (add_gpus(f) < 0)
+		return -1;
 	if (!f->arena)
 		return 0;
 	f->state->finished = true;

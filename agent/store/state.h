@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/store/batch.h"
+#include "agent/store/gpu_times.h"
 #include "agent/store/journal.h"
 #include "agent/store/maker.h"
 #include "agent/store/sample.h"
@@ -220,6 +221,8 @@ struct kgb_run_state {
 	int64_t updated_ms; /* time of the last record */
 	struct kgb_op_state *ops; /* the plan, in plan order */
 	size_t n_ops;
+	struct kgb_gpu_times *gpus; /* of all starts whose end is recorded; none on the CPU */
+	size_t n_gpus;
 	int64_t n_unknown_events; /* skipped records of unknown type */
 };
 #define KGB_RUN_STATE_INIT     \

@@ -154,7 +154,8 @@ static void test_a_whole_life_is_folded_and_replays_to_the_same_bytes(void **sta
 	assert_string_equal(f.last_type, "verified");
 	assert_ok(kgb_event_operator_ended(f.log, "aten::mm", KGB_OP_CANCELLED, "agent.cancelled",
 					   "never started", err));
-	assert_ok(kgb_event_run_finished(f.log, KGB_RUN_INTERRUPTED, 130, NULL, err));
+	const struct kgb_event_run_finished end = {.end = KGB_RUN_INTERRUPTED, .exit_code = 130};
+	assert_ok(kgb_event_run_finished(f.log, &end, err));
 	assert_replay_is_equal(&f);
 	close_run(&f);
 }
@@ -311,6 +312,39 @@ static void test_rounds_of_a_sample_are_recorded_and_read_again(void **state)
 	assert_string_equal(second->status, "passed");
 	assert_null(kgb_op_sample(op, 3, 3));
 	assert_int_equal(kgb_op_agent_ms(op), 80); /* of the two answers, not of the attempt */
+	assert_replay_is_equal(&f);
+	close_run(&f);
+}
+
+static void test_times_of_gpus_add_up_over_the_starts(void **state)
+{
+	(void)state;
+	struct fixture f;
+	open_run(&f);
+	start_and_plan(&f);
+	struct kgb_gpu_times gpus[] = {{"cuda:0", 100, 200, 300}, {"cuda:1", 0, 400, 0}};
+	struct kgb_event_run_finished end = {.end = KGB_RUN_INTERRUPTED, .gpus = gpus, .n_gpus = 2};
+	assert_ok(kgb_event_run_finished(f.log, &end, err));
+	start_and_plan(&f);
+	gpus[1].name = "cuda:2";
+	assert_ok(kgb_event_run_finished(f.log, &end, err));
+	start_and_plan(&f);
+	end.n_gpus = 0; /* nothing was judged */
+	assert_ok(kgb_event_run_finished(f.log, &end, err));
+	const struct kgb_run_state *run = kgb_run_log_state(f.log);
+	assert_int_equal(run->n_gpus, 3);
+	assert_string_equal(run->gpus[0].name, "cuda:0");
+	assert_int_equal(run->gpus[0].alone_ms, 200);
+	assert_int_equal(run->gpus[0].shared_ms, 400);
+	assert_int_equal(run->gpus[0].idle_ms, 600);
+	assert_string_equal(run->gpus[1].name, "cuda:1");
+	assert_int_equal(run->gpus[1].shared_ms, 400);
+	assert_string_equal(run->gpus[2].name, "cuda:2");
+	assert_int_equal(run->gpus[2].shared_ms, 400);
+	end.n_gpus = 1;
+	gpus[0].name = NULL;
+	assert_fails(kgb_event_run_finished(f.log, &end, err), KGB_ERR_INVALID,
+		     "run_finished: a GPU has no name");
 	assert_replay_is_equal(&f);
 	close_run(&f);
 }
@@ -580,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_the_status_after_an_attempt_follows_from_its_end),
 		cmocka_unit_test(test_impossible_events_are_refused_and_leave_no_trace),
 		cmocka_unit_test(test_rounds_of_a_sample_are_recorded_and_read_again),
+		cmocka_unit_test(test_times_of_gpus_add_up_over_the_starts),
 		cmocka_unit_test(test_what_a_dead_process_left_open_is_closed_by_the_next_start),
 		cmocka_unit_test(test_a_full_disk_is_an_error_and_the_state_stays_with_the_journal),
 		cmocka_unit_test(test_events_of_a_later_version_are_skipped_and_counted),

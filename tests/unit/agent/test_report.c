@@ -272,7 +272,9 @@ test_the_progress_file_follows_within_a_quarter_second_and_the_last_state_is_kep
 	run_for(&loop, 250);
 	assert_true(progress_says(dir.fd, "\"running\": 1\n"));
 	kgb_run_log_move_job(log, "aten::add", 0, -1);
-	assert_ok(kgb_event_run_finished(log, KGB_RUN_FAILED, 4, "disk full", err));
+	const struct kgb_event_run_finished end = {
+		.end = KGB_RUN_FAILED, .exit_code = 4, .message = "disk full"};
+	assert_ok(kgb_event_run_finished(log, &end, err));
 	assert_ok(kgb_progress_close(progress, err));
 	assert_true(progress_says(dir.fd, "\"status\": \"failed\""));
 	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

@@ -127,6 +127,7 @@ static void test_schemas_and_tables_agree(void **state)
 		{"journal", "sample_checked", "", kgb_sample_check__rows, "operator sample round"},
 		{"journal", "attempt_finished", "", kgb_attempt_finished__rows,
 		 "operator attempt end gateway cli sandbox"},
+		{"journal", NULL, "$defs.gpu_times", kgb_gpu_times__rows, ""},
 		{"results", NULL, "$defs.usage", kgb_usage_long_rows, "total_tokens"},
 		{"progress", NULL, "$defs.usage", kgb_usage_long_rows, "total_tokens"},
 	};
