@@ -86,6 +86,25 @@ static void write_tallies(struct kgb_jsonw *w, const struct kgb_run_state *state
 	kgb_jsonw_object_end(w);
 }
 
+/** Member gpu_seconds; null where no GPU judged a kernel. */
+static void write_gpus(struct kgb_jsonw *w, const struct kgb_run_state *state)
+{
+	kgb_jsonw_key(w, "gpu_seconds");
+	if (state->n_gpus == 0) {
+		kgb_jsonw_null(w);
+		return;
+	}
+	kgb_jsonw_object(w);
+	for (size_t i = 0; i < state->n_gpus; i++) {
+		const struct kgb_gpu_times *gpu = &state->gpus[i];
+		kgb_jsonw_key(w, gpu->name);
+		kgb_jsonw_put(
+			w, "{alone: %g, shared: %g, idle: %g}", kgb_report__seconds(gpu->alone_ms),
+			kgb_report__seconds(gpu->shared_ms), kgb_report__seconds(gpu->idle_ms));
+	}
+	kgb_jsonw_object_end(w);
+}
+
 static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state)
 {
 	struct kgb_run_counts counts;
@@ -118,9 +137,11 @@ static void write_summary(struct kgb_jsonw *w, const struct kgb_run_state *state
 	write_spent(w, &spent, disagreement.len > 0 ? disagreement.ptr : NULL);
 	write_lost(w, &lost);
 	kgb_samples_write_run(w, state);
-	kgb_jsonw_put(w, "seconds: {agent: %g, verify: %g, wall: %g}}",
+	kgb_jsonw_put(w, "seconds: {agent: %g, verify: %g, wall: %g}",
 		      kgb_report__seconds(agent_ms), kgb_report__seconds(verify_ms),
 		      kgb_report__seconds(kgb_run_wall_ms(state)));
+	write_gpus(w, state);
+	kgb_jsonw_object_end(w);
 }
 
 static void write_round(struct kgb_jsonw *w, const struct kgb_round *round)

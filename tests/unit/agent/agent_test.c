@@ -116,7 +116,9 @@ static const struct {
 	 "\",\"platform\":\"cuda\",\"wall_ms\":"
 	 "100,\"total_tests\":40,\"passed_tests\":0,\"failed_tests\":0},\"path\":\"v.json\"}"},
 	{"2026-11-21T08:00:22.000Z", "run_finished",
-	 "{\"end\":\"interrupted\",\"exit_code\":130,\"message\":\"interrupted by signal 2\"}"},
+	 "{\"end\":\"interrupted\",\"exit_code\":130,\"message\":\"interrupted by signal 2\",\"gpus\":["
+	 "{\"name\":\"cuda:0\",\"alone_ms\":1300,\"shared_ms\":1600,\"idle_ms\":100},"
+	 "{\"name\":\"cuda:1\",\"alone_ms\":0,\"shared_ms\":900,\"idle_ms\":2100}]}"},
 };
 
 void fold_story(struct kgb_run_state *state, struct kgb_buf *text)
