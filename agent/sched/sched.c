@@ -12,6 +12,7 @@
 #include "agent/report/progress.h"
 #include "agent/report/results.h"
 #include "agent/sched/breaker.h"
+#include "agent/sched/gpu_sampler.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -44,6 +45,7 @@ struct run {
 	struct kgb_attempt_env env;
 	struct kgb_budget budget; /* of the run */
 	struct kgb_progress *progress;
+	struct kgb_gpu_sampler *gpus; /* NULL: no GPU judges */
 	struct kgb_breaker breaker;
 	bool halted; /* no attempt begins; running ones go on to their end */
 	struct kgb_sched_outcome outcome;
@@ -470,14 +472,15 @@ static void finish_run(struct run *run)
 	int exit_code = outcome->signal  ? 128 + outcome->signal
 			: outcome->fatal ? kgb_err_exit(&outcome->err, KGB_EXIT_INTERNAL)
 					 : kgb_results_exit_code(kgb_run_log_state(run->env.log));
-	const struct kgb_event_run_finished event = {.end = end,
-						     .exit_code = exit_code,
-						     .message = outcome->fatal ? outcome->err.msg
-									       : NULL};
+	struct kgb_event_run_finished event = {.end = end,
+					       .exit_code = exit_code,
+					       .message = outcome->fatal ? outcome->err.msg : NULL};
+	event.gpus = kgb_gpu_sampler_times(run->gpus, &event.n_gpus);
 	if (kgb_event_run_finished(run->env.log, &event, &err) < 0 && !outcome->fatal) {
 		outcome->fatal = true;
 		outcome->err = err;
 	}
+	kgb_gpu_sampler_close(run->gpus);
 	if (run->progress && kgb_progress_close(run->progress, &err) < 0 && !outcome->fatal) {
 		outcome->fatal = true;
 		outcome->err = err;
@@ -667,6 +670,7 @@ static int start_parts(struct sched *sched, struct kgb_err *err)
 		if (kgb_progress_start(&run->progress, &sched->loop, run->env.log, run->env.dir->fd,
 				       err) < 0)
 			return -1;
+		run->gpus = kgb_gpu_sampler_start(&sched->loop, sched->spec->devices, run->env.log);
 	}
 	if (kgb_display_start(&sched->display, &sched->loop, &sched->spec->display, err) < 0 ||
 	    start_shared(sched, err) < 0)

@@ -14,7 +14,7 @@ test_expect_success 'normal_cc writes a kernel, the judge refuses it, and the re
 	test_grep "aten::add  *passed" table
 '
 test_expect_success 'results.json: passed, two checks in its history, tokens equal in both meters' '
-	jq -e ".summary.passed == 1 and .summary.total == 1" "$(run_dir)/results.json" &&
+	jq -e ".summary.passed == 1 and .summary.total == 1 and .summary.gpu_seconds == null" "$(run_dir)/results.json" &&
 	jq -e ".operators[\"aten::add\"] | .status == \"passed\" and .passed_tests == .total_tests
 		and (.verify_calls | map(.status)) == [\"failed\", \"passed\"]
 		and .tokens.agree and .tokens.gateway == .tokens.cli and .tokens.gateway.output_tokens > 0
