@@ -344,12 +344,12 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 		kgb_jsonw_ki64(&w, "window", spec->window);
 	const struct kgb_call_style *style = &data->kase->style;
 	const bool tune = data->kase->mode == KGB_MODE_BENCHMARK;
-	const bool takes = !call->without_values;
+	const bool takes = !call->without_values, brings_back = !call->without_arena;
 	kgb_jsonw_put(
 		&w,
 		"tune: %hhd, only_records: %hhd, keep: %ld, take: %hhd, back: %hhd, tuples: %hhd, "
 		"parameters: %hhd, grad: %ld, default_type: %ld, caller: %ld, parts: [",
-		tune, spec->only_records, (int64_t)spec->keeps, takes, !call->without_arena,
+		tune, spec->only_records, (int64_t)spec->keeps, takes, brings_back,
 		style->passes_tuples, style->passes_parameters, (int64_t)style->grad_mode,
 		(int64_t)style->default_type, (int64_t)style->caller);
 	for (size_t i = 0; i < call->n_parts; i++) {
