@@ -110,6 +110,18 @@ static void release_images(struct kgb_device_memory *memory)
 		release_images_of(memory, &memory->sets[i]);
 }
 
+/* Bytes of all memory but kernels' code. */
+static uint64_t held_bytes(const struct kgb_device_memory *memory)
+{
+	uint64_t bytes = kgb_spans_total(&memory->arena.pages) +
+			 kgb_spans_total(&memory->blocks.pages) + memory->spares.bytes +
+			 memory->spares.retired.bytes;
+
+	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++)
+		bytes += memory->sets[i].images.bytes;
+	return bytes;
+}
+
 /* When memory is short, release idle memory and all copies of images. */
 static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kgb_err *err)
 {
@@ -118,9 +130,11 @@ static int make_room(struct kgb_device_memory *memory, uint64_t bytes, struct kg
 	if (kgb_gpu_free_bytes(memory->gpu, &free_bytes, err))
 		return -1;
 	if (bytes > free_bytes) {
+		const uint64_t before = held_bytes(memory);
 		drop_idle(memory);
 		kgb_spares_clear(&memory->spares, memory->gpu);
 		release_images(memory);
+		kgb_await_clearing(before - held_bytes(memory));
 		if (kgb_gpu_free_bytes(memory->gpu, &free_bytes, err))
 			return -1;
 	}
@@ -234,18 +248,6 @@ int kgb_device_memory_select(struct kgb_device_memory *memory, uint32_t set, str
 	if (map_arena(memory, err))
 		return -1;
 	return kgb_device_memory_map_blocks(memory, &memory->set->wanted, err);
-}
-
-/* Bytes of all memory but kernels' code. */
-static uint64_t held_bytes(const struct kgb_device_memory *memory)
-{
-	uint64_t bytes = kgb_spans_total(&memory->arena.pages) +
-			 kgb_spans_total(&memory->blocks.pages) + memory->spares.bytes +
-			 memory->spares.retired.bytes;
-
-	for (size_t i = 0; i < KGB_EXEC_SETS_MAX; i++)
-		bytes += memory->sets[i].images.bytes;
-	return bytes;
 }
 
 void kgb_device_memory_reset(struct kgb_device_memory *memory)
