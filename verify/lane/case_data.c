@@ -49,12 +49,18 @@ bool kgb_truth_is_copy(const struct kgb_truth *truth, const struct kgb_tensor_vi
 	return true;
 }
 
+/* The element of that row-major number. */
+static double element(const struct kgb_tensor_view *view, const char *storage, int64_t i)
+{
+	return kgb_dtype_load(view->dtype, storage + (size_t)kgb_tensor_view_element(view, i) *
+							     kgb_dtype_size(view->dtype));
+}
+
 /* Whether three quarters of 256 elements, drawn from those behind the first ones along a dimension,
- * are within a thousandth of the first one of their line. */
+ * are within a thousandth of the first one of their line, or equal to the one before and not 0. */
 static bool is_flat_along(const struct kgb_tensor_view *view, const char *storage, int dim)
 {
 	const int64_t n = kgb_tensor_view_numel(view);
-	const size_t size = kgb_dtype_size(view->dtype);
 	int64_t inner = 1, n_seen = 0, n_near = 0;
 
 	for (int d = dim + 1; d < view->ndim; d++)
@@ -62,12 +68,13 @@ static bool is_flat_along(const struct kgb_tensor_view *view, const char *storag
 	for (uint64_t draw = 0; draw < 256; draw++) {
 		const int64_t i = (int64_t)(kgb_mix64(draw) % (uint64_t)n);
 		const int64_t first = i - i / inner % view->sizes[dim] * inner;
-		const double of_line = kgb_dtype_load(
-			view->dtype, storage + (size_t)kgb_tensor_view_element(view, first) * size);
-		const double x = kgb_dtype_load(
-			view->dtype, storage + (size_t)kgb_tensor_view_element(view, i) * size);
-		n_seen += i != first;
-		n_near += i != first && fabs(x - of_line) <= fabs(of_line) / 1024;
+		if (i == first)
+			continue;
+		const double of_line = element(view, storage, first);
+		const double x = element(view, storage, i);
+		n_seen++;
+		n_near += fabs(x - of_line) <= fabs(of_line) / 1024 ||
+			  (x != 0 && x == element(view, storage, i - inner));
 	}
 	return n_seen > 0 && 4 * n_near >= 3 * n_seen;
 }
