@@ -26,6 +26,8 @@ double kgb_values_draw_beside(const struct kgb_points *points, enum kgb_dtype dt
 	const double point = points->first + points->step * copysign(multiple, place);
 	const double size = point != 0 ? fabs(point) : points->step != 0 ? points->step : 1;
 
+	if (fabs(point) + size / 4 > kgb_dtype_max(dtype)) /* multiples of 8-bit types */
+		return points->first;
 	if (near >= 0.375)
 		return point;
 	return point + side * size / 4 * exp2(near / 0.375 * log2(kgb_dtype_eps(dtype)));

@@ -754,9 +754,24 @@ static void test_styles_respect_what_the_template_excludes(KGB_UNUSED void **sta
 	kgb_spec_release(&spec);
 }
 
+static void test_multiples_of_a_step_stay_in_a_small_type(KGB_UNUSED void **state)
+{
+	static const struct kgb_points points = {.first = 0.5, .step = 1};
+	const double max = kgb_dtype_max(KGB_DTYPE_FLOAT8_E4M3FN);
+	struct kgb_rng rng;
+	double most = 0;
+
+	kgb_rng_init(&rng, &seed, "multiples", 1);
+	for (int i = 0; i < 10000; i++)
+		most = fmax(most,
+			    fabs(kgb_values_draw_beside(&points, KGB_DTYPE_FLOAT8_E4M3FN, &rng)));
+	assert_true(most > max / 2 && most <= max);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_multiples_of_a_step_stay_in_a_small_type),
 		cmocka_unit_test(test_patterns_keep_the_range_of_every_fill),
 		cmocka_unit_test(test_lines_have_the_relation_of_their_pattern),
 		cmocka_unit_test(test_coarse_numbers_have_few_bits),
