@@ -406,10 +406,8 @@ void kgb_candidate_call_take_held(const struct kgb_lane *lane, const struct kgb_
 static void take_snapshot(struct kgb_lane *lane, const struct kgb_case_data *data,
 			  struct kgb_candidate_call *call)
 {
-	if (!call->without_arena) {
-		kgb_candidate_call_resize(&lane->after, call->arena_bytes);
-		kgb_candidate_call_copy_parts(call, lane->after.ptr, lane->runner_memory.arena);
-	}
+	kgb_candidate_call_resize(&lane->after, call->arena_bytes);
+	kgb_candidate_call_copy_parts(call, lane->after.ptr, lane->runner_memory.arena);
 	if (call->without_values)
 		return;
 	kgb_candidate_call_take_held(lane, data, call);
@@ -494,7 +492,7 @@ int kgb_candidate_call_run(struct kgb_lane *lane, const struct kgb_case_data *da
 	lane->launched |= call->reply.n_launches > 0;
 	lane->launched &= call->reply.status != KGB_WIRE_COMPILE;
 	call->wall_ns = kgb_mono_ns() - started_ns;
-	if (rc == 0 && !spec->baseline)
+	if (rc == 0 && !call->without_arena)
 		take_snapshot(lane, data, call);
 	return rc;
 }
