@@ -352,6 +352,11 @@ class Session:
         check.that([(op.kind, op.fields.get("value"), op.fields.get("width"), op.fields.get("element"))
                     for op in window.ops] == [("memset", 0x3f800000, 100, 4)], "memset: value, width, element",
                    str([describe(op) for op in window.ops]))
+        dense = Copy2D(src_type=2, src_device=x.data_ptr(), src_pitch=4, src_y=3, dst_type=2, dst_device=z.data_ptr(),
+                       dst_pitch=4, dst_x=8, width=4, height=5)
+        window, _, _ = self.trace.window(lambda: self.cu("cuMemcpy2D_v2", ctypes.byref(dense)))
+        check.that([op.fields for op in window.of("copy")] == [{"dst": z.data_ptr() + 8, "src": x.data_ptr() + 12, "bytes": 20}],
+                   "2-D copy without gaps: one copy", str([describe(op) for op in window.ops]))
         window, _, _ = self.trace.window(torch.cuda.synchronize)
         check.that([op.kind for op in window.ops] == ["sync"], "sync: the host waited", str([op.kind for op in window.ops]))
         pinned = torch.ones(4096).pin_memory()
@@ -365,7 +370,7 @@ class Session:
         copy = Copy2D(src_type=2, src_device=x.data_ptr(), src_pitch=256, dst_type=2, dst_device=x.data_ptr() + 32768,
                       dst_pitch=512, width=128, height=4)
         window, _, _ = self.trace.window(lambda: cu("cuMemcpy2D_v2", ctypes.byref(copy)))
-        check.that(window.why() == ["cuMemcpy2D_v2"], "2-D copy is named", str(window.why()))
+        check.that(window.why() == ["cuMemcpy2D_v2"], "2-D copy with gaps is named", str(window.why()))
         called = threading.Event()
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: called.set())
 

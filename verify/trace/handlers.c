@@ -194,6 +194,37 @@ COPY(on_copy_hd_async, cuMemcpyHtoDAsync_v2, p->dstDevice, (uintptr_t)p->srcHost
 COPY(on_copy_dh, cuMemcpyDtoH_v2, (uintptr_t)p->dstHost, p->srcDevice, NULL)
 COPY(on_copy_dh_async, cuMemcpyDtoHAsync_v2, (uintptr_t)p->dstHost, p->srcDevice, p->hStream)
 
+/* The address at which one side of a 2-D copy begins; false if it is in an array. */
+static bool begin_of_side(CUmemorytype type, CUdeviceptr device, const void *host, size_t offset,
+			  uint64_t *address)
+{
+	*address = (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + offset;
+	return type != CU_MEMORYTYPE_ARRAY;
+}
+
+/* A 2-D copy whose rows lie one behind the other on both sides, as cuBLAS copies a vector. */
+static void record_copy_2d(const struct kgb_driver_call *call, CUstream stream,
+			   const CUDA_MEMCPY2D *copy)
+{
+	const size_t width = copy->WidthInBytes;
+	const bool dense =
+		copy->Height <= 1 || (copy->srcPitch == width && copy->dstPitch == width);
+	uint64_t src, dst;
+
+	if (dense &&
+	    begin_of_side(copy->srcMemoryType, copy->srcDevice, copy->srcHost,
+			  copy->srcY * copy->srcPitch + copy->srcXInBytes, &src) &&
+	    begin_of_side(copy->dstMemoryType, copy->dstDevice, copy->dstHost,
+			  copy->dstY * copy->dstPitch + copy->dstXInBytes, &dst))
+		record_copy(call, stream, dst, src, width * copy->Height);
+	else
+		kgb_recorder_unsupported(&call->tracer->recorder, 0, call->name);
+}
+
+HANDLER(on_copy_2d, cuMemcpy2D_v2, record_copy_2d(call, NULL, p->pCopy))
+HANDLER(on_copy_2d_unaligned, cuMemcpy2DUnaligned_v2, record_copy_2d(call, NULL, p->pCopy))
+HANDLER(on_copy_2d_async, cuMemcpy2DAsync_v2, record_copy_2d(call, p->hStream, p->pCopy))
+
 /* ---- Order between streams and the host ---- */
 
 static void record_order(const struct kgb_driver_call *call, enum kgb_op_kind kind, CUstream stream,

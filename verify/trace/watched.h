@@ -40,6 +40,9 @@
 	X_PTSZ(cuMemcpyHtoDAsync_v2, on_copy_hd_async, IN_WINDOW | NEEDED) \
 	X_PTDS(cuMemcpyDtoH_v2, on_copy_dh, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuMemcpyDtoHAsync_v2, on_copy_dh_async, IN_WINDOW | NEEDED) \
+	X_PTDS(cuMemcpy2D_v2, on_copy_2d, IN_WINDOW | NEEDED) \
+	X_PTDS(cuMemcpy2DUnaligned_v2, on_copy_2d_unaligned, IN_WINDOW | NEEDED) \
+	X_PTSZ(cuMemcpy2DAsync_v2, on_copy_2d_async, IN_WINDOW | NEEDED) \
 	/* Order: events, waits of the host. */ \
 	X_PTSZ(cuEventRecord, on_event_record, IN_WINDOW | NEEDED) \
 	X_PTSZ(cuEventRecordWithFlags, on_event_record_flags, IN_WINDOW | NEEDED) \
@@ -137,9 +140,6 @@
 	X(cuMemcpy2DAsync, on_unsupported, IN_WINDOW) \
 	X(cuMemcpy3D, on_unsupported, IN_WINDOW) \
 	X(cuMemcpy3DAsync, on_unsupported, IN_WINDOW) \
-	X_PTDS(cuMemcpy2D_v2, on_unsupported, IN_WINDOW) \
-	X_PTDS(cuMemcpy2DUnaligned_v2, on_unsupported, IN_WINDOW) \
-	X_PTSZ(cuMemcpy2DAsync_v2, on_unsupported, IN_WINDOW) \
 	X_PTDS(cuMemcpy3D_v2, on_unsupported, IN_WINDOW) \
 	X_PTSZ(cuMemcpy3DAsync_v2, on_unsupported, IN_WINDOW) \
 	X_PTDS(cuMemcpyPeer, on_unsupported, IN_WINDOW) \
