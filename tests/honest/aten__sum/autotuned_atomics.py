@@ -10,8 +10,8 @@ import triton.language as tl
 @triton.heuristics({"ROWS": lambda args: max(1, min(64, 8192 // args["COLS"]))})
 @triton.jit
 def add_up(x_ptr, total_ptr, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
-    r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    c = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    r = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    c = tl.program_id(0) * COLS + tl.arange(0, COLS)
     inside = (r[:, None] < rows) & (c[None, :] < cols)
     x = tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=inside, other=0)
     tl.atomic_add(total_ptr + r, tl.sum(x.to(total_ptr.dtype.element_ty), axis=1), mask=r < rows)
@@ -31,7 +31,7 @@ def total(x, dim, keepdim, dtype):
     if rows > 0 and x.numel() > 0:
         cols = x.numel() // rows
         matrix = x.to(result).permute(*kept, *sorted(dims)).contiguous()
-        grid = lambda meta: (triton.cdiv(rows, max(1, min(64, 8192 // meta["COLS"]))), triton.cdiv(cols, meta["COLS"]))
+        grid = lambda meta: (triton.cdiv(cols, meta["COLS"]), triton.cdiv(rows, max(1, min(64, 8192 // meta["COLS"]))))
         add_up[grid](matrix, sums, rows, cols)
     return sums.to(result)
 
