@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-enum { RETRY_MS = 4 };
+enum { RETRY_MS = 4, ROOM_RETRY_MS = 100 };
 #define LOCK_PATH "/tmp/kgb-%s-%zu.lock"
 
 static const int open_flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -157,6 +157,25 @@ static int wait_for_lease(struct kgb_gpu_share *share, struct kgb_gpu_lease *lea
 
 	end_wait(share);
 	return rc;
+}
+
+int kgb_gpu_share_join(struct kgb_gpu_share *share, bool (*has_room)(void *payload), void *payload,
+		       struct kgb_err *err)
+{
+	if (open_lock("gpu-users", (size_t)share->device, &share->joined.fd, err) < 0)
+		return -1;
+	const int64_t deadline_ms = kgb_mono_ms() + begin_wait(share);
+	while (!has_room(payload) && flock(share->joined.fd, LOCK_EX | LOCK_NB) < 0 &&
+	       kgb_mono_ms() < deadline_ms)
+		(void)poll(NULL, 0, ROOM_RETRY_MS);
+	end_wait(share);
+	/* Only for a moment has another one this lock alone. */
+	return wait_for(share->joined.fd, LOCK_SH, share->device, INT64_MAX, err);
+}
+
+void kgb_gpu_share_leave(struct kgb_gpu_share *share)
+{
+	kgb_gpu_lease_give(&share->joined);
 }
 
 int kgb_gpu_share_enter(struct kgb_gpu_share *share, struct kgb_gpu_lease *lease,

@@ -50,17 +50,26 @@ KGB_MUST_CHECK int kgb_gpu_lease_look(int device, enum kgb_gpu_use *out, struct 
  * Any thread. */
 struct kgb_gpu_share {
 	int device;
+	struct kgb_gpu_lease joined; /* held: other verifications know of this one */
 	struct kgb_gpu_lease alone; /* held: requests need no lease */
 	pthread_mutex_t lock; /* of the following */
 	size_t n_waiting; /* threads that wait for other verifications */
 	int64_t since_ms; /* n_waiting > 0 */
 	int64_t waited_ms; /* time during which any thread waited, without the current wait */
 };
-#define KGB_GPU_SHARE_INIT(number)                                                             \
-	{                                                                                      \
-		.device = (number), .alone = KGB_LEASE_NONE, .lock = PTHREAD_MUTEX_INITIALIZER \
+#define KGB_GPU_SHARE_INIT(number)                                                     \
+	{                                                                              \
+		.device = (number), .joined = KGB_LEASE_NONE, .alone = KGB_LEASE_NONE, \
+		.lock = PTHREAD_MUTEX_INITIALIZER                                      \
 	}
 
+/** Wait until has_room(payload) is true or no other verification uses the GPU, then join those that
+ * do. So a verification starts no processes where those of others leave too little memory. After
+ * KGB_WAITS_MAX_MS of waiting in all it joins all the same. Errors of the lock file. */
+KGB_MUST_CHECK int kgb_gpu_share_join(struct kgb_gpu_share *share, bool (*has_room)(void *payload),
+				      void *payload, struct kgb_err *err);
+/** Accepts one that has not joined. */
+void kgb_gpu_share_leave(struct kgb_gpu_share *share);
 /** Begin a request that uses the GPU; kgb_gpu_lease_give ends it. A thread has at most one such
  * lease, and waits for no lock while it has it: the lock's holder may wait for the GPU. NULL: the
  * request uses no GPU. BUSY after KGB_WAITS_MAX_MS of waiting in all. */

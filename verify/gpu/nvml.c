@@ -159,6 +159,16 @@ int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err)
 	return 0;
 }
 
+int kgb_nvml_choose_number(struct kgb_nvml *nvml, int number, struct kgb_err *err)
+{
+	void *device = NULL;
+
+	if (!nvml->by_index || nvml->by_index((unsigned int)number, &device) != SUCCESS)
+		return kgb_fail(err, KGB_ERR_NOT_FOUND, "libnvidia-ml.so.1 has no GPU %d", number);
+	nvml->device = device;
+	return 0;
+}
+
 /* If there are more processes than fit, their number stays unknown. */
 static void look_at_processes(const struct kgb_nvml *nvml, struct kgb_nvml_state *out)
 {

@@ -40,6 +40,8 @@ void kgb_nvml_close(struct kgb_nvml *nvml);
 /** Choose the GPU for the following calls by its PCI bus id ("0000:0f:00.0"); "" is enough on a
  * machine with one GPU. NOT_FOUND. */
 KGB_MUST_CHECK int kgb_nvml_choose(struct kgb_nvml *nvml, const char *pci, struct kgb_err *err);
+/** The same by its number in the order of the PCI bus. NOT_FOUND. */
+KGB_MUST_CHECK int kgb_nvml_choose_number(struct kgb_nvml *nvml, int number, struct kgb_err *err);
 void kgb_nvml_look(struct kgb_nvml *nvml, struct kgb_nvml_state *out);
 /** Reads the Xids of this GPU since the last call, at most n. Returns their number. */
 size_t kgb_nvml_xids(struct kgb_nvml *nvml, uint64_t *xids, size_t n);

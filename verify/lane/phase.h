@@ -35,6 +35,7 @@
 	X(TIMER_STARTS, "timer_starts") /* in TIMER: new processes, with their plans */ \
 	X(TIMER_BLOCKS, "timer_blocks") /* in TIMER: samples, with kgb-exec's work for them */ \
 	X(TIMER_CHECKS, "timer_checks") /* in TIMER: compare results of timed calls */ \
+	X(ROOM, "room") /* wait for memory of the GPU */ \
 	X(HEALTH, "health") /* test the GPU */ \
 	X(END, "end") /* end processes */
 /* clang-format on */

@@ -61,8 +61,12 @@ int kgb_shared_arena_reserve(struct kgb_shared_arena *shared, struct kgb_worker 
 	if (kgb_worker_send(worker, text, fds, KGB_ARRAY_LEN(fds), err) < 0)
 		return -1;
 	reply = kgb_xmalloc(sizeof(*reply));
-	if (kgb_worker_wait(worker, kgb_mono_ms() + timeout_ms, reply) &&
-	    reply->status != KGB_WIRE_OK) {
+	if (!kgb_worker_wait(worker, kgb_mono_ms() + timeout_ms, reply))
+		return 0;
+	if (reply->status == KGB_WIRE_MEMORY)
+		return kgb_fail(err, KGB_ERR_UNAVAILABLE, "no memory for arguments: %.200s",
+				reply->text);
+	if (reply->status != KGB_WIRE_OK) {
 		KGB_AUTO(free)
 		char *why = kgb_xasprintf("cannot map its memory: %.200s", reply->text);
 		kgb_worker_refuse(worker, why);

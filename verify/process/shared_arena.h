@@ -21,7 +21,8 @@ struct kgb_shared_arena {
 /** Make sure that both memories are at least this large: else map new ones and send them to the
  * worker in a separate request, with `timeout_ms` for the answer; their contents are lost then.
  * `arena_is_read_only`: the worker cannot write to the arena. A worker that dies or refuses is no
- * error here: worker->end shows it.
+ * error here: worker->end shows it. UNAVAILABLE: it has no memory for the arguments, on a GPU no
+ * memory of the GPU.
  */
 KGB_MUST_CHECK int kgb_shared_arena_reserve(struct kgb_shared_arena *shared,
 					    struct kgb_worker *worker, size_t arena_bytes,

@@ -13,6 +13,7 @@ enum {
 	TRIES = 2,
 	START_MS = 30 * 1000,
 	MEASURE_MS = 20 * 1000,
+	ROOM_PART = 4, /* a verification with timing takes up to 20 GB of 141 */
 	ANCESTORS_MAX = 32,
 	NAME_SIZE = 32
 };
@@ -283,6 +284,28 @@ void kgb_gpu_health_watch(struct kgb_lane *lane)
 	KGB_MEASURE(lane, KGB_PHASE_HEALTH);
 	if (kgb_nvml_open(&lane->nvml, &err) < 0)
 		note(lane, kgb_lane_text(lane, "%s", err.msg));
+}
+
+/* Unknown memory counts as room. */
+static bool has_room(void *payload)
+{
+	struct kgb_lane *lane = payload;
+	struct kgb_nvml_state state;
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	if (!lane->nvml ||
+	    kgb_nvml_choose_number(lane->nvml, lane->judge->options->device, &ignored) < 0)
+		return true;
+	kgb_nvml_look(lane->nvml, &state);
+	return state.free_bytes < 0 || state.free_bytes >= state.total_bytes / ROOM_PART;
+}
+
+int kgb_gpu_health_await_room(struct kgb_lane *lane, struct kgb_err *err)
+{
+	if (lane->judge->options->device == KGB_DEVICE_CPU)
+		return 0;
+	KGB_MEASURE(lane, KGB_PHASE_ROOM);
+	return kgb_gpu_share_join(lane->judge->share, has_room, lane, err);
 }
 
 void kgb_gpu_health_check(struct kgb_lane *lane)

@@ -13,6 +13,10 @@
  */
 void kgb_gpu_health_watch(struct kgb_lane *lane);
 
+/** Wait while other verifications leave less than a quarter of the GPU's memory free. Call it after
+ * kgb_gpu_health_watch. Without a GPU, or if the amount is unknown, nothing is waited for. */
+KGB_MUST_CHECK int kgb_gpu_health_await_room(struct kgb_lane *lane, struct kgb_err *err);
+
 /** Check the GPU after all stages; ends every process of the verdict. If something crashed, hung,
  * ran out of memory or failed in the judge, new processes test the device. If the device is broken,
  * or other processes hold its memory, the verdict becomes an infra_error (infra.gpu_health,

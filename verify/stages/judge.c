@@ -272,7 +272,11 @@ static void run_stages(struct kgb_judge *judge, struct kgb_lane *lane)
 	}
 	kgb_ablation_choose(judge);
 	kgb_gpu_health_watch(lane);
-	run_candidate(judge, lane);
+	if (kgb_gpu_health_await_room(lane, &err) < 0)
+		kgb_verdict_decide_infra(lane->verdict, KGB_STAGE_CORRECTNESS,
+					 KGB_CODE_INFRA_GPU_LEASE, &err);
+	else
+		run_candidate(judge, lane);
 	if (lane->judge->compiler)
 		lane->verdict->n_proofs_recalled += kgb_compiler_n_recalled(lane->judge->compiler);
 	kgb_gpu_health_check(lane);
@@ -390,6 +394,7 @@ int kgb_judge_run(const struct kgb_judge_options *options, struct kgb_verdict *v
 	kgb_lane_init(&lane, &judge, verdict);
 	int rc = run(&judge, &lane, err);
 	kgb_lane_close(&lane);
+	kgb_gpu_share_leave(&share);
 	kgb_gpu_facts_free(lane.gpu);
 	release(&judge);
 	verdict->wall_ms = kgb_mono_ms() - started_ms;

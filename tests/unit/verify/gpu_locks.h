@@ -12,7 +12,7 @@
 /* The files of the device's locks go. */
 static inline void unlink_locks(int device)
 {
-	static const char *const kinds[] = {"gpu", "gpu-turn"};
+	static const char *const kinds[] = {"gpu", "gpu-turn", "gpu-users"};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
 		KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-%s-%d.lock", kinds[i], device);

@@ -304,6 +304,51 @@ static void test_seats_are_taken_once_and_as_far_as_there_are_some(KGB_UNUSED vo
 	assert_int_equal(a.n, 0);
 }
 
+struct room {
+	int n_asked, n_until_there_is; /* has_room() is false so often */
+	struct kgb_gpu_share *leaves; /* when it was asked so often */
+};
+
+static bool has_room(void *payload)
+{
+	struct room *room = payload;
+
+	if (++room->n_asked == room->n_until_there_is && room->leaves)
+		kgb_gpu_share_leave(room->leaves);
+	return !room->leaves && room->n_asked > room->n_until_there_is;
+}
+
+static void test_a_verification_joins_others_when_there_is_room(KGB_UNUSED void **state)
+{
+	static const struct {
+		bool is_other_there, does_other_leave;
+		int n_without_room, n_asked;
+	} rows[] = {
+		{false, false, 9, 1}, /* nobody would make room: no wait */
+		{true, false, 0, 1},
+		{true, false, 2, 3},
+		{true, true, 2, 2},
+	};
+
+	unlink_locks(device);
+	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
+		struct kgb_gpu_share share = KGB_GPU_SHARE_INIT(device);
+		struct kgb_gpu_share other = KGB_GPU_SHARE_INIT(device);
+		struct room none = {0}, room = {.n_until_there_is = rows[i].n_without_room};
+		struct kgb_err err = KGB_ERR_INIT;
+		if (rows[i].is_other_there)
+			assert_ok(kgb_gpu_share_join(&other, has_room, &none, &err), err);
+		room.leaves = rows[i].does_other_leave ? &other : NULL;
+		assert_ok(kgb_gpu_share_join(&share, has_room, &room, &err), err);
+		assert_int_equal(room.n_asked, rows[i].n_asked);
+		assert_true(share.joined.fd >= 0);
+		assert_true((kgb_gpu_share_waited_ms(&share) > 0) == (rows[i].n_asked > 1));
+		kgb_gpu_share_leave(&share);
+		kgb_gpu_share_leave(&share);
+		kgb_gpu_share_leave(&other);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_who_waits_to_be_alone_comes_before_those_who_come_later),
 		cmocka_unit_test(test_locks_are_everybodys),
 		cmocka_unit_test(test_the_end_of_a_process_gives_back),
+		cmocka_unit_test(test_a_verification_joins_others_when_there_is_room),
 		cmocka_unit_test(test_a_look_sees_the_holders_and_disturbs_nobody),
 		cmocka_unit_test(test_a_look_that_fails_says_so),
 		cmocka_unit_test(test_alone_waits_for_a_request_and_not_for_its_verification),

@@ -116,7 +116,8 @@ def compile_by(fd):
 
 def checked(status):
     if status != 0:
-        raise RuntimeError(TRACE.kgb_trace_status().decode("utf-8", "replace"))
+        text = TRACE.kgb_trace_status().decode("utf-8", "replace")
+        raise MemoryError(text) if "CUDA_ERROR_OUT_OF_MEMORY" in text else RuntimeError(text)
 
 
 class Memory:
