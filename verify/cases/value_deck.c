@@ -329,6 +329,10 @@ void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_var
 
 void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from)
 {
-	for (size_t i = 0; i < c->n_args; i++)
-		c->args[i].values = from->args[i].values;
+	for (size_t i = 0; i < c->n_args; i++) {
+		const struct kgb_arg *model = &from->args[i];
+		struct kgb_arg *arg = &c->args[i];
+		if (arg->fill == model->fill && arg->lo == model->lo && arg->hi == model->hi)
+			arg->values = model->values;
+	}
 }

@@ -22,7 +22,7 @@ struct kgb_value_deck {
  * special cases, no style adds. */
 void kgb_case_deal_values(struct kgb_value_deck *deck, const struct kgb_case_vars *from,
 			  struct kgb_case *c);
-/** Give the tensors of a twin the styles of its model. */
+/** Give those tensors of a twin that have the fill of its model's the styles of these. */
 void kgb_case_copy_values(struct kgb_case *c, const struct kgb_case *from);
 
 #endif
