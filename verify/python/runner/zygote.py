@@ -55,6 +55,8 @@ KEPT_PART = 32  # of the GPU's memory: what a lasting worker keeps between two v
 FREE, READY = b"free", b"ready"  # from a worker to its supervisor, and from that to the zygote
 LACKS, OUT, SPARE, MADE = b"lacks", b"out", b"spare", b"made"  # on the hub
 START_MAX = 4096
+PR_SET_NAME = 15
+CTX_SCHED_BLOCKING_SYNC = 4
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
 SPARES_OF = {"runner": ("runner",), "reference": ("reference", "baseline")}  # roles of a zygote's spares
@@ -116,10 +118,25 @@ def set_limits(start, base_bytes, gpu, spent_s=None):
         resource.setrlimit(name, (soft, hard if spent_s is None else resource.getrlimit(name)[1]))
 
 
+def name_process(role):
+    """Give the process the name that ps and top show."""
+    ctypes.CDLL(None).prctl(PR_SET_NAME, ("kgb-" + role).encode())
+
+
+def sleep_while_waiting():
+    """The driver sleeps until the GPU has done its work. By default it spins on one processor for each process, where others
+    need the processors."""
+    driver, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    driver.cuInit(0)
+    driver.cuDeviceGet(ctypes.byref(device), 0)
+    driver.cuDevicePrimaryCtxSetFlags_v2(device, CTX_SCHED_BLOCKING_SYNC)
+
+
 def warm_up(role):
     """Do the work that precedes the first use of a GPU."""
     if not HAS_GPU:
         return
+    sleep_while_waiting()
     if role == "runner":
         import on_cuda
         on_cuda.warm_up()
@@ -134,6 +151,7 @@ def warm_up(role):
 def run_worker(role, inbox, alive, base_bytes, gpu, spare):
     """Serve the messages of the inbox: the start message with descriptors [channel, stderr, ...]."""
     import _kgbrun
+    name_process(role)
     os.setsid()  # kill(0, ...) reaches the whole process group, also outside of the PID namespace
     die_with(alive)
     null = os.open("/dev/null", os.O_RDWR)
