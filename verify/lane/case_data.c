@@ -172,11 +172,19 @@ static void release_results(struct kgb_case_data *data)
 	}
 }
 
+void kgb_case_data_drop_inputs(struct kgb_case_data *data)
+{
+	for (size_t i = 0; i < KGB_MAX_ARGS; i++) {
+		kgb_free(data->storages[i]);
+		data->storages[i] = NULL;
+		data->storage_bytes[i] = 0;
+	}
+}
+
 void kgb_case_data_release(struct kgb_case_data *data)
 {
 	release_results(data);
-	for (size_t i = 0; i < KGB_MAX_ARGS; i++)
-		kgb_free(data->storages[i]);
+	kgb_case_data_drop_inputs(data);
 	*data = (struct kgb_case_data){0};
 }
 

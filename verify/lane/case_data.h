@@ -74,6 +74,8 @@ bool kgb_case_data_is_flat(const struct kgb_case_data *data);
 /** Copy the results of `like`, another variant of the same case, without their values. This
  * suffices for a call whose values are not compared. */
 void kgb_case_data_shape(struct kgb_case_data *data, const struct kgb_case_data *like);
+/** Free the inputs; the results stay. */
+void kgb_case_data_drop_inputs(struct kgb_case_data *data);
 void kgb_case_data_release(struct kgb_case_data *data);
 /** The views of its results; `out` has room for KGB_MAX_RESULTS. */
 void kgb_case_data_views(const struct kgb_case_data *data, struct kgb_tensor_view *out);

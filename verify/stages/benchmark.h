@@ -52,6 +52,8 @@ struct kgb_benchmark {
 	void *right[KGB_TIMER_INPUTS_MAX][KGB_MAX_RESULTS]; /* owned; of the results of untimed
 							       calls on each slot, what its windows
 							       show; NULL: not known yet */
+	struct kgb_case_data truths[KGB_TIMER_INPUTS_MAX]; /* right results, without inputs; no
+							      results: not known yet */
 };
 
 /** All benchmarks of a verification, and the processes that time them. */
@@ -73,6 +75,13 @@ struct kgb_exec_arena_spec kgb_benchmark_inputs(const struct kgb_benchmark *benc
 /** Make the tensors of a slot, as its timed calls find them. */
 void kgb_benchmark_fill(struct kgb_lane *lane, const struct kgb_benchmark *benchmark, uint32_t slot,
 			struct kgb_case_data *out);
+/** Whether the reference decides about results of timed calls on this slot that are not the same in
+ * each call: it does so for four slots or a few more, because a right result takes longer than all
+ * samples of a benchmark. */
+bool kgb_benchmark_needs_truth(const struct kgb_benchmark *benchmark, uint32_t slot);
+/** Get the right results of a slot, if they are not known yet. */
+KGB_MUST_CHECK int kgb_benchmark_fetch_truth(struct kgb_lane *lane, struct kgb_benchmark *benchmark,
+					     uint32_t slot, struct kgb_err *err);
 /** The demands of the precision that was requested. */
 const struct kgb_timer_level *kgb_benchmark_level(const struct kgb_judge *judge);
 

@@ -28,8 +28,6 @@ struct measurement {
 	struct kgb_benchmark *benchmark;
 	struct kgb_timing_processes *processes;
 	struct kgb_failure *failure;
-	struct kgb_case_data truths[KGB_TIMER_INPUTS_MAX]; /* of the slots with `has_truth` */
-	bool has_truth[KGB_TIMER_INPUTS_MAX];
 	struct kgb_window_draw draw; /* what the last request for the candidate brings back */
 	bool refused; /* *failure holds why */
 	uint32_t first_rehearsed; /* pair */
@@ -309,17 +307,15 @@ static int refuse(struct measurement *m, struct kgb_err *err)
 static int check_with_reference(struct measurement *m, uint32_t slot,
 				const struct kgb_exec_layout *layout, struct kgb_err *err)
 {
-	struct kgb_case_data *truth = &m->truths[slot];
 	struct kgb_candidate_call call;
 
-	if (!m->has_truth[slot]) {
-		kgb_benchmark_fill(m->lane, m->benchmark, slot, truth);
-		m->has_truth[slot] = true;
-		if (kgb_lane_fetch_truth(m->lane, truth, err) < 0)
-			return -1;
-	}
+	if (!kgb_benchmark_needs_truth(m->benchmark, slot))
+		return 0;
+	if (kgb_benchmark_fetch_truth(m->lane, m->benchmark, slot, err) < 0)
+		return -1;
 	take_results(m, layout, &call);
-	const bool passes = kgb_candidate_call_check_values(m->lane, truth, &call, m->failure);
+	const bool passes = kgb_candidate_call_check_values(m->lane, &m->benchmark->truths[slot],
+							    &call, m->failure);
 	kgb_candidate_call_release(&call);
 	return passes ? 0 : refuse(m, err);
 }
@@ -639,9 +635,6 @@ int kgb_benchmark_measure(struct kgb_lane *lane, struct kgb_benchmark *b,
 	KGB_MEASURE(lane, KGB_PHASE_TIMER);
 	const int rc = run_timer(m, err);
 	kgb_parallel_for(KGB_TIMING_PROCESSES_MAX, KGB_N_SIDES, drop, m);
-	for (size_t slot = 0; slot < KGB_TIMER_INPUTS_MAX; slot++)
-		if (m->has_truth[slot])
-			kgb_case_data_release(&m->truths[slot]);
 	kgb_benchmark_release(b);
 	return m->refused ? 1 : rc;
 }
