@@ -110,15 +110,25 @@ def exact_form(value, native):
     return value.to(torch.complex128) if value.is_complex() else torch.complex(value.double(), value.double())
 
 
+FACTORY_ARGUMENTS = ("dtype", "layout", "device", "pin_memory")  # an overload with out parameters takes these from them
+
+
+def inputs_of(function):
+    return [(argument.name, str(argument.type)) for argument in function._schema.arguments
+            if not argument.is_out and argument.name not in FACTORY_ARGUMENTS]
+
+
 def aten_function(target):
-    """torch.ops.aten.<name>.<overload>; for an overload with out parameters its functional sibling is chosen by the
-    arguments, since results are returned here."""
+    """torch.ops.aten.<name>.<overload>; for an overload with out parameters its functional sibling, since results are returned
+    here. Left to choose by the arguments, torch would describe them for each overload that does not fit, and so print tensors."""
     name, _, overload = target.partition(".")
     packet = getattr(torch.ops.aten, name)
     function = getattr(packet, overload or "default")
-    if any(argument.is_out for argument in function._schema.arguments):
-        return packet
-    return function
+    if not any(argument.is_out for argument in function._schema.arguments):
+        return function
+    siblings = [getattr(packet, other) for other in packet.overloads()]
+    return next(other for other in siblings if inputs_of(other) == inputs_of(function) and
+                not any(argument.is_out for argument in other._schema.arguments))
 
 
 def driver_version():
