@@ -26,6 +26,7 @@ static void *random_element(const struct kgb_tensor_view *view, void *storage, s
 enum {
 	CHUNK = 512, /* elements converted at once */
 	TABLE = 1 << 16, /* draws of a benchmark */
+	RUN = 128, /* of them side by side in a tensor; a divisor of CHUNK */
 };
 /* Elements that are worth a thread; even, as normals come in pairs. */
 #define PIECE ((int64_t)1 << 16)
@@ -196,45 +197,31 @@ static void fill_all(struct job *job)
 		kgb_rng_skip(&job->rng, words_of(job->arg->fill, n));
 }
 
-/* Each word selects two elements. */
-static inline __attribute__((always_inline)) void
-pick_sized(const char *table, const uint32_t *words, size_t n, char *out, size_t item)
+static size_t n_runs(int64_t n_elements)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint32_t which = words[i / 2] >> (i % 2 * 16) & (TABLE - 1);
-		memcpy(out + i * item, table + which * item, item);
-	}
+	return ((size_t)n_elements + RUN - 1) / RUN;
 }
 
-/* One loop for each size: then the compiler copies by a register. */
-static void pick(const char *table, const uint32_t *words, size_t n, size_t item, char *out)
-{
-	if (item == 1)
-		pick_sized(table, words, n, out, 1);
-	else if (item == 2)
-		pick_sized(table, words, n, out, 2);
-	else if (item == 4)
-		pick_sized(table, words, n, out, 4);
-	else
-		pick_sized(table, words, n, out, 8);
-}
-
-/* Large tensors for timing: every element is one of TABLE fresh draws, chosen by 16 random bits.
- * This is faster, and benchmarks only measure times. */
+/* Large tensors for timing: every RUN elements are neighbours in a table of TABLE fresh draws, from
+ * a random one on. This is as fast as a copy, and benchmarks only measure times. */
 static void pick_piece(void *payload, int64_t begin, int64_t end)
 {
 	struct job *job = payload;
-	size_t item = kgb_dtype_size(job->arg->view.dtype);
+	const size_t item = kgb_dtype_size(job->arg->view.dtype);
 	struct kgb_rng rng = job->rng;
-	uint32_t words[CHUNK / 2];
+	uint32_t words[CHUNK / RUN];
 	char buffer[CHUNK * sizeof(int64_t)];
 
-	kgb_rng_skip(&rng, (uint64_t)begin / 2);
+	kgb_rng_skip(&rng, (uint64_t)begin / RUN);
 	for (int64_t first = begin; first < end; first += CHUNK) {
-		int64_t n = end - first < CHUNK ? end - first : CHUNK;
+		const int64_t n = end - first < CHUNK ? end - first : CHUNK;
 		char *elements = target(job, first, buffer);
-		kgb_rng_words(&rng, words, ((size_t)n + 1) / 2);
-		pick(job->table, words, (size_t)n, item, elements);
+		kgb_rng_words(&rng, words, n_runs(n));
+		for (int64_t i = 0; i < n; i += RUN) {
+			const size_t from = words[i / RUN] % (TABLE - RUN + 1);
+			const size_t count = (size_t)(n - i < RUN ? n - i : RUN);
+			memcpy(elements + (size_t)i * item, job->table + from * item, count * item);
+		}
 		deliver(job, first, n, elements);
 	}
 }
@@ -257,7 +244,7 @@ static void fill_from_table(struct job *job)
 	job->rng = draws.rng;
 	job->table = table;
 	kgb_parallel_for(n, piece_of(view), pick_piece, job);
-	kgb_rng_skip(&job->rng, ((uint64_t)n + 1) / 2);
+	kgb_rng_skip(&job->rng, n_runs(n));
 }
 
 /* ---- the rest of the storage ---- */

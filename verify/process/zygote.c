@@ -31,7 +31,8 @@ enum {
 	CONNECT_BACKLOG = 64,
 	ISOLATION_MAX = 1024,
 	STATUS_MS = 10 * 1000, /* wait for a launcher whose sandbox is gone */
-	PRIVATE_BYTES = 16 << 20 /* Triton's own modules for CUDA are compiled there */
+	PRIVATE_BYTES =
+		64 << 20 /* modules for CUDA that Triton compiles, kernels that torch does */
 };
 #define TRACE_LIBRARY "/kgb/lib/libkgb_trace.so"
 #define CPU_TRACE_LIBRARY "/kgb/lib/libkgb_cpu_trace.so"
@@ -93,6 +94,8 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(always); i++)
 		kgb_policy_setenv(policy, always[i][0], always[i][1]);
+	if (role == KGB_ROLE_REFERENCE) /* for operators that torch compiles when they are used */
+		kgb_policy_setenv(policy, "PYTORCH_KERNEL_CACHE_PATH", "/kgb/tmp/kernels");
 	kgb_policy_setenv(policy, "KGB_SPARES", spares);
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
 	if (spec->tells_sizes)

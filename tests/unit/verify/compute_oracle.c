@@ -565,21 +565,20 @@ static void add_specials(const struct kgb_tensor_view *view, struct kgb_rng *rng
  * Eight times as fast; nobody asks these values for their distribution. */
 static void fill_from_table(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
 {
-	enum { TABLE = 1 << 16 };
+	enum { TABLE = 1 << 16, RUN = 128 };
 	const struct kgb_tensor_view *view = &arg->view;
 	size_t item = kgb_dtype_size(view->dtype);
 	char *table = kgb_xreallocarray(NULL, TABLE, item);
 	struct kgb_tensor_view_walk walk;
-	uint32_t bits = 0;
+	uint32_t from = 0;
 	int64_t n = kgb_tensor_view_numel(view);
 
 	for (size_t i = 0; i < TABLE; i++)
 		draw(arg, rng, table + i * item);
 	kgb_tensor_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
-		bits = i % 2 == 0 ? kgb_rng_u32(rng) : bits >> 16;
-		memcpy(element_at(view, storage, walk.at), table + (bits & (TABLE - 1)) * item,
-		       item);
+		from = i % RUN == 0 ? kgb_rng_u32(rng) % (TABLE - RUN + 1) : from + 1;
+		memcpy(element_at(view, storage, walk.at), table + from * item, item);
 	}
 	kgb_free(table);
 }
