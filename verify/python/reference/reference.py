@@ -119,16 +119,19 @@ def inputs_of(function):
 
 
 def aten_function(target):
-    """torch.ops.aten.<name>.<overload>; for an overload with out parameters its functional sibling, since results are returned
-    here. Left to choose by the arguments, torch would describe them for each overload that does not fit, and so print tensors."""
+    """torch.ops.aten.<name>.<overload>; for an overload with out parameters its functional sibling where these are not passed,
+    since results are returned here. Left to choose by the arguments, torch would describe them for each overload that does not
+    fit, and so print tensors."""
     name, _, overload = target.partition(".")
     packet = getattr(torch.ops.aten, name)
     function = getattr(packet, overload or "default")
-    if not any(argument.is_out for argument in function._schema.arguments):
+    outs = {argument.name for argument in function._schema.arguments if argument.is_out}
+    if not outs:
         return function
-    siblings = [getattr(packet, other) for other in packet.overloads()]
-    return next(other for other in siblings if inputs_of(other) == inputs_of(function) and
-                not any(argument.is_out for argument in other._schema.arguments))
+    sibling = next(other for other in (getattr(packet, name) for name in packet.overloads())
+                   if inputs_of(other) == inputs_of(function) and
+                   not any(argument.is_out for argument in other._schema.arguments))
+    return lambda *args, **kwargs: (function if outs & kwargs.keys() else sibling)(*args, **kwargs)
 
 
 def driver_version():
