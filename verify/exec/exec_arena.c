@@ -12,8 +12,10 @@
 
 static void unmap(struct kgb_exec_file *file)
 {
-	if (file->at)
+	if (file->at) {
 		munmap(file->at, file->bytes);
+		kgb_close(file->fd);
+	}
 	*file = (struct kgb_exec_file){0};
 }
 
@@ -40,9 +42,16 @@ static int map_file(struct kgb_exec_file *file, int fd, uint64_t bytes, int prot
 		(void)kgb_fail_errno(err, errno, "%s: map %lld bytes", what, (long long)st.st_size);
 		return kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
 	}
-	*file = (struct kgb_exec_file){
-		.at = mapped, .bytes = (size_t)st.st_size, .device = st.st_dev, .inode = st.st_ino};
-	return 0;
+	*file = (struct kgb_exec_file){.at = mapped,
+				       .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+				       .bytes = (size_t)st.st_size,
+				       .device = st.st_dev,
+				       .inode = st.st_ino};
+	if (file->fd >= 0)
+		return 0;
+	(void)kgb_fail_errno(err, errno, "%s: keep it open", what);
+	unmap(file);
+	return kgb_exec_refuse(err, KGB_EXEC_UNAVAILABLE);
 }
 
 static void read_parts(struct kgb_exec_arena *arena, const struct kgb_exec_request *request)

@@ -15,6 +15,7 @@
 /** A mapping of a whole memfd. */
 struct kgb_exec_file {
 	char *at; /* NULL: none */
+	int fd; /* owned */
 	size_t bytes;
 	dev_t device; /* with `inode`: which file it is */
 	ino_t inode;

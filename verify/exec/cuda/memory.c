@@ -307,39 +307,56 @@ int kgb_device_memory_clear(struct kgb_device_memory *memory, struct kgb_err *er
 
 enum route { FROM_HOST_TO_COPY, FROM_HOST_TO_ARENA, FROM_COPY_TO_ARENA };
 
+/* Copy a piece of an image from the judge's memory. */
+static int upload(struct kgb_device_memory *memory, CUdeviceptr to, uint64_t at_in_file,
+		  uint64_t bytes, struct kgb_err *err)
+{
+	const struct kgb_exec_arena *given = &memory->set->given;
+	struct kgb_gpu *gpu = memory->gpu;
+
+	if (bytes >= KGB_STAGED_LEAST)
+		return kgb_staging_upload(&memory->staging, gpu, to, given->input_file.fd,
+					  at_in_file, bytes, err);
+	return kgb_gpu_check(
+		gpu, gpu->cu->cuMemcpyHtoDAsync(to, given->input + at_in_file, bytes, gpu->stream),
+		KGB_EXEC_UNAVAILABLE, err, "load an image");
+}
+
 /* Moves the image of a slot, turned if the slot is. A copy holds the parts of an image that is not
  * turned, one behind the other. */
-static CUresult move_image(struct kgb_device_memory *memory, uint32_t slot, enum route route)
+static int move_image(struct kgb_device_memory *memory, uint32_t slot, enum route route,
+		      struct kgb_err *err)
 {
 	const struct kgb_memory_set *set = memory->set;
 	const struct kgb_exec_arena *given = &set->given;
-	const char *image = kgb_exec_arena_image(given, slot);
-	CUdeviceptr copy =
-		set->images.address + kgb_exec_arena_image_of(given, slot) * set->packed_bytes;
-	const struct kgb_cuda *cu = memory->gpu->cu;
-	const CUstream stream = memory->gpu->stream;
-	CUresult result = CUDA_SUCCESS;
+	const uint32_t image = kgb_exec_arena_image_of(given, slot);
+	CUdeviceptr copy = set->images.address + image * set->packed_bytes;
+	struct kgb_gpu *gpu = memory->gpu;
+	int status = 0;
 
-	for (size_t i = 0; result == CUDA_SUCCESS && i < given->parts.n; i++) {
+	for (size_t i = 0; status == 0 && i < given->parts.n; i++) {
 		const struct kgb_span *part = &given->parts.items[i];
 		const CUdeviceptr copied = copy - kgb_exec_arena_offset(part->start);
 		const CUdeviceptr to = route == FROM_HOST_TO_COPY ? copied : KGB_ARENA_ADDRESS;
 		struct kgb_exec_pieces pieces;
 		kgb_exec_arena_pieces(given, part, slot, &pieces);
-		for (size_t k = 0; result == CUDA_SUCCESS && k < pieces.n; k++) {
+		for (size_t k = 0; status == 0 && k < pieces.n; k++) {
 			const struct kgb_exec_piece *piece = &pieces.items[k];
-			result =
-				route == FROM_COPY_TO_ARENA
-					? cu->cuMemcpyDtoDAsync(to + piece->to,
-								copied + piece->from, piece->bytes,
-								stream)
-					: cu->cuMemcpyHtoDAsync(to + piece->to, image + piece->from,
-								piece->bytes, stream);
+			status = route == FROM_COPY_TO_ARENA
+					 ? kgb_gpu_check(gpu,
+							 gpu->cu->cuMemcpyDtoDAsync(
+								 to + piece->to,
+								 copied + piece->from, piece->bytes,
+								 gpu->stream),
+							 KGB_EXEC_UNAVAILABLE, err, "load a copy")
+					 : upload(memory, to + piece->to,
+						  image * given->bytes + piece->from, piece->bytes,
+						  err);
 		}
 		kgb_free(pieces.items);
 		copy += round_up(part->bytes, PACKED_ALIGN);
 	}
-	return result;
+	return status;
 }
 
 static bool have_room_for_images(struct kgb_device_memory *memory, uint32_t n_all)
@@ -363,11 +380,12 @@ static bool have_images(struct kgb_device_memory *memory, uint32_t n_slots)
 	struct kgb_memory_set *set = memory->set;
 	const uint32_t n_all = set->given.n_slots - set->given.n_turned;
 	const uint32_t n = n_slots < n_all ? n_slots : n_all;
+	struct kgb_err ignored = KGB_ERR_INIT;
 
 	if (set->n_images < n && !have_room_for_images(memory, n_all))
 		return false;
 	for (; set->n_images < n; set->n_images++)
-		if (move_image(memory, set->n_images, FROM_HOST_TO_COPY) != CUDA_SUCCESS)
+		if (move_image(memory, set->n_images, FROM_HOST_TO_COPY, &ignored))
 			return false;
 	return true;
 }
@@ -375,8 +393,7 @@ static bool have_images(struct kgb_device_memory *memory, uint32_t n_slots)
 static int load(struct kgb_device_memory *memory, uint32_t slot, enum route route,
 		struct kgb_err *err)
 {
-	return kgb_gpu_check(memory->gpu, move_image(memory, slot, route), KGB_EXEC_UNAVAILABLE,
-			     err, "load image %u", slot);
+	return move_image(memory, slot, route, err) ? kgb_ctx(err, "image %u", slot) : 0;
 }
 
 int kgb_device_memory_load_fast(struct kgb_device_memory *memory, uint32_t slot, uint32_t n_slots,
@@ -401,13 +418,17 @@ int kgb_device_memory_load_once(struct kgb_device_memory *memory, uint32_t slot,
 static int bring(struct kgb_device_memory *memory, uint64_t offset, CUdeviceptr from,
 		 uint64_t bytes, struct kgb_err *err)
 {
+	const struct kgb_exec_arena *given = &memory->set->given;
+
 	if (bytes == 0)
 		return 0;
-	return kgb_gpu_check(
-		memory->gpu,
-		memory->gpu->cu->cuMemcpyDtoH(memory->set->given.output + offset, from, bytes),
-		KGB_EXEC_GPU_FAULT, err, "bring %llu bytes back from 0x%llx",
-		(unsigned long long)bytes, from);
+	if (bytes >= KGB_STAGED_LEAST)
+		return kgb_staging_download(&memory->staging, memory->gpu, given->output_file.fd,
+					    offset, from, bytes, err);
+	return kgb_gpu_check(memory->gpu,
+			     memory->gpu->cu->cuMemcpyDtoH(given->output + offset, from, bytes),
+			     KGB_EXEC_GPU_FAULT, err, "bring %llu bytes back from 0x%llx",
+			     (unsigned long long)bytes, from);
 }
 
 int kgb_device_memory_bring_back(struct kgb_device_memory *memory,

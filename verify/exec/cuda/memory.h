@@ -7,6 +7,7 @@
 #define KGB_VERIFY_EXEC_CUDA_MEMORY_H
 
 #include "verify/exec/cuda/mappings.h"
+#include "verify/exec/cuda/staging.h"
 #include "verify/exec/exec_arena.h"
 #include "verify/protocol/record.h"
 
@@ -31,6 +32,7 @@ struct kgb_device_memory {
 	struct kgb_memory_set *set; /* in force */
 	struct kgb_mappings blocks, arena; /* of that set; blocks that it does not want are idle */
 	struct kgb_spares spares;
+	struct kgb_staging staging;
 	struct kgb_spans reserved; /* addresses that are ours */
 	uint32_t placement; /* in force */
 

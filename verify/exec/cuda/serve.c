@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/exec/cuda/serve.h"
+/* kgb-exec [LIBCUPTI]: replays GPU work that the judge sends to descriptor 3
+ * (verify/protocol/exec_protocol.h). Only kgb-judge starts it, in a separate sandbox. */
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "verify/exec/cuda/measure.h"
@@ -202,10 +205,28 @@ static int carry_out(void *payload, const struct kgb_exec_request *request, cons
 	return -1;
 }
 
-int kgb_exec_serve_cuda(const char *cupti)
+static int serve(const char *cupti)
 {
 	KGB_AUTO(free) struct server *server = kgb_xcalloc(1, sizeof(*server));
 
 	server->cupti = cupti;
 	return kgb_exec_serve("kgb-exec", carry_out, server);
+}
+
+int main(int argc, char **argv)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	if (argc > 2 || getsockopt(KGB_EXEC_FD, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	    type != SOCK_SEQPACKET) {
+		(void)dprintf(
+			STDERR_FILENO,
+			"usage: kgb-exec [LIBCUPTI], with the judge's socket as descriptor %d: "
+			"kgb-judge starts it\n",
+			KGB_EXEC_FD);
+		return KGB_EXIT_USAGE;
+	}
+	/* Skip exit handlers: the driver would wait for kernels that may never end. */
+	_exit(serve(argc == 2 ? argv[1] : NULL));
 }
