@@ -31,6 +31,7 @@ import warnings
 
 import torch
 
+import staging
 import wire
 
 TORCH_DTYPES = tuple(getattr(torch, name) for name in wire.DTYPES)
@@ -182,6 +183,9 @@ class Reference:
         self.inputs = None
         self.out = None
         self.out_view = None
+        self.files = ()  # descriptors of both
+        self.staging = None  # made for the first large copy
+        self.uploaded = {}  # large storages of the request, on the GPU, which no operator gets
         self.device = DEVICE
         self.modules = {}
         self.places = {}
@@ -198,8 +202,9 @@ class Reference:
         self.inputs = mmap.mmap(fds[0], request["arena_bytes"], prot=mmap.PROT_READ)
         self.out = mmap.mmap(fds[1], request["out_bytes"])
         self.out_view = torch.frombuffer(self.out, dtype=torch.uint8)
-        for fd in fds:
+        for fd in self.files:
             os.close(fd)
+        self.files = fds
         return wire.Reply()
 
     def do_load(self, request, fds):
@@ -233,7 +238,7 @@ class Reference:
                 return torch.empty_strided(arg["sizes"], arg["strides"], dtype=dtype, device=self.device)
             # A copy of the storage: an in-place operator may write to it.
             storage = torch.frombuffer(self.inputs, dtype=dtype, count=arg["elements"], offset=arg["at"])
-            storage = self.between_noise(storage) if self.slack else storage.to(DEVICE, copy=True)
+            storage = self.between_noise(storage) if self.slack else self.copied(storage, arg["at"])
             self.places[storage.untyped_storage().data_ptr()] = (arg["at"], storage)
             return torch.as_strided(storage, arg["sizes"], arg["strides"], arg["first"])
         if kind == "float":
@@ -245,6 +250,23 @@ class Reference:
         if kind == "device":
             return torch.device(self.device)
         return arg["value"]
+
+    def is_staged(self, n_bytes):
+        if DEVICE == "cpu" or n_bytes < staging.LEAST:
+            return False
+        self.staging = self.staging or staging.Staging()
+        return True
+
+    def copied(self, storage, at):
+        """A copy of a storage in the inputs on the device."""
+        n_bytes = storage.numel() * storage.element_size()
+        if not self.is_staged(n_bytes):
+            return storage.to(DEVICE, copy=True)
+        key = at, storage.dtype
+        if key not in self.uploaded:
+            self.uploaded[key] = torch.empty(storage.numel(), dtype=storage.dtype, device=DEVICE)
+            self.staging.upload(self.files[0], at, self.uploaded[key].view(torch.uint8))
+        return self.uploaded[key].clone()
 
     def between_noise(self, storage):
         """A copy of the storage between SLACK random bytes on either side."""
@@ -290,7 +312,7 @@ class Reference:
     def do_time(self, request, fds):
         """The median time of the call; on a GPU between events, with other data in the L2 cache."""
         args, kwargs = wire.call_arguments(request["args"], self.argument)
-        self.places = {}
+        self.places, self.uploaded = {}, {}
         function = self.function(request["target"])
         with torch.no_grad():
             times = measured(lambda: function(*args, **kwargs))
@@ -317,6 +339,7 @@ class Reference:
     def do_call(self, request, fds):
         target, magnitude = request["target"], request["magnitude"]
         self.places = {}
+        self.uploaded = {}
         self.slack, self.padded = request.get("slack", 0), []
         native = self.run(request, target, None)
         self.check_noise()
@@ -330,6 +353,7 @@ class Reference:
             values += self.run_exact(request, target, term_size, native)
         elif magnitude:
             values += self.run_exact(request, magnitude, finite, native)
+        self.uploaded = {}
         reply = wire.Reply()
         used = 0
         for value in values:
@@ -353,7 +377,10 @@ class Reference:
         start = -(-used // ALIGN) * ALIGN
         if n_bytes and start + n_bytes <= len(self.out):
             dense = value.detach().contiguous().as_strided((value.numel(),), (1,))
-            self.out_view[start:start + n_bytes] = dense.view(torch.uint8)
+            if self.is_staged(n_bytes):
+                self.staging.download(dense.view(torch.uint8), self.files[1], start)
+            else:
+                self.out_view[start:start + n_bytes] = dense.view(torch.uint8)
             output.offset = start
             output.n_bytes = n_bytes
         return start + n_bytes

@@ -49,6 +49,7 @@ COMPILE_PROCESSES = 16
 GPU_PROCESSES = 256  # processes and threads: those of the driver, and of the compilers that Triton starts
 GPU_FILES = 1024
 GPU_FILE_BYTES = 512 << 20
+RESULT_BYTES = 64 << 30  # of the reference, which writes them to the judge's file
 ROLE_WAIT_S = 1.0
 AT_FIRST = {"reference": 1, "baseline": 0}  # spares at the start of the lasting roles; lanes share a reference
 KEPT_PART = 32  # of the GPU's memory: what a lasting worker keeps between two verifications
@@ -110,6 +111,8 @@ def set_limits(start, base_bytes, gpu, spent_s=None):
     can be raised again."""
     memory, cpu_s = base_bytes + int(start["memory_bytes"]), start["cpu_s"] + (spent_s or 0)
     file_bytes, files = (GPU_FILE_BYTES, GPU_FILES) if gpu else (FILE_BYTES, 64)
+    if start["role"] == "reference":
+        file_bytes = RESULT_BYTES
     for name, soft, hard in ((resource.RLIMIT_DATA if gpu else resource.RLIMIT_AS, memory, memory),
                              (resource.RLIMIT_CPU, cpu_s, cpu_s + 5),
                              (resource.RLIMIT_CORE, 0, 0),
