@@ -25,7 +25,7 @@
 #else
 #define KEEPS true
 #endif
-enum { KEPT_MAX = 64, KEPT_PART = 32 };
+enum { KEPT_MAX = 64, KEPT_PART = 32, REUSED_TIMES = 4 };
 #define KEPT_BYTES_LEAST ((size_t)512 << 20)
 #define KEPT_BYTES_MOST ((size_t)4 << 30)
 
@@ -55,17 +55,23 @@ static void *take_kept(size_t i)
 	return block;
 }
 
-/* A kept block of at least `size` bytes that wastes less than a quarter; NULL: there is none. */
+/* The smallest kept block of at least `size` bytes, if it is not far larger; NULL: there is none.
+ */
 static void *reuse(size_t size)
 {
+	size_t best = SIZE_MAX, best_bytes = SIZE_MAX;
 	void *block = NULL;
 
 	pthread_mutex_lock(&kept.lock);
-	for (size_t i = 0; i < kept.n && !block; i++) {
+	for (size_t i = 0; i < kept.n; i++) {
 		const size_t bytes = malloc_usable_size(kept.blocks[i]);
-		if (bytes >= size && bytes - size < size / 4)
-			block = take_kept(i);
+		if (bytes >= size && bytes / REUSED_TIMES <= size && bytes < best_bytes) {
+			best = i;
+			best_bytes = bytes;
+		}
 	}
+	if (best != SIZE_MAX)
+		block = take_kept(best);
 	pthread_mutex_unlock(&kept.lock);
 	return block;
 }

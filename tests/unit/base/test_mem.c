@@ -54,8 +54,10 @@ static void test_large_blocks_are_used_again(void **state)
 	(void)state;
 	const uintptr_t at = visit(64 * mib);
 	assert_int_equal(visit(64 * mib), at);
-	assert_int_equal(visit(60 * mib), at);
-	assert_int_not_equal(visit(32 * mib), at); /* it would waste a half */
+	assert_int_equal(visit(17 * mib), at);
+	const uintptr_t small = visit(15 * mib); /* it would waste more than three quarters */
+	assert_int_not_equal(small, at);
+	assert_int_equal(visit(12 * mib), small); /* not the first that is large enough */
 	assert_int_not_equal(visit(80 * mib), at);
 	char *taken = kgb_xmalloc(64 * mib);
 	assert_int_equal((uintptr_t)taken, at);
