@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "verify/cuda/driver.h"
 
 enum { BUFFER_BYTES = 256 << 10 };
@@ -15,7 +16,8 @@ enum { BUFFER_BYTES = 256 << 10 };
 	X(cuptiActivityEnable)            \
 	X(cuptiActivityDisable)           \
 	X(cuptiActivityFlushAll)          \
-	X(cuptiActivityGetNextRecord)
+	X(cuptiActivityGetNextRecord)     \
+	X(cuptiGetTimestamp)
 
 static struct {
 #define MEMBER(name) __typeof__(name) *name; /* NOLINT(bugprone-macro-parentheses) */
@@ -27,16 +29,17 @@ static struct {
  * is full. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	uint64_t first_start, last_end;
-	size_t n_records;
-	size_t n_lost;
+	struct {
+		uint64_t start, end;
+	} * items;
+	size_t n, cap;
 } seen;
 
 static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 					   CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMCPY};
 
 /* Start and end lie where CUDA 11 to 13 have them: newer versions append. */
-static void count(const CUpti_Activity *record)
+static void keep(const CUpti_Activity *record)
 {
 	uint64_t start;
 	uint64_t end;
@@ -63,14 +66,9 @@ static void count(const CUpti_Activity *record)
 	default:
 		return;
 	}
-	/* Such a record has no times: CUPTI could not take them. */
-	if (start == 0 || end < start)
-		seen.n_lost++;
-	if (seen.n_records == 0 || start < seen.first_start)
-		seen.first_start = start;
-	if (end > seen.last_end)
-		seen.last_end = end;
-	seen.n_records++;
+	/* A record without times is one too few: CUPTI could not take them. */
+	if (start > 0 && end >= start)
+		KGB_VEC_ADD(&seen, ((__typeof__(*seen.items)){start, end}));
 }
 
 static void CUPTIAPI on_buffer_wanted(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -91,7 +89,7 @@ static void CUPTIAPI on_buffer_done(CUcontext context, uint32_t stream, uint8_t 
 	pthread_mutex_lock(&mutex);
 	while (valid > 0 &&
 	       cupti.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
-		count(record);
+		keep(record);
 	pthread_mutex_unlock(&mutex);
 	kgb_free(buffer);
 }
@@ -146,24 +144,42 @@ int kgb_activity_start(const char *path, struct kgb_err *err)
 	return 0;
 }
 
-void kgb_activity_clear(void)
+void kgb_activity_collect(void)
 {
 	(void)cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+void kgb_activity_clear(void)
+{
+	kgb_activity_collect();
 	pthread_mutex_lock(&mutex);
-	memset(&seen, 0, sizeof(seen));
+	seen.n = 0;
 	pthread_mutex_unlock(&mutex);
 }
 
-uint64_t kgb_activity_span(size_t n_expected)
+uint64_t kgb_activity_now(void)
 {
-	uint64_t span = 0;
+	uint64_t now = 0;
 
-	(void)cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	return cupti.cuptiGetTimestamp(&now) == CUPTI_SUCCESS ? now : 0;
+}
+
+uint64_t kgb_activity_span(uint64_t from, uint64_t to, size_t n_expected)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+	size_t n = 0;
+
 	pthread_mutex_lock(&mutex);
-	if (seen.n_records == n_expected && n_expected > 0 && seen.n_lost == 0)
-		span = seen.last_end - seen.first_start;
+	for (size_t i = 0; i < seen.n; i++) {
+		const uint64_t start = seen.items[i].start, end = seen.items[i].end;
+		if (start < from || start >= to)
+			continue;
+		first = start < first ? start : first;
+		last = end > last ? end : last;
+		n++;
+	}
 	pthread_mutex_unlock(&mutex);
-	return span;
+	return n == n_expected && n > 0 ? last - first : 0;
 }
 
 void kgb_activity_stop(void)

@@ -208,33 +208,83 @@ static int take_samples(struct kgb_run *run, const struct kgb_exec_request *requ
 	return 0;
 }
 
+/* Take sample i once more, under CUPTI. *from and *to get the time, on its clock, from when the GPU
+ * was idle before the run to its end. */
+static int record_sample(struct kgb_run *run, const struct kgb_exec_request *request,
+			 struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue, uint32_t i,
+			 uint64_t *from, uint64_t *to, struct kgb_err *err)
+{
+	int64_t host_ns;
+
+	if (prepare(run, request, prologue, i, err))
+		return -1;
+	*from = kgb_activity_now();
+	if (measure(run, plan, can_gate(run, plan), &host_ns, err))
+		return -1;
+	*to = kgb_activity_now();
+	return 0;
+}
+
+/* To get the records takes longer than to take a sample. So those of all samples are told apart by
+ * their times. */
+static int record_all(struct kgb_run *run, const struct kgb_exec_request *request,
+		      struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+		      struct kgb_exec_sample *samples, struct kgb_err *err)
+{
+	uint64_t from[KGB_EXEC_SAMPLES_MAX], to[KGB_EXEC_SAMPLES_MAX];
+
+	kgb_activity_clear();
+	for (uint32_t i = 0; i < request->n_samples; i++)
+		if (record_sample(run, request, plan, prologue, i, &from[i], &to[i], err))
+			return -1;
+	kgb_activity_collect();
+	for (uint32_t i = 0; i < request->n_samples; i++)
+		samples[i].activity_ns = kgb_activity_span(from[i], to[i], plan->n_activities);
+	return 0;
+}
+
+/* Take those samples again, each by itself, whose records were not told apart. Returns how many
+ * have none now; -1: *err. */
+static int record_missing(struct kgb_run *run, const struct kgb_exec_request *request,
+			  struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
+			  struct kgb_exec_sample *samples, struct kgb_err *err)
+{
+	int64_t host_ns;
+	int n_missing = 0;
+
+	for (uint32_t i = 0; i < request->n_samples; i++) {
+		if (samples[i].activity_ns > 0)
+			continue;
+		if (prepare(run, request, prologue, i, err))
+			return -1;
+		kgb_activity_clear();
+		if (measure(run, plan, can_gate(run, plan), &host_ns, err))
+			return -1;
+		kgb_activity_collect();
+		samples[i].activity_ns = kgb_activity_span(0, UINT64_MAX, plan->n_activities);
+		n_missing += samples[i].activity_ns == 0;
+	}
+	return n_missing;
+}
+
 /* Repeat under CUPTI. Values that it cannot measure stay 0. */
 static int take_activity(struct kgb_run *run, const struct kgb_exec_request *request,
 			 struct kgb_gpu_plan *plan, struct kgb_gpu_plan *prologue,
 			 struct kgb_exec_sample *samples, struct kgb_err *err)
 {
-	size_t n_missing = 0;
-	int64_t host_ns;
+	int n_missing = -1;
 
 	if (kgb_activity_start(run->cupti, err) < 0)
 		return 0;
-	int status = warm_up(run, request, plan, prologue, err);
-	for (uint32_t i = 0; !status && i < request->n_samples; i++) {
-		status = prepare(run, request, prologue, i, err);
-		kgb_activity_clear();
-		if (!status)
-			status = measure(run, plan, can_gate(run, plan), &host_ns, err);
-		if (status)
-			break;
-		samples[i].activity_ns = kgb_activity_span(plan->n_activities);
-		n_missing += samples[i].activity_ns == 0;
-	}
+	if (warm_up(run, request, plan, prologue, err) == 0 &&
+	    record_all(run, request, plan, prologue, samples, err) == 0)
+		n_missing = record_missing(run, request, plan, prologue, samples, err);
 	kgb_activity_stop();
-	if (!status && n_missing > 0)
+	if (n_missing > 0)
 		(void)kgb_fail(err, KGB_ERR_UNAVAILABLE,
-			       "CUPTI: records of %zu samples do not add up to %zu", n_missing,
+			       "CUPTI: records of %d samples do not add up to %zu", n_missing,
 			       plan->n_activities);
-	return status;
+	return n_missing < 0 ? -1 : 0;
 }
 
 int kgb_run_timed(struct kgb_run *run, const struct kgb_exec_request *request,
