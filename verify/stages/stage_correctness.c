@@ -168,7 +168,7 @@ static int begin_timing(struct kgb_lane *lane, size_t number, struct work *work,
 			struct kgb_err *err)
 {
 	const uint32_t most = kgb_benchmark_level(lane->judge)->max_processes;
-	const uint32_t ahead = work->queue.n_lanes > 1 ? KGB_TIMING_PAIRS_AHEAD : 1;
+	const uint32_t ahead = work->queue.n_lanes > 1 ? KGB_TIMING_PAIRS_STARTED : 1;
 
 	if (number > 0 || work->queue.n_benchmarks == 0 || kgb_case_queue_has_failed(&work->queue))
 		return 0;
