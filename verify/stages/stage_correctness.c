@@ -162,18 +162,17 @@ static int judge_case(struct kgb_lane *lane, struct work *work, size_t turn, str
 }
 
 /* Lane 0, after its first case: begin to start the processes for timing, unless something failed.
- * They end with the thread that starts them, and that of lane 0 goes on. A verification that got
- * one seat shares the machine, and makes only the pair that it certainly needs. 0, -1 *err. */
+ * They end with the thread that starts them, and that of lane 0 goes on. 0, -1 *err. */
 static int begin_timing(struct kgb_lane *lane, size_t number, struct work *work,
 			struct kgb_err *err)
 {
 	const uint32_t most = kgb_benchmark_level(lane->judge)->max_processes;
-	const uint32_t ahead = work->queue.n_lanes > 1 ? KGB_TIMING_PAIRS_STARTED : 1;
 
 	if (number > 0 || work->queue.n_benchmarks == 0 || kgb_case_queue_has_failed(&work->queue))
 		return 0;
-	return kgb_timing_processes_begin(&work->first->benchmarks->processes, lane,
-					  ahead < most ? ahead : most, err);
+	return kgb_timing_processes_begin(
+		&work->first->benchmarks->processes, lane,
+		KGB_TIMING_PAIRS_STARTED < most ? KGB_TIMING_PAIRS_STARTED : most, err);
 }
 
 static int judge_cases(struct kgb_lane *lane, size_t number, bool from_end, struct work *work,
