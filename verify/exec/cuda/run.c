@@ -40,11 +40,7 @@ int kgb_run_open(struct kgb_run *run, struct kgb_gpu *gpu, struct kgb_device_mem
 	    kgb_gpu_check(gpu, cu->cuEventCreate(&run->begin, CU_EVENT_DEFAULT), KGB_EXEC_NO_MEMORY,
 			  err, "make an event") ||
 	    kgb_gpu_check(gpu, cu->cuEventCreate(&run->end, CU_EVENT_DEFAULT), KGB_EXEC_NO_MEMORY,
-			  err, "make an event") ||
-	    kgb_gpu_check(
-		    gpu,
-		    cu->cuEventCreate(&run->done, CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING),
-		    KGB_EXEC_NO_MEMORY, err, "make an event"))
+			  err, "make an event"))
 		return -1;
 	gpu->can_wait_value = can_wait_value(run);
 	if (cu->cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), gpu->device) == CUDA_SUCCESS)
@@ -231,15 +227,10 @@ int kgb_run_begin(struct kgb_run *run, const struct kgb_exec_request *request,
 	return kgb_device_memory_set_slack(run->memory, &blocks, err);
 }
 
-/* Nothing is timed here, and other verifications need the processors. */
 static int wait_stream(struct kgb_run *run, const char *what, struct kgb_err *err)
 {
-	const struct kgb_cuda *cu = run->gpu->cu;
-	CUresult result = cu->cuEventRecord(run->done, run->gpu->stream);
-
-	if (result == CUDA_SUCCESS)
-		result = cu->cuEventSynchronize(run->done);
-	return kgb_gpu_check(run->gpu, result, KGB_EXEC_GPU_FAULT, err, "%s", what);
+	return kgb_gpu_check(run->gpu, run->gpu->cu->cuStreamSynchronize(run->gpu->stream),
+			     KGB_EXEC_GPU_FAULT, err, "%s", what);
 }
 
 /* Names the first op without a mark of its end, and its kernel, in *err. */

@@ -18,7 +18,6 @@ struct kgb_run {
 	volatile uint32_t *words;
 	CUdeviceptr words_address;
 	CUevent begin, end;
-	CUevent done; /* whoever waits for it sleeps */
 	struct kgb_clock clock;
 	const char *cupti; /* borrowed: path of the library; NULL: the loader's path */
 };

@@ -10,14 +10,13 @@
 
 static int make(struct kgb_staging *staging, struct kgb_gpu *gpu, struct kgb_err *err)
 {
-	const unsigned int flags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
-
 	for (int i = 0; i < KGB_STAGING_BUFFERS; i++) {
 		void *buffer = NULL;
 		if (staging->buffers[i])
 			continue;
-		if (kgb_gpu_check(gpu, gpu->cu->cuEventCreate(&staging->ends[i], flags),
-				  KGB_EXEC_NO_MEMORY, err, "make an event") ||
+		if (kgb_gpu_check(
+			    gpu, gpu->cu->cuEventCreate(&staging->ends[i], CU_EVENT_DISABLE_TIMING),
+			    KGB_EXEC_NO_MEMORY, err, "make an event") ||
 		    kgb_gpu_check(gpu, gpu->cu->cuMemHostAlloc(&buffer, BUFFER_BYTES, 0),
 				  KGB_EXEC_NO_MEMORY, err, "pinned memory"))
 			return -1;

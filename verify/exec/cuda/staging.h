@@ -16,7 +16,7 @@ enum { KGB_STAGING_BUFFERS = 2 };
  * address. */
 struct kgb_staging {
 	char *buffers[KGB_STAGING_BUFFERS];
-	CUevent ends[KGB_STAGING_BUFFERS]; /* of the latest copy of each; whoever waits sleeps */
+	CUevent ends[KGB_STAGING_BUFFERS]; /* of the latest copy of each */
 };
 
 /** Copy from a file to the GPU, on the main stream. Returns when the last copy is under way. */

@@ -16,7 +16,7 @@ class Staging:
     def __init__(self):
         self.buffers = [torch.empty(PART, dtype=torch.uint8, pin_memory=True) for _ in range(BUFFERS)]
         self.bytes = [memoryview((ctypes.c_char * PART).from_address(buffer.data_ptr())).cast("B") for buffer in self.buffers]
-        self.ends = [torch.cuda.Event(blocking=True) for _ in range(BUFFERS)]  # of the latest copy of each
+        self.ends = [torch.cuda.Event() for _ in range(BUFFERS)]  # of the latest copy of each
 
     def upload(self, fd, at, to):
         """Copy from the file to `to`, one-dimensional bytes on the GPU."""

@@ -57,7 +57,6 @@ FREE, READY = b"free", b"ready"  # from a worker to its supervisor, and from tha
 LACKS, OUT, SPARE, MADE = b"lacks", b"out", b"spare", b"made"  # on the hub
 START_MAX = 4096
 PR_SET_NAME = 15
-CTX_SCHED_BLOCKING_SYNC = 4
 GPU_ROLES = ("runner", "reference", "baseline", "compiled")
 HAS_GPU = os.environ.get("KGB_DEVICE") == "cuda"
 SPARES_OF = {"runner": ("runner",), "reference": ("reference", "baseline")}  # roles of a zygote's spares
@@ -126,20 +125,10 @@ def name_process(role):
     ctypes.CDLL(None).prctl(PR_SET_NAME, ("kgb-" + role).encode())
 
 
-def sleep_while_waiting():
-    """The driver sleeps until the GPU has done its work. By default it spins on one processor for each process, where others
-    need the processors."""
-    driver, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
-    driver.cuInit(0)
-    driver.cuDeviceGet(ctypes.byref(device), 0)
-    driver.cuDevicePrimaryCtxSetFlags_v2(device, CTX_SCHED_BLOCKING_SYNC)
-
-
 def warm_up(role):
     """Do the work that precedes the first use of a GPU."""
     if not HAS_GPU:
         return
-    sleep_while_waiting()
     if role == "runner":
         import on_cuda
         on_cuda.warm_up()
