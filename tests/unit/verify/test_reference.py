@@ -3,6 +3,7 @@
 """verify/python/reference/reference.py: native results, those in float64 and the magnitudes, of arguments in every layout."""
 
 import ctypes
+import gc
 import importlib.util
 import math
 import mmap
@@ -28,6 +29,7 @@ sys.path[:0] = [str(ROOT / "verify" / "python" / "reference"), str(ROOT / "verif
 import torch  # noqa: E402
 import reference  # noqa: E402
 import schema  # noqa: E402
+import staging  # noqa: E402
 import wire  # noqa: E402
 
 
@@ -279,6 +281,66 @@ class Tap(unittest.TestResult):
         print("%s %d - %s" % ("not ok" if problems else "ok", self.number, test.id().replace("__main__.", "")))
         for problem in problems:
             print("# " + problem.replace("\n", "\n# "))
+
+
+class Files(unittest.TestCase):
+    def map(self, worker):
+        files = [os.memfd_create(name) for name in ("inputs", "out")]
+        for file in files:
+            os.ftruncate(file, ARENA)
+        self.assertEqual(worker.handle({"op": "map", "arena_bytes": ARENA, "out_bytes": ARENA}, files).status, wire.OK)
+
+    def test_a_process_that_serves_many_verifications_keeps_no_files(self):
+        gc.collect()
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            worker = reference.Reference()
+            for _ in range(3):
+                self.map(worker)
+            worker.close()
+            del worker
+            gc.collect()
+            self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+
+class Host:
+    """What staging uses of torch.cuda, where there is no GPU: copies are over when they are asked for."""
+
+    def synchronize(self):
+        pass
+
+    record = synchronize
+
+
+class Staged(unittest.TestCase):
+    def setUp(self):
+        pinned = torch.empty
+        self.addCleanup(setattr, staging.torch, "empty", pinned)
+        staging.torch.empty = lambda n, pin_memory, **more: pinned(n, **more)
+        event = torch.cuda.Event
+        self.addCleanup(setattr, torch.cuda, "Event", event)
+        torch.cuda.Event = Host
+        self.staging = staging.Staging()
+        torch.empty = pinned
+
+    def test_all_bytes_go_to_the_file_and_back(self):
+        for n_bytes in (1, staging.PART, staging.PART + 1, 3 * staging.PART + 77):
+            file = os.memfd_create("file")
+            os.ftruncate(file, n_bytes + 100)
+            value = torch.randint(0, 256, (n_bytes,), dtype=torch.uint8)
+            self.staging.download(value, file, 64)
+            back = torch.zeros(n_bytes, dtype=torch.uint8)
+            self.staging.upload(file, 64, back)
+            self.assertTrue(torch.equal(back, value))
+            self.assertEqual(os.pread(file, 64, 0) + os.pread(file, 36, 64 + n_bytes), bytes(100))
+            os.close(file)
+
+    def test_a_file_that_is_too_short_is_an_error(self):
+        file = os.memfd_create("file")
+        os.ftruncate(file, 10)
+        with self.assertRaises(EOFError):
+            self.staging.upload(file, 0, torch.zeros(11, dtype=torch.uint8))
+        os.close(file)
 
 
 if __name__ == "__main__":

@@ -202,10 +202,15 @@ class Reference:
         self.inputs = mmap.mmap(fds[0], request["arena_bytes"], prot=mmap.PROT_READ)
         self.out = mmap.mmap(fds[1], request["out_bytes"])
         self.out_view = torch.frombuffer(self.out, dtype=torch.uint8)
-        for fd in self.files:
-            os.close(fd)
+        self.close()
         self.files = fds
         return wire.Reply()
+
+    def close(self):
+        """Close the files: this process may serve other verifications."""
+        for fd in self.files:
+            os.close(fd)
+        self.files = ()
 
     def do_load(self, request, fds):
         source = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
@@ -396,4 +401,8 @@ class Reference:
 
 
 def main(channel):
-    wire.serve(channel, Reference().handle)
+    reference = Reference()
+    try:
+        wire.serve(channel, reference.handle)
+    finally:
+        reference.close()
