@@ -11,6 +11,10 @@
 #include "base/str.h"
 #include "base/time.h"
 
+/* Of a dimension of one element, whose stride leads nowhere: the last dimensions of a gapped buffer
+ * multiply to such numbers. */
+#define IDLE_STRIDE_MAX (INT64_C(1) << 56)
+
 #define refuse(err, ...) kgb_fail((err), KGB_ERR_INVALID, "reply of the worker: " __VA_ARGS__)
 
 /* Every byte that is not printable UTF-8 becomes '?'. */
@@ -62,7 +66,9 @@ static int check_tensor(struct kgb_wire_output *output, struct kgb_err *err)
 		    n_bytes > KGB_WIRE_TENSOR_MAX)
 			return refuse(err, "a tensor of more than %lld bytes",
 				      (long long)KGB_WIRE_TENSOR_MAX);
-		if (output->strides[i] < 0 || output->strides[i] > KGB_LIMIT_TENSOR_BYTES)
+		if (output->strides[i] < 0 ||
+		    output->strides[i] >
+			    (output->sizes[i] > 1 ? KGB_LIMIT_TENSOR_BYTES : IDLE_STRIDE_MAX))
 			return refuse(err, "stride %lld", (long long)output->strides[i]);
 	}
 	if (output->offset < 0 || output->offset > KGB_WIRE_OUTPUTS * KGB_WIRE_TENSOR_MAX)

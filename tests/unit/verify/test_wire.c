@@ -103,7 +103,9 @@ SPOIL(huge, reply->outputs[0].sizes[1] = INT64_MAX)
 SPOIL(product, reply->outputs[0].sizes[0] = reply->outputs[0].sizes[1] = (int64_t)1 << 32)
 SPOIL(large, reply->outputs[0].sizes[0] = (int64_t)1 << 40; reply->outputs[0].n_bytes = 0)
 SPOIL(stride, reply->outputs[0].strides[0] = -1)
-SPOIL(far, reply->outputs[0].strides[0] = INT64_MAX)
+SPOIL(far, reply->outputs[0].strides[0] = (int64_t)1 << 31)
+SPOIL(idle, reply->outputs[0].sizes[0] = 1; reply->outputs[0].n_bytes = 16;
+      reply->outputs[0].strides[0] = INT64_MAX)
 SPOIL(offset, reply->outputs[0].offset = -8)
 SPOIL(behind, reply->outputs[0].offset = (int64_t)1 << 38)
 SPOIL(beyond, reply->outputs[0].offset = INT64_MAX)
@@ -114,6 +116,19 @@ SPOIL(kernel, memset(reply->launches[0].name, 'x', KGB_WIRE_NAME))
 SPOIL(count, reply->launches[0].count = 0)
 SPOIL(counts, reply->launches[0].count = INT64_MAX)
 SPOIL(op, memset(reply->ops[0], 'x', KGB_WIRE_NAME))
+
+static void test_the_stride_of_one_element_may_be_large(void **state)
+{
+	struct kgb_wire_reply reply = good_reply();
+	struct kgb_wire_reply out;
+	struct kgb_err err = KGB_ERR_INIT;
+
+	(void)state;
+	spoil_idle(&reply);
+	reply.outputs[0].strides[0] = (int64_t)1 << 40;
+	assert_ok(parse(&reply, &out, &err), err);
+	assert_int_equal(out.outputs[0].strides[0], (int64_t)1 << 40);
+}
 
 static void test_a_reply_out_of_range_is_refused(void **state)
 {
@@ -140,7 +155,8 @@ static void test_a_reply_out_of_range_is_refused(void **state)
 		{spoil_product, "a tensor of more than"},
 		{spoil_large, "a tensor of more than"},
 		{spoil_stride, "stride -1"},
-		{spoil_far, "stride 9223372036854775807"},
+		{spoil_far, "stride 2147483648"},
+		{spoil_idle, "stride 9223372036854775807"},
 		{spoil_offset, "offset -8"},
 		{spoil_beyond, "offset 9223372036854775807"},
 		{spoil_behind, "offset 274877906944"},
@@ -368,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_good_reply_comes_through_unchanged),
 		cmocka_unit_test(test_a_reply_out_of_range_is_refused),
+		cmocka_unit_test(test_the_stride_of_one_element_may_be_large),
 		cmocka_unit_test(test_a_reply_of_another_length_is_refused),
 		cmocka_unit_test(test_what_is_not_counted_or_not_printable_does_not_come_through),
 		cmocka_unit_test(test_dense_means_that_no_two_elements_share_memory),
