@@ -33,16 +33,21 @@ def scan(u, delta, A, B, C, D, z, bias, softplus, bounds, cache_indices, has_ini
             continue
         keeps = has_initial_state is not None and bool(has_initial_state[b])
         state = size(states[slot].to(u.dtype)) if keeps else torch.zeros_like(A, dtype=u.dtype)
+        drift = torch.zeros_like(state)  # what the rounding of exponents adds up to, in roundings
         for t in range(first, end):
             own_b, own_c = (x[:, :, t].repeat_interleave(per_group, dim=0) for x in (B, C))
             grown = (step[:, t] * u[:, t]).unsqueeze(1) * own_b
-            state = torch.exp(step[:, t].unsqueeze(1) * A) * state + size(grown)
-            y[:, t] = (state * size(own_c)).sum(dim=1)
+            exponent = step[:, t].unsqueeze(1) * A
+            if sizes_only:
+                drift = torch.exp(exponent) * (drift + exponent.abs() * state)
+            state = torch.exp(exponent) * state + size(grown)
+            shown = state + drift if sizes_only else state
+            y[:, t] = (shown * size(own_c)).sum(dim=1)
             if D is not None:
                 y[:, t] += size(D * u[:, t])
             if z is not None:
                 gated[:, t] = y[:, t] * gate(wide(z)[:, t])
-        states[slot] = state.to(states.dtype)
+        states[slot] = shown.to(states.dtype)
     return y, gated, states
 
 
