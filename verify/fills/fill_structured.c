@@ -3,6 +3,7 @@
  * Inputs that are no independent draws: permutations, slot mappings, offsets of sequences, blocks
  * of packed weights. These tensors are small, or copied by the page, so one thread makes them.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -10,7 +11,9 @@
 
 enum {
 	SKIPPED_OF = 8, /* one slot in this many is -1 */
-	BLOCK_EXPONENT = 4, /* scales of blocks have sizes from 2^-10 to 2^-4 */
+	BLOCK_EXPONENT_MIN = -14, /* scales of blocks have sizes from 2^-14, the smallest normal */
+	BLOCK_EXPONENT_MAX = -4, /* number of float16, to 2^-4 */
+	ZERO_BLOCKS = 16, /* one in so many is 0 */
 };
 
 bool kgb_fill_is_structured(enum kgb_fill_kind fill)
@@ -113,7 +116,10 @@ static void fill_blocks(const struct kgb_arg *arg, struct kgb_rng *rng, char *by
 
 	kgb_rng_bytes(rng, bytes, (size_t)n);
 	for (int64_t at = 0; at + block <= n; at += block) {
-		double scale = (1 + 63 * kgb_rng_uniform(rng)) / (64 << BLOCK_EXPONENT);
+		double scale = exp2(BLOCK_EXPONENT_MIN + (BLOCK_EXPONENT_MAX - BLOCK_EXPONENT_MIN) *
+								 kgb_rng_uniform(rng));
+		if (kgb_rng_int(rng, 0, ZERO_BLOCKS - 1) == 0)
+			scale = 0;
 		kgb_dtype_store(KGB_DTYPE_FLOAT16, bytes + at,
 				kgb_rng_int(rng, 0, 1) ? scale : -scale);
 	}
