@@ -342,7 +342,7 @@ static void test_a_verification_joins_others_when_there_is_room(KGB_UNUSED void 
 		assert_ok(kgb_gpu_share_join(&share, has_room, &room, &err), err);
 		assert_int_equal(room.n_asked, rows[i].n_asked);
 		assert_true(share.joined.fd >= 0);
-		assert_true((kgb_gpu_share_waited_ms(&share) > 0) == (rows[i].n_asked > 1));
+		assert_true(rows[i].n_asked == 1 || kgb_gpu_share_waited_ms(&share) > 0);
 		kgb_gpu_share_leave(&share);
 		kgb_gpu_share_leave(&share);
 		kgb_gpu_share_leave(&other);
