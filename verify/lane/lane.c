@@ -182,8 +182,11 @@ static void write_load(const struct kgb_lane *lane, struct kgb_buf *text)
 	kgb_rng_init(&rng, &lane->verdict->seed, "module", lane->without_asserts);
 	kgb_rng_bytes(&rng, &number, sizeof(number));
 	kgb_user_module_draw(number, &module);
-	kgb_jsonw_put(&w, "], optimized: %hhd, module: %s, folder: %s}", lane->without_asserts,
-		      module.name, module.folder);
+	/* Either the runners with asserts or those without are as torchrun starts them. */
+	const bool is_launched = (lane->verdict->seed.bytes[0] & 1) == lane->without_asserts;
+	kgb_jsonw_put(&w, "], optimized: %hhd, module: %s, folder: %s, rank: %u}",
+		      lane->without_asserts, module.name, module.folder,
+		      is_launched ? module.rank : 0U);
 }
 
 /* No code of the candidate has run so far: a failure here (no GPU, a driver too old for torch, no

@@ -15,6 +15,8 @@ static const char *const projects[] = {"attention", "llm", "vision", "serving", 
 static const char *const roots[] = {"/home/", "/mnt/", "/srv/", "/data/", "/workspace/"};
 static const char *const users[] = {"lee", "ana", "sam", "kim", "max", "eva"};
 
+enum { RANKS = 8 };
+
 /* A number below n. */
 static unsigned below(uint64_t *state, size_t n)
 {
@@ -33,6 +35,7 @@ void kgb_user_module_draw(uint64_t number, struct kgb_user_module *out)
 	snprintf(out->name, sizeof(out->name), "%s_%s%u", kind, thing, 1 + below(&number, 99));
 	snprintf(out->folder, sizeof(out->folder), "%s/%s%u", home, project,
 		 1 + below(&number, 99));
+	out->rank = 1 + below(&number, RANKS - 1);
 }
 
 void kgb_user_folder_draw(char *out, size_t cap)

@@ -71,7 +71,7 @@ class Candidate:
         self.map()
         path = list(sys.path)
         try:
-            self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators], optimized=optimized,
+            self.loaded = self.ask("load", entries=["call"], allow=[*allowed(), *more_operators], optimized=optimized, rank=0,
                                    module="fast_ops7", folder="src/llm3")
         finally:
             sys.path[:] = path

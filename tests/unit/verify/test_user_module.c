@@ -25,6 +25,8 @@ static void test_a_number_gives_one_module_of_many(KGB_UNUSED void **state)
 		kgb_user_module_draw(i, &again);
 		assert_string_equal(modules[i].name, again.name);
 		assert_string_equal(modules[i].folder, again.folder);
+		assert_int_equal(modules[i].rank, again.rank);
+		assert_in_range(modules[i].rank, 1, 7);
 		assert_true(is_word(modules[i].name, "_") && is_word(modules[i].folder, "/"));
 		assert_true(strspn(modules[i].name, "0123456789") == 0);
 		assert_true(modules[i].folder[0] != '/');

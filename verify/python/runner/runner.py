@@ -150,6 +150,12 @@ def asks(path):
     return frame.f_code.co_filename == path
 
 
+def launched_as(rank):
+    """The variables that torchrun gives to a process; none for rank 0."""
+    here = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 8, "LOCAL_WORLD_SIZE": 8, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29500}
+    return {name: str(value) for name, value in here.items()} if rank else {}
+
+
 class Kernel:
     """The candidate's file as a module of a user: its name and its folder are drawn."""
 
@@ -210,6 +216,7 @@ class Runner:
         return wire.Reply()
 
     def do_load(self, request, fds):
+        os.environ.update(launched_as(request["rank"]))
         with self.platform.loading(request):
             self.kernel.load(request["module"], request["folder"], 2 if request["optimized"] else 0)
         for name in request["entries"]:
