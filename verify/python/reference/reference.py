@@ -11,7 +11,8 @@ Requests: {"id", "op"} and
     load    descriptor [source], "file": a Python file with reference functions
     call    "target": "aten:add.Tensor" or "python:FILE:FUNCTION", "args", "exact": compute the float64 results too,
             "magnitude": null, "abs" (the float64 results of the absolute values, see term_size) or another target, called in
-            the same way; for both, NaN and infinities among the arguments are replaced by zeros.
+            the same way; for both, NaN and infinities among the arguments are replaced by zeros, unless the function has a
+            true attribute `takes_infinities`.
             "slack": a seed other than 0: every argument lies between random bytes, which the call must not change; 0: no such
             bytes
     sizes   "target", "args": the reply has the types and sizes of the results, found without any data
@@ -357,7 +358,8 @@ class Reference:
         if magnitude == "abs":
             values += self.run_exact(request, target, term_size, native)
         elif magnitude:
-            values += self.run_exact(request, magnitude, finite, native)
+            takes_all = getattr(self.function(magnitude), "takes_infinities", False)
+            values += self.run_exact(request, magnitude, widened if takes_all else finite, native)
         self.uploaded = {}
         reply = wire.Reply()
         used = 0
