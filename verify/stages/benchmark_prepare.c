@@ -319,17 +319,20 @@ int kgb_benchmark_fetch_truth(struct kgb_lane *lane, struct kgb_benchmark *b, ui
 	return rc;
 }
 
-/* Small ones while others use the GPU, too. */
-static int fetch_truths(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_err *err)
+/* Small ones while others use the GPU, too. Takes over `first`, the inputs and right results of
+ * slot 0. */
+static int keep_truths(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_case_data *first,
+		       struct kgb_err *err)
 {
-	uint64_t bytes = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < b->data.n_results; i++)
-		bytes += kgb_tensor_view_bytes(&b->data.results[i].view);
-	if (lane->verdict->deterministic || bytes > TRUTH_BYTES_AHEAD)
+	if (lane->verdict->deterministic || result_bytes(&b->data) > TRUTH_BYTES_AHEAD) {
+		kgb_case_data_release(first);
 		return 0;
-	for (uint32_t slot = 0; slot < b->n_slots && rc == 0; slot++)
+	}
+	kgb_case_data_drop_inputs(first);
+	b->truths[0] = *first;
+	for (uint32_t slot = 1; slot < b->n_slots && rc == 0; slot++)
 		if (kgb_benchmark_needs_truth(b, slot))
 			rc = kgb_benchmark_fetch_truth(lane, b, slot, err);
 	return rc;
@@ -383,9 +386,10 @@ static int prepare(struct kgb_lane *lane, struct kgb_benchmark *b, struct kgb_er
 	kgb_case_data_shape(&b->data, &first);
 	if (rc == 0)
 		rc = record(lane, b, &first, err);
-	kgb_case_data_release(&first);
 	if (rc == 0)
-		rc = fetch_truths(lane, b, err);
+		rc = keep_truths(lane, b, &first, err);
+	else
+		kgb_case_data_release(&first);
 	b->n_ranges = kgb_replay_ranges(&b->rcase, &b->data, b->ranges);
 	return rc;
 }
