@@ -198,6 +198,8 @@ class Reference:
             return getattr(self, "do_" + request["op"])(request, fds)
         except Exception as error:
             return wire.Reply(wire.EXCEPTION, "%s: %s" % (type(error).__name__, error))
+        finally:
+            self.uploaded = {}
 
     def do_map(self, request, fds):
         self.inputs = mmap.mmap(fds[0], request["arena_bytes"], prot=mmap.PROT_READ)
@@ -345,7 +347,6 @@ class Reference:
     def do_call(self, request, fds):
         target, magnitude = request["target"], request["magnitude"]
         self.places = {}
-        self.uploaded = {}
         self.slack, self.padded = request.get("slack", 0), []
         native = self.run(request, target, None)
         self.check_noise()
@@ -360,7 +361,6 @@ class Reference:
         elif magnitude:
             takes_all = getattr(self.function(magnitude), "takes_infinities", False)
             values += self.run_exact(request, magnitude, widened if takes_all else finite, native)
-        self.uploaded = {}
         reply = wire.Reply()
         used = 0
         for value in values:
