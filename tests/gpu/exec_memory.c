@@ -72,7 +72,8 @@ void check_placements(void)
 	verdict(good && n_wrong == 0, "results are right in 20 placements (%.2f ms each)",
 		(double)(int64_t)replace_ns / 20e6);
 	const uint64_t held = before - free_bytes();
-	good = kgb_exec_client_empty(&g.exec);
+	good = kgb_exec_client_begin_emptying(&g.exec) &&
+	       kgb_exec_client_finish_emptying(&g.exec, 10 * 1000);
 	const uint64_t after = free_bytes();
 	/* Other processes, and the driver itself, may take some in the meantime. */
 	verdict(good && after + (64 << 20) > before,

@@ -26,6 +26,7 @@ enum {
 	 * processes: spares are made after so long without requests. */
 	PAUSE_MS = 400,
 	RETRY_MS = 20, /* until the GPU may be shared again */
+	POOL_MS = 1000, /* between turns of a pool whose processes are being emptied */
 	LEASE_MS = 10 * 1000, /* most that a spare delays those who need the GPU alone */
 	NOBODY = -1,
 	POOLS = KGB_N_ROLES, /* makers of spares beside the zygotes, which have their roles */
@@ -207,7 +208,16 @@ static int make_spare(struct server *server, struct kgb_err *err)
 	return 0;
 }
 
-/* Milliseconds until make_spare or end_lease has something to do; -1: an event comes first. */
+static bool is_emptying(const struct server *server)
+{
+	for (int i = 0; i < N_POOLS; i++)
+		if (server->pools[i] && kgb_exec_pool_is_emptying(server->pools[i]))
+			return true;
+	return false;
+}
+
+/* Milliseconds until make_spare, end_lease or a pool has something to do; -1: an event comes first.
+ */
 static int time_to_next(const struct server *server)
 {
 	const bool is_leased = server->lease.fd >= 0;
@@ -215,7 +225,7 @@ static int time_to_next(const struct server *server)
 	const int64_t left_ms = next_ms - kgb_mono_ms();
 
 	if (!is_leased && (server->maker != NOBODY || find_maker(server) == NOBODY))
-		return -1;
+		return is_emptying(server) ? POOL_MS : -1;
 	return left_ms > RETRY_MS ? (int)left_ms : RETRY_MS;
 }
 

@@ -251,20 +251,27 @@ static enum kgb_exec_outcome await_open(struct kgb_exec_client *exec, int64_t ti
 	return KGB_EXEC_DONE;
 }
 
-bool kgb_exec_client_empty(struct kgb_exec_client *exec)
+bool kgb_exec_client_begin_emptying(struct kgb_exec_client *exec)
 {
 	struct kgb_err ignored = KGB_ERR_INIT;
 
-	return ask_to_open(exec, exec->device, &ignored) == KGB_EXEC_DONE &&
-	       await_reply(exec, KGB_EXEC_OPEN, EMPTY_MS, &ignored) == KGB_EXEC_DONE;
+	return ask_to_open(exec, exec->device, &ignored) == KGB_EXEC_DONE;
+}
+
+bool kgb_exec_client_finish_emptying(struct kgb_exec_client *exec, int64_t timeout_ms)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+
+	return await_reply(exec, KGB_EXEC_OPEN, timeout_ms, &ignored) == KGB_EXEC_DONE;
 }
 
 void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
 			   const struct kgb_gpu_lease *lease)
 {
-	const bool keep = is_clean && exec->process.holder_fd >= 0 && kgb_exec_client_empty(exec);
-
-	kgb_exec_process_leave(&exec->process, keep, lease);
+	/* A pool does this with those that it lent. */
+	if (exec->process.launcher > 0 && lease && kgb_exec_client_begin_emptying(exec))
+		(void)kgb_exec_client_finish_emptying(exec, EMPTY_MS);
+	kgb_exec_process_leave(&exec->process, is_clean, lease);
 }
 
 enum kgb_exec_outcome kgb_exec_client_adopt(struct kgb_exec_client *exec, pid_t pid,

@@ -144,14 +144,15 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client
 							  struct kgb_exec_layout *out,
 							  int64_t timeout_ms, struct kgb_err *err);
 
-/** Let a process drop all that it holds, and wait until the driver has cleared its memory. In a
- * pool it would keep gigabytes; where it ends, nobody would wait. False: it did not. */
-bool kgb_exec_client_empty(struct kgb_exec_client *exec);
+/** Let a process drop all that it holds, and wait until the driver has cleared its memory: in a
+ * pool it would keep gigabytes, and where it ends nobody would wait. False: it did not. */
+bool kgb_exec_client_begin_emptying(struct kgb_exec_client *exec);
+bool kgb_exec_client_finish_emptying(struct kgb_exec_client *exec, int64_t timeout_ms);
 /** End the process and its sandbox at once. Accepts one that was never started, or is gone. */
 void kgb_exec_client_stop(struct kgb_exec_client *exec);
 /** Begin that without waiting (kgb_exec_process_leave); kgb_exec_client_stop must follow.
  * `is_clean`: the process lives, ran no code of a candidate, and its last request was carried out:
- * a pool that lent it gets it back, emptied. */
+ * a pool that lent it gets it back. With a lease its memory is cleared first. */
 void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
 			   const struct kgb_gpu_lease *lease);
 

@@ -20,20 +20,23 @@ enum {
 	STARTS_AT_ONCE =
 		2, /* the driver makes one context at a time, and others wait for it, too */
 	PAUSE_MS = 5000, /* after a process that could not be started */
+	EMPTY_MS = 10 * 1000,
 };
 /* Spares may take a quarter of the free memory: a context with its code takes half a GB. */
 #define SPARE_BYTES (UINT64_C(1) << 30)
 #define SPARE_PART 4
 
-enum state { STARTING, READY, LENT, ENDING };
+enum state { STARTING, READY, LENT, EMPTYING, ENDING };
 
 struct member {
 	enum state state;
 	struct kgb_exec_client exec; /* a child of ours */
 	int end_fd; /* pidfd of its launcher */
 	bool was_lent;
+	bool is_clean; /* EMPTYING: others may have it then */
+	int64_t empty_until_ms; /* EMPTYING */
 	int user_fd; /* LENT, ENDING: socket of its user; -1: nobody */
-	struct kgb_gpu_lease lease; /* ENDING: its user's */
+	struct kgb_gpu_lease lease; /* EMPTYING, ENDING: its user's */
 };
 
 struct kgb_exec_pool {
@@ -52,6 +55,16 @@ static size_t count(const struct kgb_exec_pool *pool, enum state state)
 
 	for (size_t i = 0; i < pool->members.n; i++)
 		n += pool->members.items[i].state == state;
+	return n;
+}
+
+/* Processes that will be ready soon, although nobody has asked for them. */
+static size_t count_returning(const struct kgb_exec_pool *pool)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->members.n; i++)
+		n += pool->members.items[i].state == EMPTYING && pool->members.items[i].is_clean;
 	return n;
 }
 
@@ -144,16 +157,31 @@ static void hear_user(struct member *member)
 
 	if (n == -2)
 		return;
-	/* The lease of a user that gives a process back has nothing to wait for. */
-	if (n == 1 && what == KGB_EXEC_POOL_KEEP && !has_event(member->exec.process.channel_fd)) {
-		kgb_close(fd);
+	member->lease.fd = fd;
+	member->is_clean = n == 1 && what == KGB_EXEC_POOL_KEEP;
+	if ((member->is_clean || fd >= 0) && !has_event(member->exec.process.channel_fd) &&
+	    kgb_exec_client_begin_emptying(&member->exec)) {
 		kgb_close(member->user_fd);
 		member->user_fd = -1;
-		member->state = READY;
+		member->empty_until_ms = kgb_mono_ms() + EMPTY_MS;
+		member->state = EMPTYING;
 		return;
 	}
-	member->lease.fd = fd;
 	end(member);
+}
+
+static void finish_emptying(struct member *member)
+{
+	const bool has_said = has_event(member->exec.process.channel_fd);
+
+	if (!has_said && kgb_mono_ms() < member->empty_until_ms)
+		return;
+	if (!has_said || !kgb_exec_client_finish_emptying(&member->exec, 0) || !member->is_clean) {
+		end(member);
+		return;
+	}
+	kgb_gpu_lease_give(&member->lease);
+	member->state = READY;
 }
 
 /* False: the process has ended, or its start has failed. */
@@ -163,6 +191,8 @@ static bool step(struct kgb_exec_pool *pool, struct member *member)
 		finish_start(pool, member);
 	if (member->state == LENT)
 		hear_user(member);
+	if (member->state == EMPTYING)
+		finish_emptying(member);
 	/* A process that nobody asked says something only when it ends. */
 	if (member->state == READY && has_event(member->exec.process.channel_fd))
 		end(member);
@@ -235,6 +265,11 @@ size_t kgb_exec_pool_n_lent(const struct kgb_exec_pool *pool)
 	return count(pool, LENT);
 }
 
+bool kgb_exec_pool_is_emptying(const struct kgb_exec_pool *pool)
+{
+	return count(pool, EMPTYING) > 0;
+}
+
 bool kgb_exec_pool_is_making(const struct kgb_exec_pool *pool)
 {
 	return count(pool, STARTING) > 0;
@@ -242,7 +277,7 @@ bool kgb_exec_pool_is_making(const struct kgb_exec_pool *pool)
 
 bool kgb_exec_pool_lacks(const struct kgb_exec_pool *pool)
 {
-	const size_t n_ready = count(pool, READY);
+	const size_t n_ready = count(pool, READY) + count_returning(pool);
 	const uint64_t fit = pool->free_bytes / SPARE_PART / SPARE_BYTES;
 
 	return n_ready < pool->n_spares && (n_ready < fit || pool->spec.on_cpu) &&
@@ -276,8 +311,8 @@ bool kgb_exec_pool_turn(struct kgb_exec_pool *pool)
 		if (pool->members.items[i].state == READY)
 			lend(pool, &pool->members.items[i]);
 	end_surplus(pool);
-	while (count(pool, STARTING) < pool->waiting.n && count(pool, STARTING) < STARTS_AT_ONCE &&
-	       pool->members.n < KGB_EXEC_POOL_MAX)
+	while (count(pool, STARTING) + count_returning(pool) < pool->waiting.n &&
+	       count(pool, STARTING) < STARTS_AT_ONCE && pool->members.n < KGB_EXEC_POOL_MAX)
 		kgb_exec_pool_make_spare(pool);
 	return has_users;
 }

@@ -34,6 +34,8 @@ bool kgb_exec_pool_lacks(const struct kgb_exec_pool *pool);
 /** Number of spares that it has; and of processes that it lent. */
 size_t kgb_exec_pool_n_ready(const struct kgb_exec_pool *pool);
 size_t kgb_exec_pool_n_lent(const struct kgb_exec_pool *pool);
+/** Whether processes are being emptied, for which the pool must have a turn every second or so. */
+bool kgb_exec_pool_is_emptying(const struct kgb_exec_pool *pool);
 /** Whether processes are being made. */
 bool kgb_exec_pool_is_making(const struct kgb_exec_pool *pool);
 /** Begin to make a spare. */

@@ -63,8 +63,8 @@ void kgb_exec_process_last_words(const struct kgb_exec_process *process, struct 
 /** End the process, wait for that, and close everything. */
 void kgb_exec_process_stop(struct kgb_exec_process *process);
 /** Begin that without waiting; kgb_exec_process_stop must follow. Where a pool lent the process it
- * is gone at once: if it `is_clean` the pool lends it again, else the pool ends it, and holds a
- * copy of the lease (NULL: none) until it has ended. */
+ * is gone at once: the pool has it cleared, then lends it again if it `is_clean` and ends it if
+ * not, and holds a copy of the lease (NULL: none) until that is done. */
 void kgb_exec_process_leave(struct kgb_exec_process *process, bool is_clean,
 			    const struct kgb_gpu_lease *lease);
 

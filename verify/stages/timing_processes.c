@@ -53,8 +53,6 @@ static void leave(void *payload, int64_t begin, int64_t end)
 	for (int64_t i = begin; i < end; i++) {
 		struct kgb_timing_process *process = kgb_timing_process_at(leaving->processes, i);
 		const bool is_clean = i % KGB_N_SIDES == KGB_SIDE_A;
-		if (process->runs && !is_clean)
-			(void)kgb_exec_client_empty(&process->exec);
 		kgb_exec_client_leave(&process->exec, process->runs && is_clean, leaving->lease);
 	}
 }

@@ -144,9 +144,34 @@ static void test_only_clean_processes_are_lent_again(void **state)
 	close_pool();
 }
 
+/* A descriptor of a lock that stands for the lease of a GPU. */
+static int open_lock(int how)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "%s/lock", g.dir);
+	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && (!how || flock(fd, how) == 0));
+	return fd;
+}
+
+/* Wait until nobody holds that lock. */
+static void await_lock(void)
+{
+	const int64_t deadline_ms = kgb_mono_ms() + WAIT_MS;
+	const int fd = open_lock(0);
+
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		assert_true(kgb_mono_ms() < deadline_ms);
+		kgb_sleep_ns(1000000);
+	}
+	close(fd);
+}
+
 /* Others need the memory. A file that somebody can write to takes no seal against writing. */
 static void test_a_process_that_waits_holds_no_memory(void **state)
 {
+	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 	struct kgb_exec_client exec;
 	struct kgb_err err = KGB_ERR_INIT;
 
@@ -159,8 +184,11 @@ static void test_a_process_that_waits_holds_no_memory(void **state)
 	assert_int_equal(send_whole_arena(&exec, fd, 4096, 1, fd, 4096, WAIT_MS, &err),
 			 KGB_EXEC_DONE);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
-	kgb_exec_client_leave(&exec, true, NULL);
+	lease.fd = open_lock(LOCK_SH);
+	kgb_exec_client_leave(&exec, true, &lease);
 	kgb_exec_client_stop(&exec);
+	kgb_gpu_lease_give(&lease);
+	await_lock();
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
 	close(fd);
 	close_pool();
@@ -234,28 +262,19 @@ static void test_a_lease_is_held_until_the_process_has_ended(void **state)
 {
 	struct kgb_gpu_lease lease = KGB_LEASE_NONE;
 	struct kgb_exec_client exec;
-	char path[96];
 
 	(void)state;
 	(void)open_pool(KGB_TEST_BIN_DIR "/kgb-exec-cpu", 0);
 	get_or_skip(&exec);
-	(void)snprintf(path, sizeof(path), "%s/lock", g.dir);
-	lease.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	const int other = open(path, O_RDWR | O_CLOEXEC);
-	assert_int_equal(flock(lease.fd, LOCK_SH), 0);
+	lease.fd = open_lock(LOCK_SH);
 	const int channel = dup(exec.process.channel_fd);
 	kgb_exec_client_leave(&exec, false, &lease);
 	kgb_gpu_lease_give(&lease);
-	const int64_t deadline_ms = kgb_mono_ms() + WAIT_MS;
-	while (flock(other, LOCK_EX | LOCK_NB) != 0) {
-		assert_true(kgb_mono_ms() < deadline_ms);
-		kgb_sleep_ns(1000000);
-	}
+	await_lock();
 	/* Its end of the socket is closed: it has ended. */
 	char byte;
 	assert_true(recv(channel, &byte, 1, MSG_DONTWAIT) == 0);
 	close(channel);
-	close(other);
 	close_pool();
 }
 
