@@ -7,7 +7,8 @@
 
 static bool is_cheaper(const struct kgb_case *c, const struct kgb_case *than)
 {
-	return c->mode == KGB_MODE_STANDARD && kgb_case_elements(c) > 0 &&
+	return c->mode == KGB_MODE_STANDARD && !c->style.without_asserts &&
+	       kgb_case_elements(c) > 0 &&
 	       (kgb_case_elements(than) == 0 || kgb_case_elements(c) < kgb_case_elements(than));
 }
 

@@ -13,8 +13,8 @@
 #include "verify/cases/cases.h"
 
 /** Write the numbers of all cases to order[], which has room for them: the cheapest ordinary case
- * first, so that a broken kernel is refused at once; then the others as listed, first those that
- * the same runner can judge (with asserts or without), those of the same types together. A twin
+ * with asserts first, so that a broken kernel is refused at once; then the others as listed, first
+ * those with asserts, because others need another runner, those of the same types together. A twin
  * comes right after its model; follows[] is true for it. */
 void kgb_case_order(const struct kgb_cases *cases, size_t *order, bool *follows);
 

@@ -25,6 +25,7 @@ struct work {
 	struct kgb_case_queue queue;
 	const struct kgb_lane *first; /* lane 0 */
 	const size_t *order; /* numbers of the cases in the order of their turns */
+	const size_t *benchmarks; /* numbers of the benchmarks, the largest first */
 };
 
 static const struct kgb_case *case_of(const struct kgb_lane *lane, const struct work *work,
@@ -199,7 +200,7 @@ static void prepare_benchmarks(struct kgb_lane *lane, struct work *work)
 	if (work->queue.n_benchmarks == 0)
 		return;
 	while ((i = kgb_case_queue_take_benchmark(&work->queue)) < benchmarks->n) {
-		struct kgb_benchmark *b = &benchmarks->items[i];
+		struct kgb_benchmark *b = &benchmarks->items[work->benchmarks[i]];
 		kgb_benchmark_prepare(lane, b);
 		if (b->state == KGB_BENCHMARK_REFUSED || b->state == KGB_BENCHMARK_BROKEN)
 			kgb_case_queue_end_benchmarks(&work->queue);
@@ -311,16 +312,33 @@ static size_t find_border(const struct kgb_lane *lane, const struct work *work)
 	return turn;
 }
 
+/* The last lane to end has a small one then. */
+static void order_benchmarks(const struct kgb_cases *cases, size_t *order)
+{
+	const struct kgb_case *benchmarks = &cases->items[cases->n];
+
+	for (size_t i = 0; i < cases->n_benchmarks; i++) {
+		size_t k = i;
+		for (; k > 0 && kgb_case_elements(&benchmarks[order[k - 1]]) <
+					kgb_case_elements(&benchmarks[i]);
+		     k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+}
+
 static int judge_all(struct kgb_lane *lane, struct kgb_err *err)
 {
-	KGB_AUTO(free) size_t *order = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*order));
-	KGB_AUTO(free) bool *follows = kgb_xcalloc(lane->judge->cases.n + 1, sizeof(*follows));
-	struct work work = {.first = lane, .order = order};
+	const struct kgb_cases *cases = &lane->judge->cases;
+	KGB_AUTO(free) size_t *order = kgb_xcalloc(cases->n + 1, sizeof(*order));
+	KGB_AUTO(free) size_t *benchmarks = kgb_xcalloc(cases->n_benchmarks + 1, sizeof(*order));
+	KGB_AUTO(free) bool *follows = kgb_xcalloc(cases->n + 1, sizeof(*follows));
+	struct work work = {.first = lane, .order = order, .benchmarks = benchmarks};
 	struct kgb_seats seats;
 
-	kgb_case_order(&lane->judge->cases, order, follows);
-	kgb_case_queue_init(&work.queue, lane->judge->cases.n,
-			    (int)lane->judge->options->request.max_failures);
+	kgb_case_order(cases, order, follows);
+	order_benchmarks(cases, benchmarks);
+	kgb_case_queue_init(&work.queue, cases->n, (int)lane->judge->options->request.max_failures);
 	work.queue.follows = follows;
 	work.queue.border = find_border(lane, &work);
 	if (lane->judge->options->device != KGB_DEVICE_CPU)
