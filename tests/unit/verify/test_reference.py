@@ -324,7 +324,7 @@ class Staged(unittest.TestCase):
         torch.empty = pinned
 
     def test_all_bytes_go_to_the_file_and_back(self):
-        for n_bytes in (1, staging.PART, staging.PART + 1, 3 * staging.PART + 77):
+        for n_bytes in (1, staging.PART, staging.PART + 1, (2 * staging.THREADS + 1) * staging.PART + 77):
             file = os.memfd_create("file")
             os.ftruncate(file, n_bytes + 100)
             value = torch.randint(0, 256, (n_bytes,), dtype=torch.uint8)

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/parallel.h"
 
-#define BUFFER_BYTES (UINT64_C(4) << 20)
+#define BUFFER_BYTES (UINT64_C(8) << 20)
+#define PIECE_BYTES (INT64_C(1) << 20)
 
 static int make(struct kgb_staging *staging, struct kgb_gpu *gpu, struct kgb_err *err)
 {
@@ -40,25 +41,47 @@ static int await(struct kgb_staging *staging, struct kgb_gpu *gpu, uint64_t i, s
 			     KGB_EXEC_GPU_FAULT, err, "copy of large memory");
 }
 
-/* Read or write all bytes; the files are as long as their checked requests say. */
-static int transfer(int fd, char *memory, uint64_t at, uint64_t bytes, bool writes,
-		    struct kgb_err *err)
+struct transfer {
+	int fd;
+	char *memory;
+	uint64_t at; /* in the file */
+	bool writes;
+	_Atomic int code; /* errno of a failure; 0: none */
+};
+
+/* Read or write all bytes from `begin` to `end` - 1; the files are as long as their checked
+ * requests say. */
+static void transfer_piece(void *payload, int64_t begin, int64_t end)
 {
-	while (bytes > 0) {
-		const ssize_t n = writes ? pwrite(fd, memory, bytes, (off_t)at)
-					 : pread(fd, memory, bytes, (off_t)at);
+	struct transfer *all = payload;
+
+	while (begin < end) {
+		char *memory = all->memory + begin;
+		const size_t left = (size_t)(end - begin);
+		const off_t at = (off_t)all->at + begin;
+		const ssize_t n = all->writes ? pwrite(all->fd, memory, left, at)
+					      : pread(all->fd, memory, left, at);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			(void)kgb_fail_errno(err, n < 0 ? errno : EIO, "%s the judge's memory",
-					     writes ? "write" : "read");
-			return kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
+			all->code = n < 0 ? errno : EIO;
+			return;
 		}
-		memory += n;
-		at += (uint64_t)n;
-		bytes -= (uint64_t)n;
+		begin += n;
 	}
-	return 0;
+}
+
+/* Several threads: new pages of a file take one of them longer than the copy from the GPU. */
+static int transfer(int fd, char *memory, uint64_t at, uint64_t bytes, bool writes,
+		    struct kgb_err *err)
+{
+	struct transfer all = {.fd = fd, .memory = memory, .at = at, .writes = writes};
+
+	kgb_parallel_for((int64_t)bytes, PIECE_BYTES, transfer_piece, &all);
+	if (all.code == 0)
+		return 0;
+	(void)kgb_fail_errno(err, all.code, "%s the judge's memory", writes ? "write" : "read");
+	return kgb_exec_refuse(err, KGB_EXEC_BAD_REQUEST);
 }
 
 int kgb_staging_upload(struct kgb_staging *staging, struct kgb_gpu *gpu, CUdeviceptr to, int fd,
