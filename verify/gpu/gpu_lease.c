@@ -212,8 +212,13 @@ void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all)
 	}
 }
 
+void kgb_seats_keep(struct kgb_seats *seats, size_t n)
+{
+	while (seats->n > n)
+		kgb_close(seats->fds[--seats->n]);
+}
+
 void kgb_seats_give(struct kgb_seats *seats)
 {
-	while (seats->n > 0)
-		kgb_close(seats->fds[--seats->n]);
+	kgb_seats_keep(seats, 0);
 }

@@ -94,5 +94,7 @@ struct kgb_seats {
  */
 void kgb_seats_take(struct kgb_seats *seats, size_t wanted, size_t n_all);
 void kgb_seats_give(struct kgb_seats *seats);
+/** Give back all but `n`. */
+void kgb_seats_keep(struct kgb_seats *seats, size_t n);
 
 #endif

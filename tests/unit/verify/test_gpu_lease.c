@@ -296,6 +296,8 @@ static void test_seats_are_taken_once_and_as_far_as_there_are_some(KGB_UNUSED vo
 	assert_apart(&a, &b);
 	assert_apart(&a, &c);
 	assert_apart(&b, &c);
+	kgb_seats_keep(&a, 1);
+	assert_int_equal(a.n, 1);
 	kgb_seats_give(&a);
 	assert_int_equal(a.n, 0);
 	kgb_seats_give(&b);
