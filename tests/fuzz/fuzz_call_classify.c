@@ -77,8 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t n = record.n_windows < 3 ? record.n_windows : 3;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t shift = (record.windows[i].number % 16) * 256;
-		places[i][0] = (struct kgb_arena_place){"x", shift, 1024};
-		places[i][1] = (struct kgb_arena_place){"out", shift + 2048, 1024};
+		places[i][0] = (struct kgb_arena_place){"x", KGB_ARENA_ADDRESS + shift, 1024};
+		places[i][1] =
+			(struct kgb_arena_place){"out", KGB_ARENA_ADDRESS + shift + 2048, 1024};
 		captures[i] = (struct kgb_recorded_call){
 			.record = &record,
 			.window = &record.windows[i],

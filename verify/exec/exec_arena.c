@@ -118,14 +118,14 @@ void kgb_exec_arena_pieces(const struct kgb_exec_arena *arena, const struct kgb_
 			   uint32_t slot, struct kgb_exec_pieces *out)
 {
 	const bool turns = slot >= arena->n_slots - arena->n_turned;
-	const uint64_t end = kgb_exec_arena_offset(part->start) + part->bytes;
-	uint64_t at = kgb_exec_arena_offset(part->start);
+	const uint64_t end = kgb_arena_offset(part->start) + part->bytes;
+	uint64_t at = kgb_arena_offset(part->start);
 
 	*out = (struct kgb_exec_pieces){0};
 	/* Only an arena of one part has turned slots. */
 	for (size_t i = 0; turns && i < arena->turned.n; i++) {
 		const struct kgb_span *span = &arena->turned.items[i];
-		const uint64_t start = kgb_exec_arena_offset(span->start);
+		const uint64_t start = kgb_arena_offset(span->start);
 		const uint64_t turn = kgb_exec_turn(span->bytes, slot, arena->n_slots);
 		add_piece(out, at, at, start - at);
 		add_piece(out, start, start + turn, span->bytes - turn);

@@ -40,11 +40,6 @@ KGB_MUST_CHECK int kgb_exec_arena_set(struct kgb_exec_arena *arena,
 				      struct kgb_err *err);
 void kgb_exec_arena_release(struct kgb_exec_arena *arena);
 
-/** Offset of an address of the arena in an image and in the output. */
-static inline uint64_t kgb_exec_arena_offset(uint64_t address)
-{
-	return address - KGB_ARENA_ADDRESS;
-}
 /** The number of the image that a slot below n_slots has, or has turned. */
 static inline uint32_t kgb_exec_arena_image_of(const struct kgb_exec_arena *arena, uint32_t slot)
 {
@@ -55,7 +50,7 @@ const char *kgb_exec_arena_image(const struct kgb_exec_arena *arena, uint32_t sl
 
 /** Bytes that lie together in an image and in the arena. */
 struct kgb_exec_piece {
-	uint64_t to, from; /* offsets in the arena and in the image */
+	uint64_t to, from; /* places in the arena and in the image */
 	uint64_t bytes;
 };
 struct kgb_exec_pieces {

@@ -113,13 +113,21 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 		used = round_up(used, STORAGE_ALIGN);
 	}
 	call->arena_bytes = used;
-	call->parts[0] = (struct kgb_part){.bytes = used};
+	call->parts[0] = (struct kgb_part){.bytes = used, .address = KGB_ARENA_ADDRESS};
 	call->n_parts = 1;
 }
 
+/* kgb-exec takes KGB_EXEC_RANGES parts, one of which may be all of a window. */
+static uint64_t draw_window(const struct kgb_case *c, struct kgb_rng *rng)
+{
+	const int64_t n = c->n_args < KGB_EXEC_RANGES ? KGB_ARENA_WINDOWS : 1;
+
+	return KGB_ARENA_ADDRESS + (uint64_t)kgb_rng_int(rng, 0, n - 1) * KGB_ARENA_STRIDE;
+}
+
 /* Place the storages in random order, each at the end of its own pages, with empty pages between
- * them. The guard before a storage reaches back to the start of its pages at most; fewer than
- * TIGHT_ALIGN bytes follow the storage on its last page. */
+ * them, in a window drawn for it. The guard before a storage reaches back to the start of its pages
+ * at most; fewer than TIGHT_ALIGN bytes follow the storage on its last page. */
 static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
 			  struct kgb_candidate_call *call)
 {
@@ -130,20 +138,24 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 		call->at[i] = used;
 		if (!has_storage(c, call, i))
 			continue;
+		const uint64_t window = draw_window(c, rng);
 		size_t bytes = tight_bytes(&call->views[i]);
 		used += (size_t)kgb_rng_int(rng, 1, HOLE_PAGES_MAX) * KGB_GPU_PAGE;
 		size_t guard = round_up(bytes, KGB_GPU_PAGE) - bytes;
 		guard = guard < GUARD_BYTES ? guard : GUARD_BYTES;
 		used += round_up(bytes, KGB_GPU_PAGE);
 		call->at[i] = used - bytes;
+		call->addresses[i] = window + call->at[i];
 		call->parts[call->n_parts++] =
 			(struct kgb_part){.at = call->at[i] - guard,
 					  .bytes = bytes + guard,
+					  .address = call->addresses[i] - guard,
 					  .is_input = !kgb_case_changes(c, i)};
 	}
 	call->arena_bytes = used + KGB_GPU_PAGE;
 	if (call->n_parts == 0)
-		call->parts[call->n_parts++] = (struct kgb_part){.bytes = GUARD_BYTES};
+		call->parts[call->n_parts++] =
+			(struct kgb_part){.bytes = GUARD_BYTES, .address = KGB_ARENA_ADDRESS};
 }
 
 static void place_storages(const struct kgb_case *c, enum kgb_placement arrangement,
@@ -151,14 +163,22 @@ static void place_storages(const struct kgb_case *c, enum kgb_placement arrangem
 {
 	size_t order[KGB_MAX_ARGS];
 
+	for (size_t i = 0; i < c->n_args; i++)
+		call->addresses[i] = 0;
 	shuffle(order, c->n_args, rng);
 	if (arrangement == KGB_PLACED_TIGHT)
 		place_tightly(c, order, rng, call);
 	else
 		place_loosely(c, order, arrangement == KGB_PLACED_ALIKE, rng, call);
 	for (size_t i = 0; i < c->n_args; i++)
-		if (c->args[i].is_repeated)
-			call->at[i] = call->at[c->args[i].same_as];
+		if (call->addresses[i] == 0)
+			call->addresses[i] = KGB_ARENA_ADDRESS + call->at[i];
+	for (size_t i = 0; i < c->n_args; i++) {
+		if (!c->args[i].is_repeated)
+			continue;
+		call->at[i] = call->at[c->args[i].same_as];
+		call->addresses[i] = call->addresses[c->args[i].same_as];
+	}
 }
 
 void kgb_candidate_call_copy_parts(const struct kgb_candidate_call *call, char *to,
@@ -224,7 +244,7 @@ static void write_addresses(const struct kgb_case_data *data, const struct kgb_c
 {
 	const struct kgb_arg *arg = &data->kase->args[i];
 	const struct kgb_tensor_view *rows = &call->views[arg->behind];
-	uint64_t first = KGB_ARENA_ADDRESS + call->at[arg->behind];
+	uint64_t first = call->addresses[arg->behind];
 	uint64_t row_bytes = (uint64_t)rows->sizes[1] * kgb_dtype_size(rows->dtype);
 	int64_t n = kgb_tensor_view_numel(&call->views[i]);
 
@@ -327,8 +347,11 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 {
 	const struct kgb_interface *interface = data->kase->interface;
 	KGB_AUTO(buf) struct kgb_buf text = KGB_BUF_INIT(KGB_WIRE_REQUEST_MAX);
+	size_t offsets[KGB_MAX_ARGS];
 	struct kgb_jsonw w;
 
+	for (size_t i = 0; i < data->kase->n_args; i++)
+		offsets[i] = call->addresses[i] - KGB_ARENA_ADDRESS;
 	kgb_jsonw_init(&w, &text, 0);
 	kgb_jsonw_put(&w, "{op: %s, repeat_us: %ld, entry: %s, poison: %ld, fill:",
 		      spec->repeat_us > 0 ? "repeat" : "call", (int64_t)spec->repeat_us,
@@ -357,7 +380,7 @@ static int send_call(struct kgb_worker *worker, const struct kgb_case_data *data
 			      (int64_t)call->parts[i].bytes);
 	}
 	kgb_jsonw_array_end(&w);
-	kgb_request_args(&w, data->kase, call->at, call->views, !native);
+	kgb_request_args(&w, data->kase, offsets, call->views, !native);
 	kgb_jsonw_object_end(&w);
 	if (text.overflowed)
 		return kgb_fail(err, KGB_ERR_LIMIT, "case '%s': its request is too long",

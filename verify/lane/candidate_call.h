@@ -39,13 +39,15 @@ struct kgb_candidate_call_spec {
 /** A range of bytes in the arena that holds storages and their guards. */
 struct kgb_part {
 	size_t at, bytes;
+	uint64_t address; /* where the call finds it */
 	bool is_input; /* it holds an argument that the call does not change */
 };
 
 /** The outcome of a call. Release with kgb_candidate_call_release. */
 struct kgb_candidate_call {
 	struct kgb_wire_reply reply;
-	size_t at[KGB_MAX_ARGS]; /* byte offset of each storage in the arena */
+	size_t at[KGB_MAX_ARGS]; /* place of each storage in the arena, in bytes */
+	uint64_t addresses[KGB_MAX_ARGS]; /* where the call finds it (kgb_arena_offset) */
 	struct kgb_tensor_view
 		views[KGB_MAX_ARGS]; /* of TENSOR and OUT arguments as they were passed */
 	size_t arena_bytes; /* bytes of the arena in use; lane->image holds their state before the

@@ -10,6 +10,7 @@
 #include "verify/cost/cost.h"
 #include "verify/lane/random_results.h"
 #include "verify/protocol/exec_request.h"
+#include "verify/protocol/record.h"
 
 /* ---- checks: 0 fine, 1 refused ---- */
 
@@ -99,7 +100,8 @@ static int check_held(struct kgb_lane *lane, const struct kgb_case_data *data,
 	const struct kgb_wire_output *output = &call->reply.outputs[i];
 	const struct kgb_tensor_view *view = &call->views[holder];
 	const char *name = data->kase->args[holder].param->name;
-	uint64_t address = call->at[holder] + (uint64_t)view->offset * kgb_dtype_size(view->dtype);
+	uint64_t address = call->addresses[holder] - KGB_ARENA_ADDRESS +
+			   (uint64_t)view->offset * kgb_dtype_size(view->dtype);
 	bool same = output->kind == KGB_WIRE_TENSOR && output->dtype == view->dtype &&
 		    same_sizes(output, view);
 
@@ -173,7 +175,8 @@ static int check_view(struct kgb_lane *lane, const struct kgb_case_data *data,
 	const char *name = data->kase->args[truth->alias_arg].param->name;
 
 	if (output->where != KGB_WIRE_ARENA ||
-	    output->address != call->at[truth->alias_arg] + truth->alias_at)
+	    output->address !=
+		    call->addresses[truth->alias_arg] - KGB_ARENA_ADDRESS + truth->alias_at)
 		return kgb_lane_refuse(
 			lane, failure, KGB_CODE_VERIFY_ALIAS,
 			kgb_lane_text(lane, "Return a view of '%s', which shares its memory.",

@@ -102,9 +102,9 @@ KGB_MUST_CHECK int kgb_case_data_fetch(struct kgb_case_data *data, struct kgb_tr
 				       bool exact, int64_t deadline_ms, struct kgb_err *err);
 
 /** Arguments as the workers read them: appends `"args":[...]` members. `at` gives the byte offset
- * of each storage and `views` the layout of each tensor, both indexed by argument; OUT arguments
- * are left out when `with_out` is false. Then no argument is the same object as another, and none
- * is left out because it is the default. */
+ * of each storage (for candidates from KGB_ARENA_ADDRESS on) and `views` the layout of each tensor,
+ * both indexed by argument; OUT arguments are left out when `with_out` is false. Then no argument
+ * is the same object as another, and none is left out because it is the default. */
 void kgb_request_args(struct kgb_jsonw *w, const struct kgb_case *c, const size_t *at,
 		      const struct kgb_tensor_view *views, bool with_out);
 

@@ -36,9 +36,9 @@ static int check_parts(const struct kgb_exec_request *request, struct kgb_err *e
 		return refuse(err, "%u parts", request->n_ranges);
 	for (uint32_t i = 0; i < request->n_ranges; i++) {
 		const struct kgb_exec_range *part = &request->ranges[i];
-		const uint64_t end = KGB_ARENA_ADDRESS + request->arena_bytes;
-		if (part->address < at || part->address > end || part->bytes == 0 ||
-		    part->bytes > end - part->address)
+		if (part->address < at || part->bytes == 0 ||
+		    !kgb_arena_has(part->address, request->arena_bytes) ||
+		    part->bytes > request->arena_bytes - kgb_arena_offset(part->address))
 			return refuse(err, "part %u of %llu bytes at 0x%llx", i,
 				      (unsigned long long)part->bytes,
 				      (unsigned long long)part->address);

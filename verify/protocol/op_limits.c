@@ -234,7 +234,7 @@ const char *kgb_block_fault(const struct kgb_block *block)
 			       ? NULL
 			       : "lies outside the pool";
 	if (overlaps(block->address, end, KGB_POOL_ADDRESS, KGB_POOL_BYTES) ||
-	    overlaps(block->address, end, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX))
+	    overlaps(block->address, end, KGB_ARENA_ADDRESS, KGB_ARENA_SPAN))
 		return "of the candidate's own lies in our address ranges";
 	return block->address < KGB_GPU_PAGE ? "lies at the bottom of all addresses" : NULL;
 }

@@ -6,15 +6,18 @@
  * were launched from. Little endian.
  *
  * Addresses: the judge lays out all arguments of a call in one arena at KGB_ARENA_ADDRESS, the same
- * in the runner and in kgb-exec. The candidate's allocations through torch are in a pool of our
- * allocator at KGB_POOL_ADDRESS, every block in a separate mapping with unmapped memory around it.
- * The driver grants both ranges at every start, so a plan needs no relocation: pointers in kernel
- * parameters, in tensor maps and in uploaded tables stay right. Their upper halves (4951 and 10955)
- * are numbers that no size of a test case has, because two 32-bit sizes side by side must not look
- * like an address. */
+ * in the runner and in kgb-exec. The runner has the same memory a second time, KGB_ARENA_STRIDE
+ * bytes further: there bit 31 of addresses is set, and two storages may be more than 2^32 bytes
+ * apart. A call finds each storage in one of these windows. The candidate's allocations through
+ * torch are in a pool of our allocator at KGB_POOL_ADDRESS, every block in a separate mapping with
+ * unmapped memory around it. The driver grants both ranges at every start, so a plan needs no
+ * relocation: pointers in kernel parameters, in tensor maps and in uploaded tables stay right.
+ * Their upper halves (4951 and 10955) are numbers that no size of a test case has, because two
+ * 32-bit sizes side by side must not look like an address. */
 #ifndef KGB_VERIFY_PROTOCOL_RECORD_H
 #define KGB_VERIFY_PROTOCOL_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +28,9 @@
 
 #define KGB_ARENA_ADDRESS UINT64_C(0x135700000000)
 #define KGB_ARENA_BYTES_MAX (UINT64_C(64) << 30)
+#define KGB_ARENA_WINDOWS 2
+#define KGB_ARENA_STRIDE (KGB_ARENA_BYTES_MAX + (UINT64_C(2) << 30))
+#define KGB_ARENA_SPAN (KGB_ARENA_WINDOWS * KGB_ARENA_STRIDE) /* all addresses of the arena */
 #define KGB_POOL_ADDRESS UINT64_C(0x2acb00000000)
 #define KGB_POOL_BYTES (UINT64_C(1) << 40)
 #define KGB_GPU_PAGE (UINT64_C(2) << 20) /* granularity of GPU mappings */
@@ -39,6 +45,22 @@
 #define KGB_LAUNCH_PARAMS_MAX (32u << 10) /* bytes of a launch's parameters (CUDA 12.1: 32,764) */
 #define KGB_LAUNCH_ATTRS_MAX 8
 #define KGB_KERNEL_NAME_MAX 4096 /* mangled names of ATen's templates reach 1,500 bytes */
+
+/** The place in the arena of an address of any window. */
+static inline uint64_t kgb_arena_offset(uint64_t address)
+{
+	return (address - KGB_ARENA_ADDRESS) % KGB_ARENA_STRIDE;
+}
+/** Where the window of an address of the arena begins. */
+static inline uint64_t kgb_arena_window(uint64_t address)
+{
+	return address - kgb_arena_offset(address);
+}
+/** Whether an address is that of one of the first `bytes` bytes of the arena, in any window. */
+static inline bool kgb_arena_has(uint64_t address, uint64_t bytes)
+{
+	return address - KGB_ARENA_ADDRESS < KGB_ARENA_SPAN && kgb_arena_offset(address) < bytes;
+}
 
 /* Values are part of the format: append only. */
 enum kgb_op_kind {

@@ -81,20 +81,20 @@ static const struct kgb_canonical_region *region_below(const struct kgb_canonica
 
 static bool in_arena(const struct kgb_canonical *canonical, uint64_t address)
 {
-	return address >= KGB_ARENA_ADDRESS &&
-	       address - KGB_ARENA_ADDRESS < canonical->capture->arena_bytes;
+	return kgb_arena_has(address, canonical->capture->arena_bytes);
 }
 
-static struct kgb_location locate_in_arena(const struct kgb_recorded_call *capture, uint64_t at)
+static struct kgb_location locate_in_arena(const struct kgb_recorded_call *capture,
+					   uint64_t address)
 {
 	struct kgb_location location = {.kind = KGB_LOCATION_NONE};
 
 	for (size_t i = 0; i < capture->n_places; i++) {
-		const uint64_t start = capture->places[i].offset;
-		if (start > at ||
-		    (location.kind != KGB_LOCATION_NONE && at - start > location.offset))
+		const uint64_t start = capture->places[i].address;
+		if (start > address || kgb_arena_window(start) != kgb_arena_window(address) ||
+		    (location.kind != KGB_LOCATION_NONE && address - start > location.offset))
 			continue;
-		location = (struct kgb_location){KGB_LOCATION_ARGUMENT, i, at - start};
+		location = (struct kgb_location){KGB_LOCATION_ARGUMENT, i, address - start};
 	}
 	return location;
 }
@@ -102,7 +102,7 @@ static struct kgb_location locate_in_arena(const struct kgb_recorded_call *captu
 struct kgb_location kgb_canonical_locate(const struct kgb_canonical *canonical, uint64_t address)
 {
 	if (in_arena(canonical, address))
-		return locate_in_arena(canonical->capture, address - KGB_ARENA_ADDRESS);
+		return locate_in_arena(canonical->capture, address);
 	const struct kgb_canonical_region *region = region_below(canonical, address);
 	if (!region || address > region->end)
 		return (struct kgb_location){.kind = KGB_LOCATION_NONE};
@@ -113,7 +113,7 @@ struct kgb_location kgb_canonical_locate(const struct kgb_canonical *canonical, 
 bool kgb_canonical_holds(const struct kgb_canonical *canonical, uint64_t address, uint64_t bytes)
 {
 	if (in_arena(canonical, address))
-		return bytes <= canonical->capture->arena_bytes - (address - KGB_ARENA_ADDRESS);
+		return bytes <= canonical->capture->arena_bytes - kgb_arena_offset(address);
 	const struct kgb_canonical_region *region = region_below(canonical, address);
 	return region && address < region->end && bytes <= region->end - address &&
 	       (!region->foreign || canonical->capture->foreign_ok);

@@ -49,7 +49,7 @@ struct kgb_owners {
 /** The storage of an argument, which the judge placed in the arena. */
 struct kgb_arena_place {
 	const char *name; /* borrowed; for messages */
-	uint64_t offset, bytes; /* in the arena */
+	uint64_t address, bytes;
 };
 
 /** Everything is borrowed. */

@@ -446,13 +446,28 @@ void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	kgb_candidate_call_take_held(lane, data, call);
 }
 
-/* Map only the parts, so that an access beside them faults. With a prologue map the whole arena:
- * the prologue was recorded with the arguments at other places. */
+/* Add a part in order of address. */
+static void add_part(struct kgb_exec_arena_spec *spec, struct kgb_exec_range *parts,
+		     const struct kgb_part *part)
+{
+	size_t k = spec->n_parts++;
+
+	for (; k > 0 && parts[k - 1].address > part->address; k--)
+		parts[k] = parts[k - 1];
+	parts[k] = (struct kgb_exec_range){.address = part->address, .bytes = part->bytes};
+	const uint32_t below = (UINT32_C(1) << k) - 1;
+	spec->inputs = (spec->inputs & below) | (spec->inputs & ~below) << 1 |
+		       (uint32_t)part->is_input << k;
+}
+
+/* Map only the parts, so that an access beside them faults. With a prologue map the first window as
+ * a whole, too: the prologue was recorded with the arguments at other places there. What lies in
+ * other windows is brought back last. */
 static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
 					const struct kgb_candidate_call *call, struct kgb_err *err)
 {
-	struct kgb_exec_range parts[KGB_MAX_ARGS];
+	struct kgb_exec_range parts[KGB_MAX_ARGS + 1];
 	struct kgb_exec_arena_spec spec = {
 		.input_fd = replayer->input_fd,
 		.output_fd = replayer->output_fd,
@@ -460,14 +475,15 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 		.output_bytes = replayer->output_bytes,
 		.n_slots = 1,
 		.parts = parts,
-		.n_parts = rcase->has_prologue ? 0 : call->n_parts,
 	};
+	const struct kgb_part whole = {.bytes = call->arena_bytes, .address = KGB_ARENA_ADDRESS};
 
+	if (rcase->has_prologue)
+		add_part(&spec, parts, &whole);
 	for (size_t i = 0; i < call->n_parts; i++)
-		parts[i] = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->parts[i].at,
-						   .bytes = call->parts[i].bytes};
-	for (size_t i = 0; i < spec.n_parts; i++)
-		spec.inputs |= call->parts[i].is_input ? UINT32_C(1) << i : 0;
+		if (!rcase->has_prologue ||
+		    kgb_arena_window(call->parts[i].address) != KGB_ARENA_ADDRESS)
+			add_part(&spec, parts, &call->parts[i]);
 	return kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
 }
 

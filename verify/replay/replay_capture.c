@@ -38,7 +38,7 @@ static size_t places_of(const struct kgb_case_data *data, const struct kgb_candi
 			continue;
 		out[n++] = (struct kgb_arena_place){
 			.name = c->args[i].param->name,
-			.offset = call->at[i],
+			.address = call->addresses[i],
 			.bytes = (size_t)view->storage_elements * kgb_dtype_size(view->dtype),
 		};
 	}

@@ -130,7 +130,7 @@ static bool find_turned(struct kgb_benchmark *b)
 	b->n_turned = 0;
 	for (size_t i = 0; i < b->kase->n_args; i++) {
 		const struct kgb_exec_range range = {
-			.address = KGB_ARENA_ADDRESS + call->at[i],
+			.address = call->addresses[i],
 			.bytes = kgb_tensor_view_storage_bytes(&b->kase->args[i].view)};
 		if (b->kase->args[i].param->kind != KGB_PARAM_TENSOR || range.bytes < TURN_LEAST)
 			continue;

@@ -20,7 +20,7 @@ static bool find_result(const struct kgb_benchmark *b, size_t i, struct kgb_exec
 		return range->bytes > 0;
 	}
 	*view = call->views[holder];
-	*range = (struct kgb_exec_range){.address = KGB_ARENA_ADDRESS + call->at[holder],
+	*range = (struct kgb_exec_range){.address = call->addresses[holder],
 					 .bytes = kgb_tensor_view_storage_bytes(view)};
 	return kgb_tensor_view_numel(view) > 0;
 }

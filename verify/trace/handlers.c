@@ -363,7 +363,7 @@ static void guard_own_ranges(const struct kgb_driver_call *call, uint64_t addres
 {
 	const uint64_t end = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
 
-	if ((address < KGB_ARENA_ADDRESS + KGB_ARENA_BYTES_MAX && end > KGB_ARENA_ADDRESS) ||
+	if ((address < KGB_ARENA_ADDRESS + KGB_ARENA_SPAN && end > KGB_ARENA_ADDRESS) ||
 	    (address < KGB_POOL_ADDRESS + KGB_POOL_BYTES && end > KGB_POOL_ADDRESS))
 		kgb_tracer_stick(call->tracer, "mapping over the arena or the pool");
 }

@@ -61,22 +61,15 @@ static int check_granularity(const struct kgb_cuda *cu, int device, struct kgb_e
 	return 0;
 }
 
-static int map(const struct kgb_cuda *cu, uint64_t address, uint64_t bytes, int device,
-	       struct kgb_err *err)
+static int map_handle(const struct kgb_cuda *cu, CUmemGenericAllocationHandle handle,
+		      uint64_t address, uint64_t bytes, int device, struct kgb_err *err)
 {
-	const CUmemAllocationProp prop = properties(device);
 	const CUmemAccessDesc access = {
-		.location = prop.location,
+		.location = properties(device).location,
 		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 	};
-	CUmemGenericAllocationHandle handle;
-	CUresult result = cu->cuMemCreate(&handle, bytes, &prop, 0);
+	CUresult result = cu->cuMemMap(address, bytes, 0, handle, 0);
 
-	if (result != CUDA_SUCCESS)
-		return cuda_failed(cu, result, "memory of the GPU", err);
-	result = cu->cuMemMap(address, bytes, 0, handle, 0);
-	/* The mapping keeps the memory from here on. */
-	cu->cuMemRelease(handle);
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(cu, result, "map memory of the GPU", err);
 	result = cu->cuMemSetAccess(address, bytes, &access, 1);
@@ -85,6 +78,29 @@ static int map(const struct kgb_cuda *cu, uint64_t address, uint64_t bytes, int 
 		return cuda_failed(cu, result, "access to memory of the GPU", err);
 	}
 	return 0;
+}
+
+/* Map new memory in the first n windows from an address on. */
+static int map(const struct kgb_cuda *cu, uint64_t address, uint64_t bytes, uint32_t n, int device,
+	       struct kgb_err *err)
+{
+	const CUmemAllocationProp prop = properties(device);
+	CUmemGenericAllocationHandle handle;
+	const CUresult result = cu->cuMemCreate(&handle, bytes, &prop, 0);
+	uint32_t n_mapped = 0;
+
+	if (result != CUDA_SUCCESS)
+		return cuda_failed(cu, result, "memory of the GPU", err);
+	while (n_mapped < n && map_handle(cu, handle, address + n_mapped * KGB_ARENA_STRIDE, bytes,
+					  device, err) == 0)
+		n_mapped++;
+	/* The mappings keep the memory from here on. */
+	cu->cuMemRelease(handle);
+	if (n_mapped == n)
+		return 0;
+	while (n_mapped > 0)
+		cu->cuMemUnmap(address + --n_mapped * KGB_ARENA_STRIDE, bytes);
+	return -1;
 }
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -201,13 +217,13 @@ static struct kgb_piece *make(struct kgb_pool *pool, uint64_t mapped_bytes, int 
 	piece = new_piece(pool, mapped_bytes, err);
 	if (!piece)
 		return NULL;
-	if (map(pool->cu, piece->address, mapped_bytes, device, &first)) {
+	if (map(pool->cu, piece->address, mapped_bytes, 1, device, &first)) {
 		if (first.kind != KGB_ERR_LIMIT || pool->n_spare == 0) {
 			*err = first;
 			return NULL;
 		}
 		/* Out of memory: give back what is only kept. */
-		if (trim(pool, err) || map(pool->cu, piece->address, mapped_bytes, device, err))
+		if (trim(pool, err) || map(pool->cu, piece->address, mapped_bytes, 1, device, err))
 			return NULL;
 	}
 	return piece;
@@ -299,7 +315,9 @@ static int unmap_arena(struct kgb_pool *pool, struct kgb_err *err)
 	result = pool->cu->cuCtxSynchronize();
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "arena: wait for the GPU", err);
-	result = pool->cu->cuMemUnmap(KGB_ARENA_ADDRESS, pool->arena_bytes);
+	for (uint64_t i = 0; i < KGB_ARENA_WINDOWS && result == CUDA_SUCCESS; i++)
+		result = pool->cu->cuMemUnmap(KGB_ARENA_ADDRESS + i * KGB_ARENA_STRIDE,
+					      pool->arena_bytes);
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "arena: unmap", err);
 	pool->arena_bytes = 0;
@@ -315,11 +333,11 @@ int kgb_pool_arena_map(struct kgb_pool *pool, uint64_t bytes, int device, struct
 		return -1;
 	if (!pool->arena_reserved) {
 		if (check_granularity(pool->cu, device, err) ||
-		    reserve(pool->cu, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, "arena", err))
+		    reserve(pool->cu, KGB_ARENA_ADDRESS, KGB_ARENA_SPAN, "arena", err))
 			return -1;
 		pool->arena_reserved = true;
 	}
-	if (map(pool->cu, KGB_ARENA_ADDRESS, whole_pages(bytes), device, err))
+	if (map(pool->cu, KGB_ARENA_ADDRESS, whole_pages(bytes), KGB_ARENA_WINDOWS, device, err))
 		return kgb_ctx(err, "arena");
 	pool->arena_bytes = whole_pages(bytes);
 	return 0;

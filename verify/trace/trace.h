@@ -62,9 +62,9 @@ KGB_TRACE_API int kgb_trace_move(uint64_t first, const char *name, uint64_t stre
  * replay without kernels, what torch left there must not lie in a result. */
 KGB_TRACE_API void kgb_trace_call(int keeps_apart);
 
-/** Map `bytes` (rounded up to whole GPU pages) at KGB_ARENA_ADDRESS on `device`; makes the device's
- * primary context current if the thread has none. Replaces an earlier mapping, which is unmapped
- * after everything that runs has ended. Contents are undefined. */
+/** Map `bytes` (rounded up to whole GPU pages) in all windows of the arena on `device`; makes the
+ * device's primary context current if the thread has none. Replaces an earlier mapping, which is
+ * unmapped after everything that runs has ended. Contents are undefined. */
 KGB_TRACE_API int kgb_trace_arena_map(uint64_t bytes, int device);
 
 /** Copy between host memory and the arena, unrecorded; returns when done. */

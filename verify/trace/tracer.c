@@ -68,7 +68,7 @@ void kgb_tracer_stick(struct kgb_tracer *tracer, const char *name)
 
 static bool in_own_ranges(uint64_t address)
 {
-	return address - KGB_ARENA_ADDRESS < KGB_ARENA_BYTES_MAX ||
+	return address - KGB_ARENA_ADDRESS < KGB_ARENA_SPAN ||
 	       address - KGB_POOL_ADDRESS < KGB_POOL_BYTES;
 }
 

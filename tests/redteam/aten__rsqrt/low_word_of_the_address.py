@@ -1,7 +1,6 @@
 # operator: aten::rsqrt
 # expect: (verify|cheat|l1|coverage)\..*
 # catalogue: 79
-# open: addresses whose bit 31 is set
 # the lower word of the address is added as a signed number; wrong: every tensor whose address has bit 31 set (half of
 # all addresses) is read 4 GiB below its place
 import math

@@ -72,9 +72,9 @@ static inline const struct kgb_recorded_call *call_end(struct call *call, uint64
 
 	kgb_record_put_window_end(&call->bytes);
 	assert_ok(kgb_record_parse(call->bytes.ptr, call->bytes.len, &call->record, &err), err);
-	call->places[0] = (struct kgb_arena_place){"x", shift, 4096};
-	call->places[1] = (struct kgb_arena_place){"y", shift + 8192, 4096};
-	call->places[2] = (struct kgb_arena_place){"out", shift + 16384, 4096};
+	call->places[0] = (struct kgb_arena_place){"x", ARENA + shift, 4096};
+	call->places[1] = (struct kgb_arena_place){"y", ARENA + shift + 8192, 4096};
+	call->places[2] = (struct kgb_arena_place){"out", ARENA + shift + 16384, 4096};
 	call->capture = (struct kgb_recorded_call){
 		.record = &call->record,
 		.window = &call->record.windows[0],

@@ -192,7 +192,7 @@ static void test_a_result_in_the_arena_is_found_there(KGB_UNUSED void **state)
 		const uint64_t bytes = (uint64_t)sizes[s] * sizeof(float);
 		f->b.kase = &held;
 		f->b.rcase.ranges[0].bytes = 0;
-		call->at[0] = 4096;
+		call->addresses[0] = KGB_ARENA_ADDRESS + 4096;
 		call->views[0] = f->b.data.results[0].view;
 		call->views[0].offset = (int64_t)offset;
 		call->views[0].storage_elements += (int64_t)offset + 1;

@@ -192,7 +192,7 @@ static void load_image(struct kgb_cpu_run *run, uint32_t slot)
 	for (size_t i = 0; i < run->arena.parts.n; i++) {
 		const struct kgb_span *part = &run->arena.parts.items[i];
 		memcpy(kgb_cpu_memory_at(&run->memory, part->start, part->bytes),
-		       image + kgb_exec_arena_offset(part->start), part->bytes);
+		       image + kgb_arena_offset(part->start), part->bytes);
 	}
 }
 
@@ -213,7 +213,7 @@ static void bring_back(struct kgb_cpu_run *run, const struct kgb_exec_request *r
 
 	for (size_t i = 0; whole && i < run->arena.parts.n; i++) {
 		const struct kgb_span *part = &run->arena.parts.items[i];
-		memcpy(run->arena.output + kgb_exec_arena_offset(part->start),
+		memcpy(run->arena.output + kgb_arena_offset(part->start),
 		       kgb_cpu_memory_at(&run->memory, part->start, part->bytes), part->bytes);
 	}
 	for (uint32_t i = 0; i < request->n_ranges; i++) {

@@ -50,8 +50,11 @@ int kgb_device_memory_open(struct kgb_device_memory *memory, struct kgb_gpu *gpu
 	memory->gpu = memory->blocks.gpu = memory->arena.gpu = gpu;
 	memory->set = &memory->sets[0];
 	memory->blocks.spares = memory->arena.spares = &memory->spares;
-	if (reserve_most(memory, KGB_ARENA_ADDRESS, KGB_ARENA_BYTES_MAX, err) ||
-	    reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err))
+	for (uint64_t i = 0; i < KGB_ARENA_WINDOWS; i++)
+		if (reserve_most(memory, KGB_ARENA_ADDRESS + i * KGB_ARENA_STRIDE,
+				 KGB_ARENA_BYTES_MAX, err))
+			return -1;
+	if (reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err))
 		return -1;
 	return kgb_gpu_buffer_reserve(gpu, &memory->found, sizeof(struct kgb_found), err);
 }
@@ -336,8 +339,9 @@ static int move_image(struct kgb_device_memory *memory, uint32_t slot, enum rout
 
 	for (size_t i = 0; status == 0 && i < given->parts.n; i++) {
 		const struct kgb_span *part = &given->parts.items[i];
-		const CUdeviceptr copied = copy - kgb_exec_arena_offset(part->start);
-		const CUdeviceptr to = route == FROM_HOST_TO_COPY ? copied : KGB_ARENA_ADDRESS;
+		const CUdeviceptr copied = copy - kgb_arena_offset(part->start);
+		const CUdeviceptr to =
+			route == FROM_HOST_TO_COPY ? copied : kgb_arena_window(part->start);
 		struct kgb_exec_pieces pieces;
 		kgb_exec_arena_pieces(given, part, slot, &pieces);
 		for (size_t k = 0; status == 0 && k < pieces.n; k++) {
@@ -439,8 +443,7 @@ int kgb_device_memory_bring_back(struct kgb_device_memory *memory,
 
 	for (size_t i = 0; whole && i < memory->set->given.parts.n; i++) {
 		const struct kgb_span *part = &memory->set->given.parts.items[i];
-		if (bring(memory, kgb_exec_arena_offset(part->start), part->start, part->bytes,
-			  err))
+		if (bring(memory, kgb_arena_offset(part->start), part->start, part->bytes, err))
 			return -1;
 	}
 	for (uint32_t i = 0; i < request->n_ranges; i++) {

@@ -419,31 +419,49 @@ static PyObject *gather(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+enum { WINDOWS_MAX = 4 };
+
 static const char map_at_doc[] =
-	"map_at(address, fd, bytes): map a file there for reading and writing, instead of what the last call mapped. "
-	"A memoryview.";
+	"map_at(address, n, stride, fd, bytes): map a file n times for reading and writing, `stride` bytes apart, instead of "
+	"what the last call mapped. A tuple of memoryviews.";
 
 static PyObject *map_at(PyObject *self, PyObject *args)
 {
-	static char *mapped;
+	static char *mapped[WINDOWS_MAX];
 	static size_t mapped_bytes;
-	unsigned long long address;
-	int fd;
+	unsigned long long address, stride;
+	int n, fd;
 	Py_ssize_t bytes;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "Kin:map_at", &address, &fd, &bytes))
+	if (!PyArg_ParseTuple(args, "KiKin:map_at", &address, &n, &stride, &fd, &bytes))
 		return NULL;
-	if (mapped)
-		munmap(mapped, mapped_bytes);
-	mapped = mmap((void *)(uintptr_t)address, (size_t)bytes, PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
-	if (mapped == MAP_FAILED) {
-		mapped = NULL;
-		return PyErr_SetFromErrno(PyExc_OSError);
+	if (n < 1 || n > WINDOWS_MAX)
+		return PyErr_Format(PyExc_ValueError, "%d mappings", n);
+	for (int i = 0; i < WINDOWS_MAX; i++) {
+		if (mapped[i])
+			munmap(mapped[i], mapped_bytes);
+		mapped[i] = NULL;
 	}
 	mapped_bytes = (size_t)bytes;
-	return PyMemoryView_FromMemory(mapped, bytes, PyBUF_WRITE);
+	PyObject *windows = PyTuple_New(n);
+	for (int i = 0; windows && i < n; i++) {
+		void *const to = (void *)(uintptr_t)(address + (unsigned)i * stride);
+		void *const at = mmap(to, mapped_bytes, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+		if (at == MAP_FAILED) {
+			PyErr_SetFromErrno(PyExc_OSError);
+			Py_CLEAR(windows);
+			break;
+		}
+		mapped[i] = at;
+		PyObject *view = PyMemoryView_FromMemory(at, bytes, PyBUF_WRITE);
+		if (!view)
+			Py_CLEAR(windows);
+		else
+			(void)PyTuple_SetItem(windows, i, view);
+	}
+	return windows;
 }
 
 static PyMethodDef methods[] = {

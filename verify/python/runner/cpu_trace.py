@@ -135,7 +135,7 @@ def tensor_like(like):
 def holds(tensor):
     """Whether this tensor lies in the arena or the pool."""
     address = tensor.data_ptr()
-    return (memory.ARENA_ADDRESS <= address < memory.ARENA_ADDRESS + (64 << 30)
+    return (memory.arena_offset(address, memory.ARENA_STRIDE) is not None
             or POOL_ADDRESS <= address < POOL_ADDRESS + POOL_BYTES)
 
 

@@ -7,7 +7,10 @@ import torch
 
 import wire
 
-ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS of verify/protocol/record.h: arguments may hold addresses in it
+# Of verify/protocol/record.h: arguments may hold addresses in the arena.
+ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS
+ARENA_STRIDE = 66 << 30  # KGB_ARENA_STRIDE
+ARENA_WINDOWS = 2  # KGB_ARENA_WINDOWS
 ALIGN = 64
 SHARED = torch.frombuffer  # the function itself: torch_moves.py replaces names of torch, and records calls by those names
 
@@ -17,6 +20,12 @@ DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(TORCH_DTYPES)}
 
 def address_of(mapping):
     return SHARED(mapping, dtype=torch.uint8).data_ptr()
+
+
+def arena_offset(address, n_bytes):
+    """The bytes from ARENA_ADDRESS to an address of an arena of n_bytes, in any window; None: it is none."""
+    offset = address - ARENA_ADDRESS
+    return offset if 0 <= offset < ARENA_WINDOWS * ARENA_STRIDE and offset % ARENA_STRIDE < n_bytes else None
 
 
 def warm_up():

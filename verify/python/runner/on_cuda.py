@@ -208,9 +208,8 @@ class Platform:
     def place(self, tensor):
         """(where, address) of a result's first element."""
         address = tensor.data_ptr()
-        if memory.ARENA_ADDRESS <= address < memory.ARENA_ADDRESS + self.arena_bytes:
-            return wire.ARENA, address - memory.ARENA_ADDRESS
-        return wire.FRESH, address
+        offset = memory.arena_offset(address, self.arena_bytes)
+        return (wire.FRESH, address) if offset is None else (wire.ARENA, offset)
 
     def copy_out(self, tensor, start):
         host = tensor.detach().contiguous().cpu()

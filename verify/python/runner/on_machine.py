@@ -59,7 +59,7 @@ class Platform:
     device = "cpu"
 
     def __init__(self):
-        self.arena = None
+        self.windows = ()  # mappings of the arena
         self.arena_bytes = 0
         self.out = None
         self.out_bytes = 0
@@ -67,7 +67,7 @@ class Platform:
 
     def map(self, request, fds):
         self.arena_bytes, self.out_bytes = request["arena_bytes"], request["out_bytes"]
-        self.arena = _kgbrun.map_at(memory.ARENA_ADDRESS, fds[0], self.arena_bytes)
+        self.windows = _kgbrun.map_at(memory.ARENA_ADDRESS, memory.ARENA_WINDOWS, memory.ARENA_STRIDE, fds[0], self.arena_bytes)
         self.out = mmap.mmap(fds[1], self.out_bytes)
         self.out_address = memory.address_of(self.out)
         cpu_trace.arena(self.arena_bytes)
@@ -82,7 +82,8 @@ class Platform:
         return "the host" if torch_moves.is_unpooled(tensor) else tensor.device.type
 
     def tensor(self, arg):
-        return memory.tensor_at(self.arena, arg["at"], memory.TORCH_DTYPES[arg["dtype"]], arg["elements"],
+        window, place = divmod(arg["at"], memory.ARENA_STRIDE)
+        return memory.tensor_at(self.windows[window], place, memory.TORCH_DTYPES[arg["dtype"]], arg["elements"],
                                 arg["sizes"], arg["strides"], arg["first"])
 
     @contextlib.contextmanager
@@ -132,9 +133,8 @@ class Platform:
     def place(self, tensor):
         """(where, address) of a result's first element."""
         address = tensor.data_ptr()
-        if memory.ARENA_ADDRESS <= address < memory.ARENA_ADDRESS + self.arena_bytes:
-            return wire.ARENA, address - memory.ARENA_ADDRESS
-        return wire.FRESH, address
+        offset = memory.arena_offset(address, self.arena_bytes)
+        return (wire.FRESH, address) if offset is None else (wire.ARENA, offset)
 
     def copy_out(self, tensor, start):
         _kgbrun.gather(self.out_address + start, tensor.data_ptr(), tensor.element_size(), tuple(tensor.size()),

@@ -144,9 +144,11 @@ static uint32_t list_buffers(struct kgb_machine_buffer *out)
 {
 	uint32_t n = 0;
 
-	if (trace.arena_bytes)
-		out[n++] = (struct kgb_machine_buffer){(void *)(uintptr_t)KGB_ARENA_ADDRESS,
-						       trace.arena_bytes, KGB_ARENA_ADDRESS, true};
+	for (uint64_t i = 0; trace.arena_bytes && i < KGB_ARENA_WINDOWS; i++) {
+		const uint64_t window = KGB_ARENA_ADDRESS + i * KGB_ARENA_STRIDE;
+		out[n++] = (struct kgb_machine_buffer){(void *)(uintptr_t)window, trace.arena_bytes,
+						       window, true};
+	}
 	for (size_t i = 0; i < trace.pool.live.n; i++) {
 		const struct kgb_entry *block = &trace.pool.live.items[i];
 		out[n++] = (struct kgb_machine_buffer){(void *)(uintptr_t)block->key, block->value,
@@ -191,7 +193,8 @@ int kgb_cpu_trace_run(uint32_t kernel, const uint32_t grid[3], const void *param
 	if (!program)
 		return KGB_CPU_TRACE_FAILED;
 	KGB_AUTO(free)
-	struct kgb_machine_buffer *buffers = kgb_xcalloc(trace.pool.live.n + 1, sizeof(*buffers));
+	struct kgb_machine_buffer *buffers =
+		kgb_xcalloc(trace.pool.live.n + KGB_ARENA_WINDOWS, sizeof(*buffers));
 	struct kgb_machine_slots slots = KGB_MACHINE_SLOTS_INIT;
 
 	if (kgb_machine_slots_read(&slots, program, params, bytes, &trace.err) < 0)

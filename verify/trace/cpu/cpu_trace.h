@@ -36,7 +36,7 @@ KGB_CPU_TRACE_API void *kgb_cpu_trace_take(uint64_t bytes);
 KGB_CPU_TRACE_API int kgb_cpu_trace_give(void *block);
 /** Fill every block that is given out with this byte; -1 (at the start): leave it as it is. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_poison(int byte);
-/** Let kernels use the `bytes` bytes that are mapped at KGB_ARENA_ADDRESS. */
+/** Let kernels use the `bytes` bytes that are mapped in each window of the arena. */
 KGB_CPU_TRACE_API void kgb_cpu_trace_arena(uint64_t bytes);
 
 /* ---- windows ---- */
