@@ -108,12 +108,14 @@ static struct {
 	struct kgb_exec_range parts[HOLE_PARTS];
 } holes;
 
-/* Tensor i ends, but for the gap to the next 16 bytes, at the end of page 2 i + 1. */
+/* Tensor i ends, but for the gap to the next 16 bytes, at the end of page 2 i + 1; the last one, in
+ * the second window of the arena. */
 static uint64_t hole_tensor(size_t i)
 {
 	const uint64_t bytes = (HOLE_FLOATS * sizeof(float) + 15) / 16 * 16;
 
-	return ARENA + (2 * i + 2) * KGB_GPU_PAGE - bytes;
+	return ARENA + (i == HOLE_PARTS - 1 ? KGB_ARENA_STRIDE : 0) + (2 * i + 2) * KGB_GPU_PAGE -
+	       bytes;
 }
 
 static void make_holes(void)
@@ -133,15 +135,15 @@ static void make_holes(void)
 		holes.input[i] = (char)(i * 7 + 1);
 	memset(holes.output, 0x3c, bytes);
 	for (size_t i = 0; i < HOLE_PARTS; i++)
-		holes.parts[i] = (struct kgb_exec_range){hole_tensor(i) - 4096,
-							 ARENA + (2 * i + 2) * KGB_GPU_PAGE -
-								 (hole_tensor(i) - 4096)};
+		holes.parts[i] = (struct kgb_exec_range){
+			hole_tensor(i) - 4096,
+			(2 * i + 2) * KGB_GPU_PAGE - (kgb_arena_offset(hole_tensor(i)) - 4096)};
 	for (size_t slot = 0; slot < HOLE_SLOTS; slot++)
 		for (size_t i = 0; i < 2; i++)
 			for (size_t k = 0; k < HOLE_FLOATS; k++) {
 				const float value = (float)(1000 * slot + 10 * i + k);
-				memcpy(holes.input + slot * bytes + (hole_tensor(i) - ARENA) +
-					       4 * k,
+				memcpy(holes.input + slot * bytes +
+					       kgb_arena_offset(hole_tensor(i)) + 4 * k,
 				       &value, sizeof(value));
 			}
 }
@@ -165,22 +167,24 @@ static bool use_holes(void)
 static bool holes_are_right(size_t slot)
 {
 	const char *image = holes.input + slot * HOLE_PAGES * KGB_GPU_PAGE;
-	const uint64_t sum_at = hole_tensor(2) - ARENA;
+	const uint64_t sum_at = kgb_arena_offset(hole_tensor(2));
 	size_t n_wrong = 0;
 
 	for (uint64_t at = 0, part = 0; at < HOLE_PAGES * KGB_GPU_PAGE; at++) {
-		const bool in_part = part < HOLE_PARTS && at + ARENA >= holes.parts[part].address;
+		const uint64_t begin = part < HOLE_PARTS
+					       ? kgb_arena_offset(holes.parts[part].address)
+					       : UINT64_MAX;
+		const bool in_part = at >= begin;
 		if (!in_part)
 			n_wrong += holes.output[at] != 0x3c;
 		else if (at < sum_at || at >= sum_at + 4 * (uint64_t)HOLE_FLOATS)
 			n_wrong += holes.output[at] != image[at];
-		if (in_part &&
-		    at + ARENA + 1 == holes.parts[part].address + holes.parts[part].bytes)
+		if (in_part && at + 1 == begin + holes.parts[part].bytes)
 			part++;
 	}
 	for (size_t i = 0; i < HOLE_FLOATS; i++) {
-		const float a = float_at(image + (hole_tensor(0) - ARENA), i);
-		const float b = float_at(image + (hole_tensor(1) - ARENA), i);
+		const float a = float_at(image + kgb_arena_offset(hole_tensor(0)), i);
+		const float b = float_at(image + kgb_arena_offset(hole_tensor(1)), i);
 		n_wrong += float_at(holes.output + sum_at, i) != a + b;
 	}
 	return n_wrong == 0;
