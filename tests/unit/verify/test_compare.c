@@ -321,6 +321,20 @@ static void test_the_bulk_line_sees_what_no_element_shows(KGB_UNUSED void **stat
 	assert_true(out.rms_err > out.allowed_rms_err && out.reported >= 0);
 	assert_int_equal(out.first_wrong, -1);
 
+	/* Nor for all of one value; of some 15 values one may be off so much. */
+	for (int i = 0; i < N; i++)
+		r[i] = 1 + (i % 16) * eps;
+	for (int n_off = 1; n_off <= 16; n_off += 15) {
+		for (int i = 0; i < N; i++)
+			c[i] = r[i] + (i % 16 < n_off ? 2 * eps : 0);
+		assert_true(compare(KGB_DTYPE_FLOAT16, N, c, r, NULL).ok == (n_off == 1));
+	}
+	for (int i = 0; i < N; i++)
+		r[i] = 1, c[i] = 1 + 2 * eps;
+	assert_true(compare(KGB_DTYPE_FLOAT16, N, c, r, NULL).ok);
+
+	for (int i = 0; i < N; i++)
+		r[i] = 1 + (i % 512) * eps;
 	memcpy(c, r, N * sizeof(*c));
 	c[7] += 2 * eps;
 	assert_true(compare(KGB_DTYPE_FLOAT16, N, c, r, NULL).ok);
