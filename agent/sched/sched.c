@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/system/fs.h"
 #include "base/time.h"
+#include "verify/cases/cases.h"
 
 /* Interval and largest number of retries of an attempt that cannot start for lack of descriptors,
  * processes or memory. The number counts only waits while nothing else runs that could release
@@ -27,6 +28,7 @@
 /* Descriptors that must be free before an attempt starts: for its start, and for a judge beside
  * it. */
 #define SPARE_FILES 32
+#define CASES_OF_A_BENCHMARK 20 /* that take about as long */
 
 enum item_phase { ITEM_WAITING, ITEM_GENERATING, ITEM_VERIFYING, ITEM_ENDED };
 
@@ -56,6 +58,7 @@ struct item {
 	struct run *run;
 	const struct kgb_spec *spec;
 	bool generate;
+	int64_t work; /* of a verification without an attempt: about the number of its cases */
 	enum item_phase phase;
 	int slot; /* of those that work at the same time; gives its device */
 	bool holds_slot;
@@ -720,6 +723,35 @@ static void make_runs(struct sched *sched)
 	}
 }
 
+static int64_t work_of(const struct kgb_spec *spec)
+{
+	struct kgb_err ignored = KGB_ERR_INIT;
+	struct kgb_cases cases;
+	if (kgb_cases_expand(spec, NULL, &cases, &ignored) < 0)
+		return 0;
+	const int64_t work = (int64_t)(cases.n + CASES_OF_A_BENCHMARK * cases.n_benchmarks);
+	kgb_cases_release(&cases);
+	return work;
+}
+
+/** Where several kernels are verified at a time, those with the most work begin: else one of them
+ * may run alone in the end. */
+static void order_verifications(struct sched *sched)
+{
+	if (sched->spec->device_count < 2)
+		return;
+	for (size_t i = 0; i < sched->n_items; i++) {
+		struct item item = sched->items[i];
+		item.work = item.generate ? 0 : work_of(item.spec);
+		size_t k = i;
+		for (; k > 0 && !item.generate && !sched->items[k - 1].generate &&
+		       sched->items[k - 1].work < item.work;
+		     k--)
+			sched->items[k] = sched->items[k - 1];
+		sched->items[k] = item;
+	}
+}
+
 /** The runs take turns: the first operator of each, then the second of each. */
 static void make_items(struct sched *sched)
 {
@@ -741,6 +773,7 @@ static void make_items(struct sched *sched)
 					   .soft_percent = run->env.warn_percent},
 			};
 		}
+	order_verifications(sched);
 	for (size_t i = 0; i < sched->spec->n_runs; i++)
 		open_budgets(&sched->runs[i]);
 }

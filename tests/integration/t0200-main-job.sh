@@ -78,6 +78,12 @@ test_expect_success '--kernels verifies kernels from elsewhere in a separate run
 	test_grep "aten::add  *passed" table &&
 	jq -e ".method == \"kernels\"" other/*/results.json
 '
+test_expect_success 'of several at a time the one with the most cases begins' '
+	mkdir two && echo "x = 1" >two/_softmax.py && echo "x = 1" >two/add.py &&
+	test_expect_code 1 kgb-agent --kernels two --device-count 2 --runs-dir order >table 2>log &&
+	sed -n "s/.*verify_started.*\"operator\":\"\([^\"]*\)\".*/\1/p" order/*/journal.jsonl >begun &&
+	printf "aten::add\naten::_softmax\n" >expected && test_cmp expected begun
+'
 test_expect_success 'naive_cc: one answer, no checks, passed' '
 	test_expect_code 0 kgb-agent aten__add -m naive_cc --runs-dir naive --json >out.json &&
 	jq -e ".operators[\"aten::add\"] | .status == \"passed\" and .verify_calls == [] and .attempts[0].turns == 1
