@@ -467,7 +467,7 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
 					const struct kgb_candidate_call *call, struct kgb_err *err)
 {
-	struct kgb_exec_range parts[KGB_MAX_ARGS + 1];
+	struct kgb_exec_range parts[KGB_MAX_ARGS + 1] = {0};
 	struct kgb_exec_arena_spec spec = {
 		.input_fd = replayer->input_fd,
 		.output_fd = replayer->output_fd,
