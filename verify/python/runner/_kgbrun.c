@@ -425,10 +425,34 @@ static const char map_at_doc[] =
 	"map_at(address, n, stride, fd, bytes): map a file n times for reading and writing, `stride` bytes apart, instead of "
 	"what the last call mapped. A tuple of memoryviews.";
 
+static struct {
+	char *at[WINDOWS_MAX];
+	size_t bytes;
+} mapped;
+
+static void unmap_all(void)
+{
+	for (int i = 0; i < WINDOWS_MAX; i++) {
+		if (mapped.at[i])
+			munmap(mapped.at[i], mapped.bytes);
+		mapped.at[i] = NULL;
+	}
+}
+
+/* A view of a new mapping, number i; NULL: an exception is set. */
+static PyObject *map_window(int i, unsigned long long address, int fd)
+{
+	void *const at = mmap((void *)(uintptr_t)address, mapped.bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (at == MAP_FAILED)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	mapped.at[i] = at;
+	return PyMemoryView_FromMemory(at, (Py_ssize_t)mapped.bytes, PyBUF_WRITE);
+}
+
 static PyObject *map_at(PyObject *self, PyObject *args)
 {
-	static char *mapped[WINDOWS_MAX];
-	static size_t mapped_bytes;
 	unsigned long long address, stride;
 	int n, fd;
 	Py_ssize_t bytes;
@@ -438,24 +462,11 @@ static PyObject *map_at(PyObject *self, PyObject *args)
 		return NULL;
 	if (n < 1 || n > WINDOWS_MAX)
 		return PyErr_Format(PyExc_ValueError, "%d mappings", n);
-	for (int i = 0; i < WINDOWS_MAX; i++) {
-		if (mapped[i])
-			munmap(mapped[i], mapped_bytes);
-		mapped[i] = NULL;
-	}
-	mapped_bytes = (size_t)bytes;
+	unmap_all();
+	mapped.bytes = (size_t)bytes;
 	PyObject *windows = PyTuple_New(n);
 	for (int i = 0; windows && i < n; i++) {
-		void *const to = (void *)(uintptr_t)(address + (unsigned)i * stride);
-		void *const at = mmap(to, mapped_bytes, PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
-		if (at == MAP_FAILED) {
-			PyErr_SetFromErrno(PyExc_OSError);
-			Py_CLEAR(windows);
-			break;
-		}
-		mapped[i] = at;
-		PyObject *view = PyMemoryView_FromMemory(at, bytes, PyBUF_WRITE);
+		PyObject *view = map_window(i, address + (unsigned)i * stride, fd);
 		if (!view)
 			Py_CLEAR(windows);
 		else
