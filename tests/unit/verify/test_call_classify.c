@@ -37,8 +37,11 @@ static const struct kgb_recorded_call *honest_call(struct call *call, const stru
 static const struct honest second_call = {
 	.number = 2, .first_id = 10, .shift = 4096, .pool = POOL, .n = 1000};
 /* Everything lies elsewhere, the larger block first; images have other ids. */
-static const struct honest third_call = {
-	.number = 3, .first_id = 500, .shift = KGB_ARENA_STRIDE + 12288, .pool = POOL + 64 * PAGE, .n = 1000};
+static const struct honest third_call = {.number = 3,
+					 .first_id = 500,
+					 .shift = KGB_ARENA_STRIDE + 12288,
+					 .pool = POOL + 64 * PAGE,
+					 .n = 1000};
 
 static struct kgb_classification classify_two(const struct honest *second,
 					      const struct honest *third)
