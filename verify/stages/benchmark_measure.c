@@ -582,14 +582,11 @@ static uint64_t ahead_bytes(const struct kgb_benchmarks *benchmarks, size_t with
 }
 
 /* Small benchmarks need the most pairs, and cost the least memory. */
-static uint32_t pairs_ahead(const struct kgb_lane *lane, const struct kgb_benchmark *b, bool by_all)
+static uint32_t pairs_ahead(const struct kgb_benchmark *b, bool by_all)
 {
-	const uint32_t most = kgb_benchmark_level(lane->judge)->max_processes;
-	const uint32_t n = b->input_bytes <= SMALL_INPUT_BYTES ? KGB_TIMING_PAIRS_STARTED
-			   : by_all                            ? KGB_TIMING_PAIRS_AHEAD
-							       : 1;
-
-	return n < most ? n : most;
+	if (b->input_bytes <= SMALL_INPUT_BYTES)
+		return KGB_TIMING_PAIRS_STARTED;
+	return by_all ? KGB_TIMING_PAIRS_AHEAD : 1;
 }
 
 /* Where memory does not suffice, fewer processes rehearse further benchmarks, or none. The first
@@ -613,7 +610,7 @@ int kgb_benchmarks_rehearse(struct kgb_lane *lane, struct kgb_benchmarks *benchm
 		if (b->state != KGB_BENCHMARK_READY || (i > first && b->input_bytes > left))
 			continue;
 		left -= i > first && !by_all ? b->input_bytes : 0;
-		rehearse_pairs(&m, 0, pairs_ahead(lane, b, i == first || by_all));
+		rehearse_pairs(&m, 0, pairs_ahead(b, i == first || by_all));
 	}
 	return 0;
 }
