@@ -175,7 +175,45 @@ int kgb_gpu_share_join(struct kgb_gpu_share *share, bool (*has_room)(void *paylo
 
 void kgb_gpu_share_leave(struct kgb_gpu_share *share)
 {
+	kgb_gpu_share_leave_line(share);
 	kgb_gpu_lease_give(&share->joined);
+}
+
+/* Whether one of the places was free. */
+static bool take_place(struct kgb_gpu_share *share, int fds[KGB_GPU_LINE])
+{
+	for (int i = 0; i < KGB_GPU_LINE; i++) {
+		if (flock(fds[i], LOCK_EX | LOCK_NB) < 0)
+			continue;
+		share->line.fd = kgb_take_fd(&fds[i]);
+		return true;
+	}
+	return false;
+}
+
+int kgb_gpu_share_enter_line(struct kgb_gpu_share *share, struct kgb_err *err)
+{
+	int fds[KGB_GPU_LINE], rc = 0;
+
+	for (int i = 0; i < KGB_GPU_LINE; i++)
+		fds[i] = -1;
+	for (int i = 0; i < KGB_GPU_LINE && rc == 0; i++)
+		rc = open_lock("gpu-line", (size_t)share->device * KGB_GPU_LINE + (size_t)i,
+			       &fds[i], err);
+	if (rc == 0) {
+		const int64_t deadline_ms = kgb_mono_ms() + begin_wait(share);
+		while (!take_place(share, fds) && kgb_mono_ms() < deadline_ms)
+			(void)poll(NULL, 0, RETRY_MS);
+		end_wait(share);
+	}
+	for (int i = 0; i < KGB_GPU_LINE; i++)
+		kgb_close(fds[i]);
+	return rc;
+}
+
+void kgb_gpu_share_leave_line(struct kgb_gpu_share *share)
+{
+	kgb_gpu_lease_give(&share->line);
 }
 
 int kgb_gpu_share_enter(struct kgb_gpu_share *share, struct kgb_gpu_lease *lease,

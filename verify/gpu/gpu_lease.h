@@ -51,16 +51,17 @@ KGB_MUST_CHECK int kgb_gpu_lease_look(int device, enum kgb_gpu_use *out, struct 
 struct kgb_gpu_share {
 	int device;
 	struct kgb_gpu_lease joined; /* held: other verifications know of this one */
+	struct kgb_gpu_lease line; /* held: a place of those who take the GPU alone next */
 	struct kgb_gpu_lease alone; /* held: requests need no lease */
 	pthread_mutex_t lock; /* of the following */
 	size_t n_waiting; /* threads that wait for other verifications */
 	int64_t since_ms; /* n_waiting > 0 */
 	int64_t waited_ms; /* time during which any thread waited, without the current wait */
 };
-#define KGB_GPU_SHARE_INIT(number)                                                     \
-	{                                                                              \
-		.device = (number), .joined = KGB_LEASE_NONE, .alone = KGB_LEASE_NONE, \
-		.lock = PTHREAD_MUTEX_INITIALIZER                                      \
+#define KGB_GPU_SHARE_INIT(number)                                                    \
+	{                                                                             \
+		.device = (number), .joined = KGB_LEASE_NONE, .line = KGB_LEASE_NONE, \
+		.alone = KGB_LEASE_NONE, .lock = PTHREAD_MUTEX_INITIALIZER            \
 	}
 
 /** Wait until has_room(payload) is true or no other verification uses the GPU, then join those that
@@ -75,6 +76,13 @@ void kgb_gpu_share_leave(struct kgb_gpu_share *share);
  * request uses no GPU. BUSY after KGB_WAITS_MAX_MS of waiting in all. */
 KGB_MUST_CHECK int kgb_gpu_share_enter(struct kgb_gpu_share *share, struct kgb_gpu_lease *lease,
 				       struct kgb_err *err);
+/** Take one of KGB_GPU_LINE places before the GPU is filled with what is timed when it is taken
+ * alone: else all verifications at once would keep that there while they wait for each other. After
+ * KGB_WAITS_MAX_MS of waiting in all it goes on without a place. Errors of the lock files. */
+KGB_MUST_CHECK int kgb_gpu_share_enter_line(struct kgb_gpu_share *share, struct kgb_err *err);
+/** Accepts one that is not in line. */
+void kgb_gpu_share_leave_line(struct kgb_gpu_share *share);
+#define KGB_GPU_LINE 3 /* one is timed, and the next ones are ready */
 /** Take the GPU alone. No request of this verification may be under way. Errors as above. */
 KGB_MUST_CHECK int kgb_gpu_share_take_alone(struct kgb_gpu_share *share, struct kgb_err *err);
 /** Accepts one that is not alone. */

@@ -81,13 +81,15 @@ static int measure_all(struct kgb_lane *lane, struct kgb_err *err)
 		struct kgb_benchmark *b = &benchmarks->items[i];
 		if (b->state != KGB_BENCHMARK_READY)
 			continue;
-		if (!alone && (kgb_benchmarks_rehearse(lane, benchmarks, err) < 0 ||
+		if (!alone && (kgb_gpu_share_enter_line(share, err) < 0 ||
+			       kgb_benchmarks_rehearse(lane, benchmarks, err) < 0 ||
 			       kgb_gpu_share_take_alone(share, err) < 0))
 			return -1;
 		alone = true;
 		rc = measure(lane, b, err);
 	}
 	kgb_gpu_share_give_alone(share);
+	kgb_gpu_share_leave_line(share);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "verify/gpu/gpu_lease.h"
 
 /* The files of the device's locks go. */
 static inline void unlink_locks(int device)
@@ -16,6 +17,11 @@ static inline void unlink_locks(int device)
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(kinds); i++) {
 		KGB_AUTO(free) char *path = kgb_xasprintf("/tmp/kgb-%s-%d.lock", kinds[i], device);
+		(void)unlink(path);
+	}
+	for (int i = 0; i < KGB_GPU_LINE; i++) {
+		KGB_AUTO(free)
+		char *path = kgb_xasprintf("/tmp/kgb-gpu-line-%d.lock", device * KGB_GPU_LINE + i);
 		(void)unlink(path);
 	}
 }

@@ -351,6 +351,42 @@ static void test_a_verification_joins_others_when_there_is_room(KGB_UNUSED void 
 	}
 }
 
+static void *leave_line(void *share)
+{
+	kgb_sleep_ns(30 * 1000 * 1000);
+	kgb_gpu_share_leave_line(share);
+	return NULL;
+}
+
+static void test_the_line_has_so_many_places(KGB_UNUSED void **state)
+{
+	struct kgb_gpu_share shares[KGB_GPU_LINE + 1];
+	struct kgb_err err = KGB_ERR_INIT;
+	pthread_t thread;
+
+	unlink_locks(device);
+	for (size_t i = 0; i <= KGB_GPU_LINE; i++)
+		shares[i] = (struct kgb_gpu_share)KGB_GPU_SHARE_INIT(device);
+	for (size_t i = 0; i < KGB_GPU_LINE; i++) {
+		assert_ok(kgb_gpu_share_enter_line(&shares[i], &err), err);
+		assert_true(kgb_gpu_share_waited_ms(&shares[i]) < 30);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, leave_line, &shares[1]), 0);
+	assert_ok(kgb_gpu_share_enter_line(&shares[KGB_GPU_LINE], &err), err);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(shares[1].line.fd < 0 && shares[KGB_GPU_LINE].line.fd >= 0);
+	assert_true(kgb_gpu_share_waited_ms(&shares[KGB_GPU_LINE]) > 0);
+
+	/* Who has waited long enough goes on. */
+	shares[1].waited_ms = KGB_WAITS_MAX_MS;
+	assert_ok(kgb_gpu_share_enter_line(&shares[1], &err), err);
+	assert_true(shares[1].line.fd < 0);
+	for (size_t i = 0; i <= KGB_GPU_LINE; i++)
+		kgb_gpu_share_leave(&shares[i]);
+	assert_ok(kgb_gpu_share_enter_line(&shares[0], &err), err);
+	kgb_gpu_share_leave_line(&shares[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_locks_are_everybodys),
 		cmocka_unit_test(test_the_end_of_a_process_gives_back),
 		cmocka_unit_test(test_a_verification_joins_others_when_there_is_room),
+		cmocka_unit_test(test_the_line_has_so_many_places),
 		cmocka_unit_test(test_a_look_sees_the_holders_and_disturbs_nobody),
 		cmocka_unit_test(test_a_look_that_fails_says_so),
 		cmocka_unit_test(test_alone_waits_for_a_request_and_not_for_its_verification),
