@@ -514,7 +514,7 @@ static void fill_parts(const struct kgb_arg *arg, int n_parts, enum kgb_mode mod
 	if (n != view->storage_elements)
 		fill_storage(&job);
 	if (kgb_fill_is_structured(arg->fill))
-		kgb_fill_structured(arg, &job.rng, storage);
+		kgb_fill_structured(arg, mode, &job.rng, storage);
 	else if (mode == KGB_MODE_BENCHMARK)
 		fill_from_table(&job);
 	else

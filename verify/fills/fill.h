@@ -31,8 +31,9 @@ bool kgb_fill_is_structured(enum kgb_fill_kind fill);
 /** Whether the fill's numbers are all different, so that no two elements may share a place. */
 bool kgb_fill_is_distinct(enum kgb_fill_kind fill);
 /** Fills that make a structure instead of independent elements. Called by kgb_fill; the elements
- * outside of the view are left alone. */
-void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage);
+ * outside of the view are left alone. Benchmarks get no regular orders of distinct numbers. */
+void kgb_fill_structured(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
+			 void *storage);
 /** Whether kgb_fill_rows changes the elements. */
 bool kgb_fill_is_of_rows(enum kgb_fill_kind fill);
 /** Make rows of unit vectors, identities or padding of independent elements. The elements of `arg`

@@ -14,6 +14,7 @@ enum {
 	BLOCK_EXPONENT_MIN = -14, /* scales of blocks have sizes from 2^-14, the smallest normal */
 	BLOCK_EXPONENT_MAX = -4, /* number of float16, to 2^-4 */
 	ZERO_BLOCKS = 16, /* one in so many is 0 */
+	REGULAR_OF = 6, /* one order in so many is regular */
 };
 
 bool kgb_fill_is_structured(enum kgb_fill_kind fill)
@@ -33,6 +34,21 @@ static void choose(int64_t *pool, int64_t span, int64_t n, struct kgb_rng *rng)
 		int64_t k = kgb_rng_int(rng, i, span - 1), kept = pool[i];
 		pool[i] = pool[k];
 		pool[k] = kept;
+	}
+}
+
+/* Numbers of lo .. hi in an order that kernels might take for another one: up or down from the
+ * first one or from any, by turns around the end, or with neighbours exchanged. */
+static void choose_regular(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n)
+{
+	const int64_t lo = (int64_t)arg->lo, span = (int64_t)arg->hi - lo + 1;
+	const int64_t first = kgb_rng_int(rng, 0, 1) * kgb_rng_int(rng, 0, span - 1);
+	const bool is_down = kgb_rng_int(rng, 0, 1) == 0;
+	const bool is_exchanged = kgb_rng_int(rng, 0, 2) == 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t k = is_exchanged && (i ^ 1) < n ? i ^ 1 : i;
+		out[i] = lo + (first + (is_down ? span - 1 - k : k)) % span;
 	}
 }
 
@@ -90,12 +106,16 @@ static int64_t random_pairs(size_t bytes, struct kgb_rng *rng)
 	return bytes == 2 ? (int16_t)(uint16_t)bits : (int32_t)(uint32_t)bits;
 }
 
-static void fill_numbers(const struct kgb_arg *arg, struct kgb_rng *rng, int64_t *out, int64_t n)
+static void fill_numbers(const struct kgb_arg *arg, bool may_be_regular, struct kgb_rng *rng,
+			 int64_t *out, int64_t n)
 {
 	const struct kgb_tensor_view *view = &arg->view;
 	int64_t last = view->ndim > 0 ? view->sizes[view->ndim - 1] : 1;
 
-	if (arg->fill == KGB_FILL_DISTINCT || arg->fill == KGB_FILL_SLOTS)
+	if (arg->fill == KGB_FILL_DISTINCT && may_be_regular &&
+	    kgb_rng_int(rng, 0, REGULAR_OF - 1) == 0)
+		choose_regular(arg, rng, out, n);
+	else if (arg->fill == KGB_FILL_DISTINCT || arg->fill == KGB_FILL_SLOTS)
 		fill_rows(arg, rng, out, 1, n);
 	else if (arg->fill == KGB_FILL_OFFSETS)
 		fill_offsets(arg, rng, out, n);
@@ -137,7 +157,8 @@ static void store_numbers(const struct kgb_tensor_view *view, const int64_t *num
 				    numbers[i]);
 }
 
-void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *storage)
+void kgb_fill_structured(const struct kgb_arg *arg, enum kgb_mode mode, struct kgb_rng *rng,
+			 void *storage)
 {
 	int64_t n = kgb_tensor_view_numel(&arg->view);
 
@@ -149,7 +170,7 @@ void kgb_fill_structured(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 	}
 	KGB_AUTO(free)
 	int64_t *numbers = kgb_xreallocarray(NULL, (size_t)n, sizeof(*numbers));
-	fill_numbers(arg, rng, numbers, n);
+	fill_numbers(arg, mode != KGB_MODE_BENCHMARK, rng, numbers, n);
 	store_numbers(&arg->view, numbers, storage);
 }
 

@@ -100,6 +100,7 @@ struct kgb_tolerance {
 	bool has_equal_terms; /* of a case, too: the terms of an element are about equal, so that
 				 their rounding errors do not cancel */
 	bool has_signed_zeros; /* the sign of a result that is zero counts */
+	bool has_positive_zeros; /* besides, no right result is -0 */
 	bool has_nan_bits; /* elements are moved bit by bit: so are NaN, where no type changes */
 	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
 			  right */

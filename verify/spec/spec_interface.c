@@ -33,7 +33,8 @@ struct raw_tolerance {
 
 static const char *const as_names[] = {"auto", "float", "complex", "dtype", "device", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
-static const char *const zeros_names[] = {"any", "signed", NULL};
+enum { ZEROS_ANY, ZEROS_SIGNED, ZEROS_POSITIVE };
+static const char *const zeros_names[] = {"any", "signed", "positive", NULL};
 static const char *const nan_names[] = {"any", "bits", NULL};
 
 static const struct kgb_field function_table[] = {
@@ -132,7 +133,11 @@ static const struct kgb_field tolerance_table[] = {
 /* Overrides the keys that are given in `node`, so that an interface can change one of them. */
 static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct kgb_tolerance *out)
 {
-	struct raw_tolerance raw = {*out, out->has_signed_zeros, out->has_nan_bits};
+	struct raw_tolerance raw = {*out,
+				    out->has_positive_zeros ? ZEROS_POSITIVE
+				    : out->has_signed_zeros ? ZEROS_SIGNED
+							    : ZEROS_ANY,
+				    out->has_nan_bits};
 
 	if (!node)
 		return 0;
@@ -142,7 +147,8 @@ static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct k
 	if (raw.tolerance.factor <= 0 || raw.tolerance.ulps <= 0)
 		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
 	*out = raw.tolerance;
-	out->has_signed_zeros = raw.zeros != 0;
+	out->has_signed_zeros = raw.zeros != ZEROS_ANY;
+	out->has_positive_zeros = raw.zeros == ZEROS_POSITIVE;
 	out->has_nan_bits = raw.nan != 0;
 	if (out->has_nan_bits && !out->is_exact)
 		return fail_at(l, node, "tolerance: 'nan: bits' needs 'exact'");
