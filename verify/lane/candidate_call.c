@@ -21,6 +21,8 @@ enum {
 	SMALL_BYTES = 1 << 20, /* torch's allocator starts larger tensors at a page */
 	HOLE_PAGES_MAX = 3,
 	/* random streams of a case; its arguments use the numbers below */
+	ENDS_STREAM = 999,
+	BEGINS_OF = 3, /* one storage in so many begins at a page */
 	PLACES_STREAM = 1000,
 	CALL_STREAM = 2000,
 };
@@ -94,9 +96,10 @@ static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, st
 }
 
 /* Place the storages in random order, one behind the other with guards between them. `alike`: each
- * starts at the same distance behind a multiple of STORAGE_ALIGN as in the tight layout. */
+ * starts at the same distance behind a multiple of STORAGE_ALIGN as in the tight layout, and at a
+ * multiple of SMALL_ALIGN if it begins at a page there. */
 static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
-			  struct kgb_rng *rng, struct kgb_candidate_call *call)
+			  const bool *begins, struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	size_t used = GUARD_BYTES;
 
@@ -108,7 +111,9 @@ static void place_loosely(const struct kgb_case *c, const size_t *order, bool al
 		size_t bytes = tight_bytes(&call->views[i]);
 		call->at[i] = next_place(c, used, bytes, rng);
 		if (alike)
-			call->at[i] += round_up(bytes, STORAGE_ALIGN) - bytes;
+			call->at[i] =
+				begins[i] ? round_up(call->at[i], SMALL_ALIGN)
+					  : call->at[i] + round_up(bytes, STORAGE_ALIGN) - bytes;
 		used = call->at[i] + kgb_tensor_view_storage_bytes(&call->views[i]) + GUARD_BYTES;
 		used = round_up(used, STORAGE_ALIGN);
 	}
@@ -125,11 +130,12 @@ static uint64_t draw_window(const struct kgb_case *c, struct kgb_rng *rng)
 	return KGB_ARENA_ADDRESS + (uint64_t)kgb_rng_int(rng, 0, n - 1) * KGB_ARENA_STRIDE;
 }
 
-/* Place the storages in random order, each at the end of its own pages, with empty pages between
- * them, in a window drawn for it. The guard before a storage reaches back to the start of its pages
- * at most; fewer than TIGHT_ALIGN bytes follow the storage on its last page. */
-static void place_tightly(const struct kgb_case *c, const size_t *order, struct kgb_rng *rng,
-			  struct kgb_candidate_call *call)
+/* Place the storages in random order, each at the end of its own pages, or where they begin, with
+ * empty pages between them, in a window drawn for it. The guard before a storage at the end reaches
+ * back to the start of its pages at most. Fewer than TIGHT_ALIGN bytes of its part follow a
+ * storage. */
+static void place_tightly(const struct kgb_case *c, const size_t *order, const bool *begins,
+			  struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	size_t used = 0;
 
@@ -141,10 +147,10 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 		const uint64_t window = draw_window(c, rng);
 		size_t bytes = tight_bytes(&call->views[i]);
 		used += (size_t)kgb_rng_int(rng, 1, HOLE_PAGES_MAX) * KGB_GPU_PAGE;
-		size_t guard = round_up(bytes, KGB_GPU_PAGE) - bytes;
-		guard = guard < GUARD_BYTES ? guard : GUARD_BYTES;
-		used += round_up(bytes, KGB_GPU_PAGE);
-		call->at[i] = used - bytes;
+		const size_t rest = round_up(bytes, KGB_GPU_PAGE) - bytes;
+		const size_t guard = begins[i] ? 0 : rest < GUARD_BYTES ? rest : GUARD_BYTES;
+		call->at[i] = used + (begins[i] ? 0 : rest);
+		used += bytes + rest;
 		call->addresses[i] = window + call->at[i];
 		call->parts[call->n_parts++] =
 			(struct kgb_part){.at = call->at[i] - guard,
@@ -159,7 +165,7 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, struct 
 }
 
 static void place_storages(const struct kgb_case *c, enum kgb_placement arrangement,
-			   struct kgb_rng *rng, struct kgb_candidate_call *call)
+			   const bool *begins, struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	size_t order[KGB_MAX_ARGS];
 
@@ -167,9 +173,9 @@ static void place_storages(const struct kgb_case *c, enum kgb_placement arrangem
 		call->addresses[i] = 0;
 	shuffle(order, c->n_args, rng);
 	if (arrangement == KGB_PLACED_TIGHT)
-		place_tightly(c, order, rng, call);
+		place_tightly(c, order, begins, rng, call);
 	else
-		place_loosely(c, order, arrangement == KGB_PLACED_ALIKE, rng, call);
+		place_loosely(c, order, arrangement == KGB_PLACED_ALIKE, begins, rng, call);
 	for (size_t i = 0; i < c->n_args; i++)
 		if (call->addresses[i] == 0)
 			call->addresses[i] = KGB_ARENA_ADDRESS + call->at[i];
@@ -444,16 +450,20 @@ static int lay_out(const struct kgb_lane *lane, const struct kgb_case_data *data
 		   const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
 		   struct kgb_err *err)
 {
-	struct kgb_rng places;
+	bool begins[KGB_MAX_ARGS]; /* at a page; the same in all calls of the case */
+	struct kgb_rng ends, places;
 
 	*call = (struct kgb_candidate_call){0};
+	kgb_rng_init(&ends, &lane->verdict->seed, data->kase->name, ENDS_STREAM);
+	for (size_t i = 0; i < data->kase->n_args; i++)
+		begins[i] = kgb_rng_int(&ends, 0, BEGINS_OF - 1) == 0;
 	kgb_rng_init(&places, &lane->verdict->seed, data->kase->name,
 		     PLACES_STREAM + (uint32_t)spec->places);
 	kgb_rng_init(&call->rng, &lane->verdict->seed, data->kase->name,
 		     CALL_STREAM + (uint32_t)spec->repetition);
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
-	place_storages(data->kase, spec->arrangement, &places, call);
+	place_storages(data->kase, spec->arrangement, begins, &places, call);
 	return 0;
 }
 

@@ -13,13 +13,14 @@ enum kgb_placement {
 	/** One behind the other with guards between them, at multiples of 64 bytes; in benchmarks
 	 * at the alignment of torch's allocator. */
 	KGB_PLACED_LOOSE,
-	/** For replays that detect reads past the end: each storage ends at the end of a page, or
-	 * less than 16 bytes before it. One or more empty pages lie before the first storage and
-	 * behind each one. Replays do not map these pages: an access there faults. */
+	/** For replays that detect reads past the end: a storage ends at the end of a page, or less
+	 * than 16 bytes before it. One in three begins at a page instead, as in torch's allocator.
+	 * One or more empty pages lie before the first storage and behind each one. Replays do not
+	 * map these pages: an access there faults. */
 	KGB_PLACED_TIGHT,
 	/** Like the loose layout, but each storage has the same place modulo 64 as in the tight
-	 * layout: calls that are compared must not differ in alignment, which may select other
-	 * code. */
+	 * layout, modulo 512 if it begins at a page there: calls that are compared must not differ
+	 * in alignment, which may select other code. */
 	KGB_PLACED_ALIKE,
 };
 
