@@ -154,7 +154,11 @@ static int race(struct kgb_execution *x, const struct kgb_operation *op, uint64_
 				  (x->thread.lane & ~KGB_LANE_OF_NO_WARP) - 1};
 	char what[112];
 
-	if (program == x->thread.program)
+	if (program == x->thread.program && x->thread.lane == KGB_LANE_OF_ALL_WARPS)
+		(void)snprintf(what, sizeof(what),
+			       "stored by lane %u of the program and loaded by all its warps %s",
+			       lanes[0], how);
+	else if (program == x->thread.program)
 		(void)snprintf(what, sizeof(what), "touched by lanes %u and %u of the program %s",
 			       lanes[0], lanes[1], how);
 	else
@@ -366,9 +370,10 @@ static void fill_masked(struct kgb_execution *x, const struct kgb_operation *op,
 		kgb_execution__fill(lanes->values, other, lanes->size, lanes->n);
 }
 
-/* n lanes from `first` on. */
+/* n lanes from `first` on; `lane` is the number of the first one, as in struct kgb_thread. */
 static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
-		    const uint8_t *const *operands, unsigned moves, size_t first, size_t n)
+		    const uint8_t *const *operands, unsigned moves, size_t first, size_t n,
+		    uint32_t lane)
 {
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 	uint8_t *d = x->at[op->out[0]] + first * size;
@@ -382,7 +387,7 @@ static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
 				      .values_move = true,
 				      .size = size,
 				      .n = n - i < KGB_CHUNK ? n - i : KGB_CHUNK,
-				      .first = lane_number(x, op, first + i)};
+				      .first = lane + (uint32_t)i};
 		const bool other_moves = moves >> 2 & 1;
 		const uint8_t *other = operands[2];
 		if (lanes.pointers_move)
@@ -410,13 +415,17 @@ static int load_runs(struct kgb_execution *x, const struct kgb_operation *op)
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 	const size_t sizes[3] = {sizeof(uint64_t), 1, size};
 	const size_t n = op->is_wide ? x->width : plan->run;
+	const bool is_by_all =
+		x->memory->has_warps && !op->has_lanes && n == 1 && plan->n_runs == 1;
 	struct kgb_plan_cursor runs = {.plan = plan};
 
 	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs)) {
 		const uint8_t *operands[3] = {NULL, NULL, NULL};
 		for (uint32_t k = 0; k < 3 && k < op->n_in; k++)
 			operands[k] = x->at[op->in[k]] + runs.offset[k] * sizes[k];
-		if (load_run(x, op, operands, plan->moves, runs.i * n, n) < 0)
+		const uint32_t lane =
+			is_by_all ? KGB_LANE_OF_ALL_WARPS : lane_number(x, op, runs.i * n);
+		if (load_run(x, op, operands, plan->moves, runs.i * n, n, lane) < 0)
 			return -1;
 	}
 	return 0;

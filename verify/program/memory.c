@@ -161,6 +161,13 @@ static bool are_warps_apart(const struct kgb_mark *a, const struct kgb_mark *b)
 	       (a->lane - 1) / KGB_MACHINE_WARP != (b->lane - 1) / KGB_MACHINE_WARP;
 }
 
+/* Whether a lane's store may come after a load by all warps, without a barrier between them. */
+static bool is_missed_by_warps(const struct kgb_mark *store, const struct kgb_mark *load)
+{
+	return load->lane == KGB_LANE_OF_ALL_WARPS && store->lane &&
+	       !(store->lane & KGB_LANE_OF_NO_WARP) && store->phase == load->phase;
+}
+
 /* Whether two accesses of one program have no order. The lanes of one store have none; lanes that
  * store the same bits do not race: the later one is a KGB_ACCESS_REPEAT. */
 static bool are_lanes_apart(const struct kgb_mark *theirs, const struct kgb_mark *mine,
@@ -168,6 +175,8 @@ static bool are_lanes_apart(const struct kgb_mark *theirs, const struct kgb_mark
 {
 	if (access == KGB_ACCESS_WRITE && theirs->store == mine->store)
 		return theirs->lane && mine->lane && theirs->lane != mine->lane;
+	if (access == KGB_ACCESS_READ && is_missed_by_warps(theirs, mine))
+		return true;
 	return are_warps_apart(theirs, mine);
 }
 

@@ -15,6 +15,9 @@ enum kgb_access {
 };
 
 #define KGB_LANE_OF_NO_WARP (1u << 21) /* bit in a lane's number: it races with no other warp */
+/* The lane of a load of one place for all lanes: each warp does it, so it races with a store before
+ * it by any lane. */
+#define KGB_LANE_OF_ALL_WARPS KGB_LANE_OF_NO_WARP
 
 /** The source of an access. Lanes of a program with the same number are one thread; lanes of one
  * aligned group of KGB_MACHINE_WARP run in step, as a warp does. */
