@@ -129,7 +129,7 @@ static const struct kgb_build_rule rules[] = {
 	{"tt.get_num_programs", kgb_program_id_build, kgb_program_id_run, 0, 0, 1, 0, LANEWISE},
 
 	VIEW("tt.splat", kgb_splat_build, 0, 0),
-	VIEW("tt.expand_dims", kgb_expand_dims_build, 0, MOVES),
+	VIEW("tt.expand_dims", kgb_expand_dims_build, 0, 0),
 	VIEW("tt.broadcast", kgb_broadcast_build, 0, 0),
 	VIEW("tt.reshape", kgb_reshape_build, 0, MOVES),
 	VIEW("tt.bitcast", kgb_bitcast_build, 0, 0),

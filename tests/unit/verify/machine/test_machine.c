@@ -623,12 +623,22 @@ static void test_lanes_of_a_program_need_a_barrier(void **state)
 		 false},
 		{"values that moved were not written", FAR(32) STORES_HERE("%y") SHAPES LOADS_THERE,
 		 "barrier", false},
-		{"a scalar is of no lane", ONE_ADDRESS "%z = tt.load %p : !tt.ptr<i32>", NULL,
+		{"a scalar is loaded by all warps", ONE_ADDRESS "%z = tt.load %p : !tt.ptr<i32>",
+		 "stored by lane 64 of the program and loaded by all its warps without a barrier",
 		 false},
-		{"a load for all lanes is of none",
+		{"also by the only one", ONE_ADDRESS "%z = tt.load %p : !tt.ptr<i32>", NULL, true},
+		{"also behind a barrier", ONE_ADDRESS BARRIER "%z = tt.load %p : !tt.ptr<i32>",
+		 NULL, false},
+		{"a scalar that is loaded before waits for no warp",
+		 TO_128 "%z = tt.load %o : !tt.ptr<i32>\n" STORES_HERE("%i"), NULL, false},
+		{"so is one place for all lanes",
 		 ONE_ADDRESS "%sp = tt.splat %p : !tt.ptr<i32> -> " P128
 			     "\n%z = tt.load %sp : " P128,
-		 NULL, false},
+		 "loaded by all its warps", false},
+		{"another dimension moves no value",
+		 FAR(32) LOADS_THERE "%e = tt.expand_dims %y {axis = 1 : i32} : " T128
+				     " -> tensor<128x1xi32>\n" STORES_HERE("%y"),
+		 "without a barrier", false},
 	};
 
 	(void)state;
