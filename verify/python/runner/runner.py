@@ -142,6 +142,17 @@ def check_state(before, tensors):
             raise Changed("the call changed %s: leave what the caller has as it was" % name)
 
 
+def tensors_of(result):
+    return [value for value in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(value, torch.Tensor)]
+
+
+def check_new(result, earlier, tensors):
+    """Who changes the form of one result must not change that of another, unless both are an argument."""
+    known = {id(value) for other in earlier for value in tensors_of(other)} - {id(tensor) for tensor in tensors}
+    if any(id(value) in known for value in tensors_of(result)):
+        raise Changed("the call returned the tensor object that an earlier call returned: make a new one in each call")
+
+
 def asks(path):
     """Whether the code that asks torch about its caller is in this file. torch's own functions get the true answer."""
     frame = sys._getframe(2)
@@ -250,6 +261,7 @@ class Runner:
                 before = state_of(tensors)
                 result = entry(*args, **kwargs)
                 check_state(before, tensors)
+                check_new(result, self.kept, tensors)
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.kernel))
         reply = self.results(result, request["take"])
