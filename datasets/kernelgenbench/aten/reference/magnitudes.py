@@ -22,3 +22,13 @@ def repeated_difference(self, n=1, dim=-1, prepend=None, append=None):
         rest = sizes.shape[dim] - 1
         sizes = sizes.narrow(dim, 0, rest) + sizes.narrow(dim, 1, rest)
     return sizes
+
+
+def renorm(self, p, dim, maxnorm):
+    """Powers and roots by way of logarithms err by the logarithms of the elements and of the norm."""
+    result = torch.renorm(self, p, dim, maxnorm).double().abs()
+    if float(p) in (1.0, 2.0) or self.numel() == 0:
+        return result
+    logs = torch.where(self == 0, 0.0, self.double().abs().log2().abs())
+    rest = [k for k in range(self.dim()) if k != dim % self.dim()]
+    return result * (1 + (logs.amax(rest, keepdim=True) if rest else logs))
