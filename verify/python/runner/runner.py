@@ -92,7 +92,9 @@ def reply_of_error(error, kernel):
     if isinstance(error, (CompilationError, PTXASError)):
         return wire.Reply(wire.COMPILE, text, line)
     of_device = isinstance(error, torch.AcceleratorError) or text.startswith("RuntimeError: Triton Error [")
-    if (isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text or
+    # torch does not ask whether an allocator other than its own gave memory.
+    has_none = platform.Platform.device == "cuda" and "its data is not allocated yet" in text
+    if (isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text or has_none or
             of_device and "out of memory" in text):
         return wire.Reply(wire.MEMORY, text, line)
     return wire.Reply(wire.DEVICE if of_device else wire.EXCEPTION, text, line)
