@@ -176,7 +176,8 @@ static void finish_emptying(struct member *member)
 
 	if (!has_said && kgb_mono_ms() < member->empty_until_ms)
 		return;
-	if (!has_said || !kgb_exec_client_finish_emptying(&member->exec, 0) || !member->is_clean) {
+	/* The reply of one that ends anyway does not matter. */
+	if (!has_said || !member->is_clean || !kgb_exec_client_finish_emptying(&member->exec, 0)) {
 		end(member);
 		return;
 	}
