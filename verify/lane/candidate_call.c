@@ -20,9 +20,9 @@ enum {
 	SMALL_ALIGN = 512, /* alignment of small tensors in torch's allocator, in bytes */
 	SMALL_BYTES = 1 << 20, /* torch's allocator starts larger tensors at a page */
 	HOLE_PAGES_MAX = 3,
+	BEGINS_OF = 3, /* one storage in so many begins at a page */
 	/* random streams of a case; its arguments use the numbers below */
 	ENDS_STREAM = 999,
-	BEGINS_OF = 3, /* one storage in so many begins at a page */
 	PLACES_STREAM = 1000,
 	CALL_STREAM = 2000,
 };
@@ -127,7 +127,7 @@ static uint64_t draw_window(const struct kgb_case *c, struct kgb_rng *rng)
 {
 	const int64_t n = c->n_args < KGB_EXEC_RANGES ? KGB_ARENA_WINDOWS : 1;
 
-	return KGB_ARENA_ADDRESS + (uint64_t)kgb_rng_int(rng, 0, n - 1) * KGB_ARENA_STRIDE;
+	return kgb_arena_window_at((uint64_t)kgb_rng_int(rng, 0, n - 1));
 }
 
 /* Place the storages in random order, each at the end of its own pages, or where they begin, with
@@ -169,8 +169,6 @@ static void place_storages(const struct kgb_case *c, enum kgb_placement arrangem
 {
 	size_t order[KGB_MAX_ARGS];
 
-	for (size_t i = 0; i < c->n_args; i++)
-		call->addresses[i] = 0;
 	shuffle(order, c->n_args, rng);
 	if (arrangement == KGB_PLACED_TIGHT)
 		place_tightly(c, order, begins, rng, call);

@@ -54,7 +54,7 @@ struct kgb_candidate_call {
 	size_t arena_bytes; /* bytes of the arena in use; lane->image holds their state before the
 			       call, lane->after that after it */
 	struct kgb_part parts[KGB_MAX_ARGS]; /* the ranges of the arena that are copied, in order of
-						address */
+						place */
 	size_t n_parts; /* at least 1 */
 	void *values[KGB_MAX_RESULTS]; /* owned; contiguous elements of each result; NULL: none, or
 					  not delivered */

@@ -12,8 +12,9 @@
  * torch are in a pool of our allocator at KGB_POOL_ADDRESS, every block in a separate mapping with
  * unmapped memory around it. The driver grants both ranges at every start, so a plan needs no
  * relocation: pointers in kernel parameters, in tensor maps and in uploaded tables stay right.
- * Their upper halves (4951 and 10955) are numbers that no size of a test case has, because two
- * 32-bit sizes side by side must not look like an address. */
+ * Their upper halves (4951 and 10955) are numbers that no size of a test case has, and in the
+ * second window of the arena their lower halves are, because two 32-bit sizes side by side must not
+ * look like an address. */
 #ifndef KGB_VERIFY_PROTOCOL_RECORD_H
 #define KGB_VERIFY_PROTOCOL_RECORD_H
 
@@ -46,6 +47,11 @@
 #define KGB_LAUNCH_ATTRS_MAX 8
 #define KGB_KERNEL_NAME_MAX 4096 /* mangled names of ATen's templates reach 1,500 bytes */
 
+/** Where the window of that number begins. */
+static inline uint64_t kgb_arena_window_at(uint64_t number)
+{
+	return KGB_ARENA_ADDRESS + number * KGB_ARENA_STRIDE;
+}
 /** The place in the arena of an address of any window. */
 static inline uint64_t kgb_arena_offset(uint64_t address)
 {

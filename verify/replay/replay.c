@@ -446,23 +446,18 @@ void kgb_replay_take(struct kgb_lane *lane, const struct kgb_replay_case *rcase,
 	kgb_candidate_call_take_held(lane, data, call);
 }
 
-/* Add a part in order of address. */
 static void add_part(struct kgb_exec_arena_spec *spec, struct kgb_exec_range *parts,
 		     const struct kgb_part *part)
 {
-	size_t k = spec->n_parts++;
-
-	for (; k > 0 && parts[k - 1].address > part->address; k--)
-		parts[k] = parts[k - 1];
-	parts[k] = (struct kgb_exec_range){.address = part->address, .bytes = part->bytes};
-	const uint32_t below = (UINT32_C(1) << k) - 1;
-	spec->inputs = (spec->inputs & below) | (spec->inputs & ~below) << 1 |
-		       (uint32_t)part->is_input << k;
+	spec->inputs |= (uint32_t)part->is_input << spec->n_parts;
+	parts[spec->n_parts++] =
+		(struct kgb_exec_range){.address = part->address, .bytes = part->bytes};
 }
 
-/* Map only the parts, so that an access beside them faults. With a prologue map the first window as
- * a whole, too: the prologue was recorded with the arguments at other places there. What lies in
- * other windows is brought back last. */
+/* Map only the parts, so that an access beside them faults; in order of address, which is that of
+ * their places in each window. With a prologue map the first window as a whole: the prologue was
+ * recorded with the arguments at other places there. What lies in other windows is brought back
+ * last. */
 static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 					const struct kgb_replay_case *rcase,
 					const struct kgb_candidate_call *call, struct kgb_err *err)
@@ -477,13 +472,14 @@ static enum kgb_exec_outcome send_arena(struct kgb_replayer *replayer,
 		.parts = parts,
 	};
 	const struct kgb_part whole = {.bytes = call->arena_bytes, .address = KGB_ARENA_ADDRESS};
+	const uint64_t first = rcase->has_prologue ? 1 : 0;
 
 	if (rcase->has_prologue)
 		add_part(&spec, parts, &whole);
-	for (size_t i = 0; i < call->n_parts; i++)
-		if (!rcase->has_prologue ||
-		    kgb_arena_window(call->parts[i].address) != KGB_ARENA_ADDRESS)
-			add_part(&spec, parts, &call->parts[i]);
+	for (uint64_t window = first; window < KGB_ARENA_WINDOWS; window++)
+		for (size_t i = 0; i < call->n_parts; i++)
+			if (kgb_arena_window(call->parts[i].address) == kgb_arena_window_at(window))
+				add_part(&spec, parts, &call->parts[i]);
 	return kgb_exec_client_arena(&replayer->exec, &spec, ARENA_MS, err);
 }
 

@@ -316,8 +316,7 @@ static int unmap_arena(struct kgb_pool *pool, struct kgb_err *err)
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "arena: wait for the GPU", err);
 	for (uint64_t i = 0; i < KGB_ARENA_WINDOWS && result == CUDA_SUCCESS; i++)
-		result = pool->cu->cuMemUnmap(KGB_ARENA_ADDRESS + i * KGB_ARENA_STRIDE,
-					      pool->arena_bytes);
+		result = pool->cu->cuMemUnmap(kgb_arena_window_at(i), pool->arena_bytes);
 	if (result != CUDA_SUCCESS)
 		return cuda_failed(pool->cu, result, "arena: unmap", err);
 	pool->arena_bytes = 0;

@@ -51,8 +51,7 @@ int kgb_device_memory_open(struct kgb_device_memory *memory, struct kgb_gpu *gpu
 	memory->set = &memory->sets[0];
 	memory->blocks.spares = memory->arena.spares = &memory->spares;
 	for (uint64_t i = 0; i < KGB_ARENA_WINDOWS; i++)
-		if (reserve_most(memory, KGB_ARENA_ADDRESS + i * KGB_ARENA_STRIDE,
-				 KGB_ARENA_BYTES_MAX, err))
+		if (reserve_most(memory, kgb_arena_window_at(i), KGB_ARENA_BYTES_MAX, err))
 			return -1;
 	if (reserve_most(memory, KGB_POOL_ADDRESS, KGB_POOL_BYTES, err))
 		return -1;

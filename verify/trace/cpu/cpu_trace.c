@@ -145,7 +145,7 @@ static uint32_t list_buffers(struct kgb_machine_buffer *out)
 	uint32_t n = 0;
 
 	for (uint64_t i = 0; trace.arena_bytes && i < KGB_ARENA_WINDOWS; i++) {
-		const uint64_t window = KGB_ARENA_ADDRESS + i * KGB_ARENA_STRIDE;
+		const uint64_t window = kgb_arena_window_at(i);
 		out[n++] = (struct kgb_machine_buffer){(void *)(uintptr_t)window, trace.arena_bytes,
 						       window, true};
 	}
