@@ -22,10 +22,17 @@ def address_of(mapping):
     return SHARED(mapping, dtype=torch.uint8).data_ptr()
 
 
-def arena_offset(address, n_bytes):
+def from_arena(address, n_bytes):
     """The bytes from ARENA_ADDRESS to an address of an arena of n_bytes, in any window; None: it is none."""
     offset = address - ARENA_ADDRESS
     return offset if 0 <= offset < ARENA_WINDOWS * ARENA_STRIDE and offset % ARENA_STRIDE < n_bytes else None
+
+
+def place(tensor, n_bytes):
+    """(where, address) of a result's first element, beside an arena of n_bytes."""
+    address = tensor.data_ptr()
+    offset = from_arena(address, n_bytes)
+    return (wire.FRESH, address) if offset is None else (wire.ARENA, offset)
 
 
 def warm_up():

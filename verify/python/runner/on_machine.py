@@ -20,7 +20,6 @@ import memory
 import only_records
 import remote
 import torch_moves
-import wire
 
 OUT_OF_BOUNDS = cpu_trace.Fault
 NOT_EXECUTABLE = cpu_trace.NotExecutable
@@ -131,10 +130,7 @@ class Platform:
         reply.ops = list(torch_moves.STATE.ops)
 
     def place(self, tensor):
-        """(where, address) of a result's first element."""
-        address = tensor.data_ptr()
-        offset = memory.arena_offset(address, self.arena_bytes)
-        return (wire.FRESH, address) if offset is None else (wire.ARENA, offset)
+        return memory.place(tensor, self.arena_bytes)
 
     def copy_out(self, tensor, start):
         _kgbrun.gather(self.out_address + start, tensor.data_ptr(), tensor.element_size(), tuple(tensor.size()),
