@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "verify/protocol/wire.h"
 
-enum { STARTS_MAX = 3, END_WAIT_MS = 2000, EMPTY_MS = 10 * 1000 };
+enum { STARTS_MAX = 3, END_WAIT_MS = 2000 };
 
 /* Fill *err from a format; the value is `outcome`. */
 #define fail_as(outcome, err, kind, ...) ((void)kgb_fail((err), (kind), __VA_ARGS__), (outcome))
@@ -270,7 +270,7 @@ void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
 {
 	/* A pool does this with those that it lent. */
 	if (exec->process.launcher > 0 && lease && kgb_exec_client_begin_emptying(exec))
-		(void)kgb_exec_client_finish_emptying(exec, EMPTY_MS);
+		(void)kgb_exec_client_finish_emptying(exec, KGB_EXEC_EMPTY_MS);
 	kgb_exec_process_leave(&exec->process, is_clean, lease);
 }
 

@@ -148,11 +148,13 @@ KGB_MUST_CHECK enum kgb_exec_outcome kgb_exec_client_time(struct kgb_exec_client
  * pool it would keep gigabytes, and where it ends nobody would wait. False: it did not. */
 bool kgb_exec_client_begin_emptying(struct kgb_exec_client *exec);
 bool kgb_exec_client_finish_emptying(struct kgb_exec_client *exec, int64_t timeout_ms);
+#define KGB_EXEC_EMPTY_MS (10 * 1000) /* most that this takes */
 /** End the process and its sandbox at once. Accepts one that was never started, or is gone. */
 void kgb_exec_client_stop(struct kgb_exec_client *exec);
 /** Begin that without waiting (kgb_exec_process_leave); kgb_exec_client_stop must follow.
  * `is_clean`: the process lives, ran no code of a candidate, and its last request was carried out:
- * a pool that lent it gets it back. With a lease its memory is cleared first. */
+ * a pool that lent it gets it back, and clears its memory; that of others is cleared with a lease.
+ */
 void kgb_exec_client_leave(struct kgb_exec_client *exec, bool is_clean,
 			   const struct kgb_gpu_lease *lease);
 

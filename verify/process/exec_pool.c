@@ -20,7 +20,6 @@ enum {
 	STARTS_AT_ONCE =
 		2, /* the driver makes one context at a time, and others wait for it, too */
 	PAUSE_MS = 5000, /* after a process that could not be started */
-	EMPTY_MS = 10 * 1000,
 };
 /* Spares may take a quarter of the free memory: a context with its code takes half a GB. */
 #define SPARE_BYTES (UINT64_C(1) << 30)
@@ -163,7 +162,7 @@ static void hear_user(struct member *member)
 	    kgb_exec_client_begin_emptying(&member->exec)) {
 		kgb_close(member->user_fd);
 		member->user_fd = -1;
-		member->empty_until_ms = kgb_mono_ms() + EMPTY_MS;
+		member->empty_until_ms = kgb_mono_ms() + KGB_EXEC_EMPTY_MS;
 		member->state = EMPTYING;
 		return;
 	}

@@ -13,10 +13,9 @@
 
 #define KGB_TIMING_PAIRS_MAX 8 /* of kgb_timer_level.max_processes */
 /* Pairs that are started while others use the GPU, too, and those of them that rehearse large
- * benchmarks. At
- * `standard` 72 % of 995 benchmarks needed one pair, 14 % two and 14 % three, but 60 % of the
- * verifications needed a third pair for one of theirs, whose start took 0.4 s with the GPU alone
- * (H200, 2026-11-30). */
+ * benchmarks. At `standard` 72 % of 995 benchmarks needed one pair, 14 % two and 14 % three, but
+ * 60 % of the verifications needed a third pair for one of theirs, whose start took 0.4 s with the
+ * GPU alone (H200, 2026-11-30). */
 #define KGB_TIMING_PAIRS_STARTED 3
 #define KGB_TIMING_PAIRS_AHEAD 2
 #define KGB_TIMING_PROCESSES_MAX (KGB_TIMING_PAIRS_MAX * KGB_N_SIDES)
