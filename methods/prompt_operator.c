@@ -312,7 +312,7 @@ static void note_tolerance(struct kgb_prompt_operator *op, const struct kgb_inte
 
 	if (!is_compared(interface))
 		return;
-	op->has_signed_zeros |= tolerance->has_signed_zeros;
+	op->has_signed_zeros |= tolerance->zeros != KGB_ZEROS_ANY;
 	op->has_nan_bits |= tolerance->has_nan_bits;
 	if (tolerance->is_exact) {
 		kgb_buf_addf(&op->exact, "%s`%s`", op->exact.len ? ", " : "", interface->entry);

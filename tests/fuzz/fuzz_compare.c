@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum kgb_dtype dtype = data[0] % KGB_DTYPE_COMPLEX64; /* complex ones are two of these */
 	struct kgb_tolerance tolerance = {.factor = 4,
 					  .ulps = 2,
-					  .has_signed_zeros = data[1] / 4 % 2,
+					  .zeros = (enum kgb_zeros)(data[1] / 4 % 2),
 					  .is_exact = data[1] / 8 % 2,
 					  .accumulate = data[1] % 2 ? KGB_ACCUMULATE_RESULT
 								    : KGB_ACCUMULATE_FLOAT32};

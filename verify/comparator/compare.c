@@ -291,7 +291,7 @@ static inline bool is_other_zero(double c, double r, double n)
 
 static bool is_right(const struct context *x, const struct element *e)
 {
-	if (x->tolerance->has_signed_zeros && is_other_zero(e->c, e->r, e->n))
+	if (x->tolerance->zeros && is_other_zero(e->c, e->r, e->n))
 		return false;
 	if (isnan(e->c))
 		return isnan(e->r) || isnan(e->n) || may_overflow_to(x, e);
@@ -566,7 +566,7 @@ static void compare_floats(const struct context *x, struct finding *found, const
 		chunk->w[i] = 0; /* does not count */
 	bulk_add_chunk(x, chunk, n, &found->lanes);
 	doubt(x, chunk, n, found->ratio, &found->lanes, &n_doubtful);
-	if (x->tolerance->has_signed_zeros)
+	if (x->tolerance->zeros)
 		n_doubtful += doubt_zeros(chunk);
 	if (chunk->first == 0) /* reported if no other is */
 		n_doubtful += chunk->is_doubtful[0] = 1;
@@ -597,7 +597,7 @@ static bool is_same(const struct context *x, double a, double b)
 {
 	if (isnan(a) || isnan(b))
 		return isnan(a) && isnan(b);
-	return a == b && (!x->tolerance->has_signed_zeros || signbit(a) == signbit(b));
+	return a == b && (!x->tolerance->zeros || signbit(a) == signbit(b));
 }
 
 /* A NaN that was moved and not computed must have all bits of the trusted implementation's. */

@@ -9,7 +9,7 @@
  * infinities must be at the places of those in r or in n; where only rounding to the dtype
  * overflows, the infinity and the largest finite value are both right. With `is_exact` c must be n,
  * or r rounded once; all NaN are the same, or with `has_nan_bits` those of the same bits. With
- * `has_signed_zeros` a zero must have the common sign of r and n if both are zeros of the same
+ * signed `zeros` a zero must have the common sign of r and n if both are zeros of the same
  * sign. */
 #ifndef KGB_VERIFY_COMPARATOR_COMPARE_H
 #define KGB_VERIFY_COMPARATOR_COMPARE_H

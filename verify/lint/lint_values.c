@@ -234,8 +234,8 @@ static void try_zeros(struct kgb_lint *lint, const struct kgb_case_data *data, s
 	struct kgb_compare compare;
 	bool has_some = false;
 
-	if (!tolerance->has_signed_zeros || tolerance->has_positive_zeros ||
-	    !kgb_dtype_is_float(parts.dtype) || lint->seen.has_zeros[parts.dtype])
+	if (tolerance->zeros != KGB_ZEROS_SIGNED || !kgb_dtype_is_float(parts.dtype) ||
+	    lint->seen.has_zeros[parts.dtype])
 		return;
 	lint->seen.wants_zeros[parts.dtype] = true;
 	if (data->kase->is_drawn)

@@ -85,6 +85,9 @@ enum kgb_accumulate {
 	KGB_ACCUMULATE_RESULT, /* pointwise sums: the result's own dtype is good enough */
 };
 
+/** Whether the sign of a zero counts. POSITIVE: it does, and no right result is -0. */
+enum kgb_zeros { KGB_ZEROS_ANY, KGB_ZEROS_SIGNED, KGB_ZEROS_POSITIVE };
+
 /** See verify/comparator/compare.h for the formula and docs/tolerance.md for the reasons. */
 struct kgb_tolerance {
 	double factor; /* allowed error in units of the trusted same-precision implementation's own
@@ -99,8 +102,7 @@ struct kgb_tolerance {
 			  zero */
 	bool has_equal_terms; /* of a case, too: the terms of an element are about equal, so that
 				 their rounding errors do not cancel */
-	bool has_signed_zeros; /* the sign of a result that is zero counts */
-	bool has_positive_zeros; /* besides, no right result is -0 */
+	enum kgb_zeros zeros;
 	bool has_nan_bits; /* elements are moved bit by bit: so are NaN, where no type changes */
 	bool is_exact; /* copies and conversions: nothing but the exact number, rounded once, is
 			  right */

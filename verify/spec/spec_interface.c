@@ -28,12 +28,11 @@ struct raw_interface {
 
 struct raw_tolerance {
 	struct kgb_tolerance tolerance;
-	int zeros, nan;
+	int nan;
 };
 
 static const char *const as_names[] = {"auto", "float", "complex", "dtype", "device", NULL};
 static const char *const accumulate_names[] = {"float32", "result", NULL};
-enum { ZEROS_ANY, ZEROS_SIGNED, ZEROS_POSITIVE };
 static const char *const zeros_names[] = {"any", "signed", "positive", NULL};
 static const char *const nan_names[] = {"any", "bits", NULL};
 
@@ -118,8 +117,7 @@ static const struct kgb_field tolerance_table[] = {
 	    .names = accumulate_names),
 	ROW(ENUM, "before_rounding", before_rounding,
 	    "precision of what 'rounded' results are rounded from", .names = accumulate_names),
-	KGB_FIELD_ROW(ENUM, raw_tolerance, zeros, "whether the sign of a zero counts",
-		      .names = zeros_names),
+	ROW(ENUM, "zeros", zeros, "whether the sign of a zero counts", .names = zeros_names),
 	KGB_FIELD_ROW(ENUM, raw_tolerance, nan, "whether the bits of a NaN count",
 		      .names = nan_names),
 	ROW(BOOL, "exact", is_exact, "every element must be the exact one, rounded once"),
@@ -133,11 +131,7 @@ static const struct kgb_field tolerance_table[] = {
 /* Overrides the keys that are given in `node`, so that an interface can change one of them. */
 static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct kgb_tolerance *out)
 {
-	struct raw_tolerance raw = {*out,
-				    out->has_positive_zeros ? ZEROS_POSITIVE
-				    : out->has_signed_zeros ? ZEROS_SIGNED
-							    : ZEROS_ANY,
-				    out->has_nan_bits};
+	struct raw_tolerance raw = {*out, out->has_nan_bits};
 
 	if (!node)
 		return 0;
@@ -147,8 +141,6 @@ static int load_tolerance(struct kgb_spec_loader *l, const cJSON *node, struct k
 	if (raw.tolerance.factor <= 0 || raw.tolerance.ulps <= 0)
 		return fail_at(l, node, "tolerance: factor and ulps must be greater than 0");
 	*out = raw.tolerance;
-	out->has_signed_zeros = raw.zeros != ZEROS_ANY;
-	out->has_positive_zeros = raw.zeros == ZEROS_POSITIVE;
 	out->has_nan_bits = raw.nan != 0;
 	if (out->has_nan_bits && !out->is_exact)
 		return fail_at(l, node, "tolerance: 'nan: bits' needs 'exact'");
@@ -576,7 +568,7 @@ static int check_exact(struct kgb_spec_loader *l, const struct kgb_interface *ou
 	const struct kgb_tolerance *tolerance = &out->tolerance;
 
 	for (size_t i = 0; i < out->n_results; i++)
-		if (out->is_rounded[i] && (tolerance->is_exact || tolerance->has_signed_zeros))
+		if (out->is_rounded[i] && (tolerance->is_exact || tolerance->zeros))
 			return fail_at(l, out->node,
 				       "tolerance: 'exact' and 'zeros' do not go with 'rounded'");
 	return 0;

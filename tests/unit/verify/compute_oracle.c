@@ -187,8 +187,8 @@ static bool finite_is_right(const struct context *x, double c, double r, double 
 static bool element_is_right(const struct context *x, double c, double r, double n, double allowed,
 			     double magnitude)
 {
-	if (x->tolerance->has_signed_zeros && c == 0 && r == 0 && n == 0 &&
-	    signbit(r) == signbit(n) && signbit(c) != signbit(n))
+	if (x->tolerance->zeros && c == 0 && r == 0 && n == 0 && signbit(r) == signbit(n) &&
+	    signbit(c) != signbit(n))
 		return false;
 	if (isnan(c))
 		return isnan(r) || isnan(n) || may_overflow_to(x, c, r, magnitude);
@@ -296,7 +296,7 @@ static bool same_number(const struct context *x, double a, double b)
 {
 	if (isnan(a) || isnan(b))
 		return isnan(a) && isnan(b);
-	if (x->tolerance->has_signed_zeros && !signbit(a) != !signbit(b))
+	if (x->tolerance->zeros && !signbit(a) != !signbit(b))
 		return false;
 	return a == b;
 }

@@ -575,10 +575,11 @@ static bool is_right(const struct kgb_tolerance *tolerance, enum kgb_dtype dtype
 	return out.ok;
 }
 
-static const struct kgb_tolerance signed_zeros = {.factor = 4, .ulps = 2, .has_signed_zeros = true};
+static const struct kgb_tolerance signed_zeros = {
+	.factor = 4, .ulps = 2, .zeros = KGB_ZEROS_SIGNED};
 static const struct kgb_tolerance exact = {.factor = 4, .ulps = 2, .is_exact = true};
 static const struct kgb_tolerance exact_signed = {
-	.factor = 4, .ulps = 2, .is_exact = true, .has_signed_zeros = true};
+	.factor = 4, .ulps = 2, .is_exact = true, .zeros = KGB_ZEROS_SIGNED};
 
 static void test_the_sign_of_zero_counts_only_where_a_spec_says_so(KGB_UNUSED void **state)
 {

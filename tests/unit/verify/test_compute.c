@@ -495,7 +495,7 @@ static void make_result(struct kgb_rng *rng, enum kgb_dtype dtype, int64_t about
 		.factor = (double)kgb_rng_int(rng, 0, 8),
 		.ulps = (double)kgb_rng_int(rng, 0, 3),
 		.accumulate = kgb_rng_u32(rng) % 2 ? KGB_ACCUMULATE_FLOAT32 : KGB_ACCUMULATE_RESULT,
-		.has_signed_zeros = kgb_rng_u32(rng) % 2,
+		.zeros = (enum kgb_zeros)(kgb_rng_u32(rng) % 2),
 		.is_exact = kgb_rng_u32(rng) % 4 == 0};
 	kgb_rng_bytes(rng, out->candidate, (size_t)out->view.storage_elements * item);
 	for (int64_t i = 0; i < n; i++) {

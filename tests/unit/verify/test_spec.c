@@ -80,9 +80,9 @@ static void test_tolerances_are_inherited_key_by_key(KGB_UNUSED void **state)
 	assert_true(spec.interfaces[0].tolerance.is_exact);
 	assert_true(spec.interfaces[0].tolerance.has_nan_bits);
 	assert_false(spec.interfaces[1].tolerance.has_nan_bits);
-	assert_true(spec.interfaces[0].tolerance.has_signed_zeros);
+	assert_int_equal(spec.interfaces[0].tolerance.zeros, KGB_ZEROS_SIGNED);
 	assert_false(spec.interfaces[1].tolerance.is_exact);
-	assert_false(spec.interfaces[1].tolerance.has_signed_zeros);
+	assert_int_equal(spec.interfaces[1].tolerance.zeros, KGB_ZEROS_ANY);
 	kgb_spec_release(&spec);
 	load_toy((struct spec_change){0}, &spec);
 	assert_true(spec.interfaces[0].tolerance.factor == 4);
