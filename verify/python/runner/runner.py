@@ -144,8 +144,12 @@ def check_state(before, tensors):
             raise Changed("the call changed %s: leave what the caller has as it was" % name)
 
 
+def values_of(result):
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
 def tensors_of(result):
-    return [value for value in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(value, torch.Tensor)]
+    return [value for value in values_of(result) if isinstance(value, torch.Tensor)]
 
 
 def check_new(result, earlier, tensors):
@@ -329,11 +333,10 @@ class Runner:
         reply = wire.Reply()
         if result is None:
             return reply
-        sequence = isinstance(result, (tuple, list))
-        values = list(result) if sequence else [result]
+        values = values_of(result)
         if len(values) > wire.OUTPUTS:
             return wire.Reply(wire.EXCEPTION, "ValueError: returned %d values" % len(values))
-        reply.value = 2 if sequence else 1
+        reply.value = 2 if isinstance(result, (tuple, list)) else 1
         used = 0
         for value in values:
             if type(value) in wire.NUMBER_TYPES:
