@@ -30,7 +30,8 @@ def words(kinds, values, address_of, check_descriptor):
 
 
 def packed(kinds, values, address_of, check_descriptor=lambda value: None):
-    return b"".join(struct.pack("<Q", word & MASK) for word in words(kinds, values, address_of, check_descriptor))
+    found = [word & MASK for word in words(kinds, values, address_of, check_descriptor)]
+    return struct.pack("<%dQ" % len(found), *found)
 
 
 def grid_of(*sizes):

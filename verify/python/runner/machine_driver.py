@@ -7,6 +7,7 @@ runs it, too.
 import collections
 import contextlib
 import dataclasses
+import functools
 import types
 
 import torch
@@ -65,6 +66,11 @@ def options_of_ir(options):
     return options if options.debug else dataclasses.replace(options, sanitize_overflow=False)
 
 
+@functools.cache
+def metadata_type(names):
+    return collections.namedtuple("KernelMetadata", names)
+
+
 class Kernel(CompiledKernel):
     """A compiled kernel without Triton's cache on disk."""
 
@@ -78,7 +84,7 @@ class Kernel(CompiledKernel):
                  "shared": found.get("shared", SHARED_BYTES), "tmem_size": None,
                  "global_scratch_size": DESCRIPTOR_BYTES * str(module).count("tt.make_tensor_descriptor"),
                  "global_scratch_align": DESCRIPTOR_ALIGN, "profile_scratch_size": 0, "profile_scratch_align": 1}
-        self.metadata = collections.namedtuple("KernelMetadata", sorted(facts))(**facts)
+        self.metadata = metadata_type(tuple(sorted(facts)))(**facts)
         self.packed_metadata = make_backend(target).pack_metadata(self.metadata)
         self.src = src
         self.hash = facts["hash"]

@@ -11,6 +11,7 @@ import wire
 ARENA_ADDRESS = 0x135700000000  # KGB_ARENA_ADDRESS
 ARENA_STRIDE = 66 << 30  # KGB_ARENA_STRIDE
 ARENA_WINDOWS = 2  # KGB_ARENA_WINDOWS
+ARENA_END = ARENA_ADDRESS + ARENA_WINDOWS * ARENA_STRIDE
 ALIGN = 64
 SHARED = torch.frombuffer  # the function itself: torch_moves.py replaces names of torch, and records calls by those names
 
@@ -25,7 +26,7 @@ def address_of(mapping):
 def from_arena(address, n_bytes):
     """The bytes from ARENA_ADDRESS to an address of an arena of n_bytes, in any window; None: it is none."""
     offset = address - ARENA_ADDRESS
-    return offset if 0 <= offset < ARENA_WINDOWS * ARENA_STRIDE and offset % ARENA_STRIDE < n_bytes else None
+    return offset if ARENA_ADDRESS <= address < ARENA_END and offset % ARENA_STRIDE < n_bytes else None
 
 
 def place(tensor, n_bytes):

@@ -61,8 +61,8 @@ def same_storage(first, second):
 
 def is_unpooled(value):
     """Whether the value is a tensor with elements outside of arena and pool: memory of the host, or of torch's present call."""
-    return (is_tensor(value) and value.layout == torch.strided and value.device.type == "cpu" and value.numel() > 0
-            and not cpu_trace.holds(value))
+    return (is_tensor(value) and value.layout == torch.strided and not cpu_trace.holds(value) and value.device.type == "cpu"
+            and value.numel() > 0)
 
 
 def stays_on_host(args):
@@ -181,6 +181,10 @@ HANDLERS = {
 
 
 class Watch(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # dynamo never runs here, and torch's wrapper that turns it off costs as much as the rest
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if STATE.paused:
