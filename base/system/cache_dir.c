@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/system/cache_dir.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system/fs.h"
 
 char *kgb_cache_dir(const char *kind)
 {
@@ -20,6 +22,19 @@ char *kgb_cache_dir(const char *kind)
 		if (value && value[0] == '/')
 			return kgb_xasprintf("%s%s%s", value, places[i][1], kind);
 	}
+	return NULL;
+}
+
+char *kgb_cache_dir_make(const char *kind)
+{
+	char *dir = kgb_cache_dir(kind);
+	struct kgb_err ignored = KGB_ERR_INIT;
+	KGB_AUTO(fd) int fd = -1;
+
+	if (dir && kgb_fs_mkdirs(AT_FDCWD, dir, 0700, &ignored) == 0 &&
+	    kgb_fs_opendir(AT_FDCWD, dir, &fd, &ignored) == 0 && kgb_cache_is_ours(fd))
+		return dir;
+	kgb_free(dir);
 	return NULL;
 }
 

@@ -9,6 +9,9 @@
 /** The directory for one kind of thing ("images"), which need not exist: below KGB_CACHE_DIR,
  * XDG_CACHE_HOME or HOME. malloc'ed; NULL when there is no such place. */
 char *kgb_cache_dir(const char *kind);
+/** The same, and the directory exists and is ours (kgb_cache_is_ours). malloc'ed; NULL when there
+ * is no such place, or others may write to it. */
+char *kgb_cache_dir_make(const char *kind);
 /** Returns true when we own this file or directory and no other user may write to it. */
 bool kgb_cache_is_ours(int fd);
 

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/system/cache_dir.h"
 #include "base/system/fs.h"
 #include "base/system/memfd.h"
 #include "base/system/proc.h"
@@ -94,8 +95,6 @@ static void set_environment(struct kgb_policy *policy, enum kgb_role role,
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(always); i++)
 		kgb_policy_setenv(policy, always[i][0], always[i][1]);
-	if (role == KGB_ROLE_REFERENCE) /* for operators that torch compiles when they are used */
-		kgb_policy_setenv(policy, "PYTORCH_KERNEL_CACHE_PATH", "/kgb/tmp/kernels");
 	kgb_policy_setenv(policy, "KGB_SPARES", spares);
 	kgb_policy_setenv(policy, "CUDA_VISIBLE_DEVICES", gpu ? device : "");
 	if (spec->tells_sizes)
@@ -118,6 +117,18 @@ static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 
 	if (access(library, R_OK) == 0)
 		kgb_policy_mount(policy, KGB_MOUNT_RO, library, "/kgb/lib/libkgb_cublas.so");
+}
+
+/* torch compiles some operators when they are used, half a second for each type, and keeps the
+ * code. */
+static void keep_compiled_operators(struct kgb_policy *policy)
+{
+	KGB_AUTO(free) char *kept = kgb_cache_dir_make("kernels");
+
+	if (kept)
+		kgb_policy_mount(policy, KGB_MOUNT_RW, kept, "/kgb/kernels");
+	kgb_policy_setenv(policy, "PYTORCH_KERNEL_CACHE_PATH",
+			  kept ? "/kgb/kernels" : "/kgb/tmp/kernels");
 }
 
 /* The folder where runners write kernel.py. It looks like a user's. */
@@ -144,6 +155,7 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	add_bind(policy, spec->data_dir, "verify/python/runner", "/kgb/runner");
 	if (role == KGB_ROLE_REFERENCE) {
 		add_bind(policy, spec->data_dir, "verify/python/reference", "/kgb/reference");
+		keep_compiled_operators(policy);
 	} else if (role == KGB_ROLE_RUNNER) {
 		add_bind(policy, spec->data_dir, "verify/python/reference/ast_facts.py",
 			 "/kgb/facts/ast_facts.py");
