@@ -12,7 +12,7 @@
 
 enum {
 	PLAN_MS = 20 * 1000,
-	GPU_ONE_IN = 8, /* of the cases that the machine can replay, on a GPU */
+	GPU_ONE_IN = 16, /* of the cases that the machine can replay, on a GPU */
 	EXECUTOR_STREAM = 3001,
 };
 
