@@ -4,7 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
-TILES = [((128, 256, 128), 5, 8), ((32, 32, 32), 2, 4)]
+TILES = [((256, 256, 256), 5, 8), ((32, 32, 32), 2, 4)]
 CONFIGS = [triton.Config({"BM": m, "BN": n, "BK": k}, num_stages=stages, num_warps=warps) for (m, n, k), stages, warps in TILES]
 
 
