@@ -255,8 +255,7 @@ static int hear_zygote(struct server *server, int role, struct kgb_err *err)
 	case KGB_ZYGOTE_ENDED:
 		break;
 	}
-	return kgb_fail(err, KGB_ERR_UNAVAILABLE, "the %s process ended",
-			kgb_role_name((enum kgb_role)role));
+	return kgb_zygote_fail_ended(&server->zygotes[role], "ended", err);
 }
 
 static void turn_pools(struct server *server)

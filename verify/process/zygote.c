@@ -246,8 +246,7 @@ static void read_status(const struct kgb_zygote *zygote, char *out, size_t cap)
 	kgb_sandbox_status_release(&status);
 }
 
-/* Fail with the last output of the dead zygote or its sandbox. */
-static int fail_not_ready(const struct kgb_zygote *zygote, const char *why, struct kgb_err *err)
+int kgb_zygote_fail_ended(const struct kgb_zygote *zygote, const char *why, struct kgb_err *err)
 {
 	char error[256];
 	char text[STDERR_TAIL + 1];
@@ -284,7 +283,7 @@ int kgb_zygote_wait_ready(struct kgb_zygote *zygote, int64_t timeout_ms, struct 
 			return -1;
 	} while (n == -2);
 	if (n == 0)
-		return fail_not_ready(zygote, "ended at its start", err);
+		return kgb_zygote_fail_ended(zygote, "ended at its start", err);
 
 	KGB_AUTO(json) cJSON *json = NULL;
 	size_t len = (size_t)n < sizeof(hello) ? (size_t)n : sizeof(hello);

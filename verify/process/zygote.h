@@ -91,6 +91,8 @@ enum kgb_zygote_says {
 };
 /** What an own zygote that is ready says next. Does not wait. */
 enum kgb_zygote_says kgb_zygote_hear(const struct kgb_zygote *zygote);
+/** Fail with "<role> process: <why>" and the last output of an own zygote that has ended. */
+int kgb_zygote_fail_ended(const struct kgb_zygote *zygote, const char *why, struct kgb_err *err);
 /** Let an own zygote that lacks spares make one. It says when that is done. */
 KGB_MUST_CHECK int kgb_zygote_make_spare(struct kgb_zygote *zygote, struct kgb_err *err);
 /** End an own zygote with all its workers, and reap it. Accepts one that was never started (all

@@ -384,7 +384,8 @@ def run_supervisor(function, control):
     except (BrokenPipeError, ConnectionResetError):
         pass  # the judge is gone; its children die with this process
     except Exception as error:
-        control.send(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode())
+        with contextlib.suppress(OSError):
+            control.send(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode())
 
 
 class Spares:
@@ -403,8 +404,8 @@ class Spares:
 
     def add(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        forked(lambda: (close_all_but([theirs.fileno()]), supervise_spare(self.role, theirs, self.hello)))
-        theirs.close()
+        with theirs:
+            forked(lambda: (close_all_but([theirs.fileno()]), supervise_spare(self.role, theirs, self.hello)))
         self.doors.append(ours)
         return ours
 
@@ -414,7 +415,10 @@ class Spares:
 
     def hear(self, door):
         """A spare is ready, or free again, or has ended."""
-        heard = door.recv(len(READY))
+        try:
+            heard = door.recv(len(READY))
+        except ConnectionResetError:
+            heard = b""  # it ended before it read its request
         if heard == READY:
             return
         (self.lent if door in self.lent else self.doors).remove(door)
@@ -485,10 +489,11 @@ class Hub:
         """Make a spare of the role that has the fewest."""
         self.said = None
         lacking = self.lacking()
-        if lacking:
-            self.making = min(lacking, key=lambda spares: len(spares.doors)).add()
-        else:
-            self.hub.send(MADE)
+        with contextlib.suppress(OSError):  # there is no memory for a process
+            if lacking:
+                self.making = min(lacking, key=lambda spares: len(spares.doors)).add()
+                return
+        self.hub.send(MADE)
 
     def wait(self):
         """Wait for the hub or a spare, and hear the spares. Returns the sockets that are ready."""
@@ -505,6 +510,13 @@ class Hub:
                 self.making = None
                 self.hub.send(MADE)
         return ready
+
+
+def start_worker(role, control, hello, spares):
+    """Have a spare serve this request, or a new worker."""
+    if not spares or not spares.hand_over(control):
+        forked(lambda: (close_all_but([control.fileno()]),
+                        run_supervisor(lambda: supervise(role, control, hello), control)))
 
 
 def asked_role(control):
@@ -577,9 +589,7 @@ def main():
         if control is None:
             return 0
         spares = all_spares.get(asked_role(control)) if all_spares else None
-        if not spares or not spares.hand_over(control):
-            forked(lambda: (close_all_but([control.fileno()]),
-                            run_supervisor(lambda: supervise(role, control, hello), control)))
+        run_supervisor(lambda: start_worker(role, control, hello, spares), control)
         control.close()
         n_workers += 1
         if n_workers == HUGE_PAGES_FROM:
