@@ -82,7 +82,7 @@ KGB_MUST_CHECK int kgb_gpu_share_enter(struct kgb_gpu_share *share, struct kgb_g
 KGB_MUST_CHECK int kgb_gpu_share_enter_line(struct kgb_gpu_share *share, struct kgb_err *err);
 /** Accepts one that is not in line. */
 void kgb_gpu_share_leave_line(struct kgb_gpu_share *share);
-#define KGB_GPU_LINE 3 /* one is timed, and the next ones are ready */
+#define KGB_GPU_LINE 2 /* one is timed, and the next one is ready */
 /** Take the GPU alone. No request of this verification may be under way. Errors as above. */
 KGB_MUST_CHECK int kgb_gpu_share_take_alone(struct kgb_gpu_share *share, struct kgb_err *err);
 /** Accepts one that is not alone. */

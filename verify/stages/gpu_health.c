@@ -13,7 +13,7 @@ enum {
 	TRIES = 2,
 	START_MS = 30 * 1000,
 	MEASURE_MS = 20 * 1000,
-	ROOM_PART = 4, /* a verification with timing takes up to 20 GB of 141 */
+	ROOM_PART = 3, /* a verification with timing takes up to 20 GB of 141 */
 	ANCESTORS_MAX = 32,
 	NAME_SIZE = 32
 };
