@@ -56,9 +56,12 @@ static void note_lanes(struct kgb_operation *op, const struct kgb_ttir_type *typ
 		       uint32_t collapsed)
 {
 	op->has_lanes = type->rank > 0;
-	for (int i = 0; i < type->rank; i++)
+	op->rows = op->columns = 1;
+	for (int i = 0; i < type->rank; i++) {
 		if (type->shape[i] > 1 && collapsed >> i & 1)
 			op->has_lanes = false;
+		*(i < type->rank - 1 ? &op->rows : &op->columns) *= (uint32_t)type->shape[i];
+	}
 }
 
 KGB_BUILD(kgb_load_build)
@@ -248,7 +251,7 @@ struct lanes {
 	bool pointers_move, mask_moves, values_move;
 	size_t size; /* of an element */
 	size_t n;
-	uint32_t first; /* number of the first lane, as in struct kgb_thread */
+	uint32_t first; /* number of the first lane, as in struct kgb_thread; or of all warps */
 };
 
 static uint32_t lane_number(const struct kgb_execution *x, const struct kgb_operation *op,
@@ -296,6 +299,18 @@ static enum coverage cut(const struct lanes *lanes, size_t *n)
 	return COVERS_ALL;
 }
 
+/* A lane's number in the program's order of dimensions: in half of the programs the last dimension
+ * is the slowest one, because a compiler may give a warp a part of a column as well as of a row. */
+static uint32_t in_order(const struct kgb_execution *x, const struct kgb_operation *op,
+			 uint32_t lane)
+{
+	const uint32_t at = lane - 1;
+
+	if (op->rows == 1 || lane & KGB_LANE_OF_NO_WARP || x->reordering & 1)
+		return lane;
+	return at % op->columns * op->rows + at / op->columns + 1;
+}
+
 /* Accesses memory lane by lane. */
 static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		      const struct lanes *lanes, bool is_store, size_t n)
@@ -311,7 +326,9 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		void *memory = find(x, address, lanes->size, lanes->size, access);
 		if (!memory)
 			return fault(x, op, address, lanes->size, lanes->size, access);
-		x->thread.lane = lanes->first + (uint32_t)i;
+		x->thread.lane = lanes->first == KGB_LANE_OF_ALL_WARPS
+					 ? lanes->first
+					 : in_order(x, op, lanes->first + (uint32_t)i);
 		const uint64_t stored = is_store ? load_element(value, lanes->size) : 0;
 		if ((is_store ? note_store(x, op, address, memory, stored, lanes->size)
 			      : note(x, op, address, lanes->size, access)) < 0)
@@ -387,7 +404,8 @@ static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
 				      .values_move = true,
 				      .size = size,
 				      .n = n - i < KGB_CHUNK ? n - i : KGB_CHUNK,
-				      .first = lane + (uint32_t)i};
+				      .first = lane == KGB_LANE_OF_ALL_WARPS ? lane
+									     : lane + (uint32_t)i};
 		const bool other_moves = moves >> 2 & 1;
 		const uint8_t *other = operands[2];
 		if (lanes.pointers_move)
@@ -415,8 +433,9 @@ static int load_runs(struct kgb_execution *x, const struct kgb_operation *op)
 	const size_t size = kgb_ttir_element_size((enum kgb_ttir_element)op->element);
 	const size_t sizes[3] = {sizeof(uint64_t), 1, size};
 	const size_t n = op->is_wide ? x->width : plan->run;
-	const bool is_by_all =
-		x->memory->has_warps && !op->has_lanes && n == 1 && plan->n_runs == 1;
+	const uint32_t n_lanes = op->rows * op->columns;
+	const bool is_by_all = x->memory->has_warps && !op->has_lanes &&
+			       (n_lanes == 1 || n_lanes > KGB_MACHINE_WARP);
 	struct kgb_plan_cursor runs = {.plan = plan};
 
 	for (; runs.i < plan->n_runs; kgb_plan_cursor__next(&runs)) {

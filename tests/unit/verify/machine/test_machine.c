@@ -660,6 +660,35 @@ static void test_lanes_of_a_program_need_a_barrier(void **state)
 	}
 }
 
+/* Lanes of one row are of one warp or of several, as the compiler lays the block out. */
+static void test_a_warp_has_a_row_or_columns(void **state)
+{
+#define P4X32 "tensor<4x32x!tt.ptr<i32>>"
+	static const char body[] = FAR(16) "%here2 = tt.reshape %here : " P128 " -> " P4X32
+					   "\n%there2 = tt.reshape %there : " P128 " -> " P4X32
+					   "\n%y2 = tt.reshape %y : " T128
+					   " -> tensor<4x32xi32>\ntt.store %here2, %y2 : " P4X32
+					   "\n%z = tt.load %there2 : " P4X32 "\n";
+	KGB_AUTO(free) char *text = module_text(SIGNATURE, body);
+	struct kgb_machine_program *program = parse_module(text);
+	int n_races = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 32; seed++) {
+		_Alignas(16) int32_t a[N] = {0}, o[128] = {0};
+		struct arrays arrays = {
+			.launch = {.finds_races = true, .has_warps = true, .seed = seed}};
+		struct kgb_machine_fault fault;
+		struct kgb_err err = KGB_ERR_INIT;
+		add_array(&arrays, a, sizeof(a));
+		add_array(&arrays, o, sizeof(o));
+		(void)run_arrays(&arrays, program, &fault, &err);
+		n_races += fault.kind == KGB_MACHINE_FAULT_RACE;
+	}
+	assert_in_range(n_races, 8, 24);
+	kgb_machine_program_free(program);
+}
+
 /* All programs count themselves. The first waits for the others and fails then; they wait for ever.
  */
 #define COUNTS                                                         \
@@ -921,6 +950,7 @@ int main(void)
 		cmocka_unit_test(test_equal_stores_are_no_race),
 		cmocka_unit_test(test_what_a_lock_guards_is_no_race),
 		cmocka_unit_test(test_lanes_of_a_program_need_a_barrier),
+		cmocka_unit_test(test_a_warp_has_a_row_or_columns),
 		cmocka_unit_test(test_atomics_order_what_they_guard),
 		cmocka_unit_test(test_a_buffer_may_begin_between_its_elements),
 		cmocka_unit_test(test_programs_that_wait_for_one_that_failed_end),
