@@ -159,6 +159,36 @@ def check_new(result, earlier, tensors):
         raise Changed("the call returned the tensor object that an earlier call returned: make a new one in each call")
 
 
+def members_of(args, kwargs):
+    """The members of each argument that is a list, which is the caller's."""
+    return [list(value) for value in (*args, *kwargs.values()) if type(value) is list]
+
+
+def check_lists(before, args, kwargs):
+    for old, new in zip(before, members_of(args, kwargs)):
+        if len(old) != len(new) or any(a is not b for a, b in zip(old, new)):
+            raise Changed("the call changed a list that it was passed: copy the list to change it")
+
+
+def check_gradients(result, tensors):
+    """A view of an argument whose gradient torch computes takes part in that; no other new result has a gradient or comes from
+    another mode than the caller's."""
+    tracked = [tensor for tensor in tensors if tensor.requires_grad and tensor.numel() > 0]
+    places = {tensor.untyped_storage().data_ptr() for tensor in tracked}
+    arguments = {id(tensor) for tensor in tensors}
+    for value in tensors_of(result):
+        if id(value) in arguments or type(value) is not torch.Tensor or value.layout != torch.strided or value.numel() == 0:
+            continue
+        is_view = value.untyped_storage().data_ptr() in places  # which also has requires_grad where gradients are off
+        if is_view and torch.is_grad_enabled() and value.grad_fn is None and value.is_floating_point():
+            raise Changed("the result is a view of an argument that requires a gradient, and torch does not track it: return a "
+                          "view that torch made of the argument, not one by detach() or .data")
+        if value.requires_grad and not is_view and (value.is_leaf or not tracked):
+            raise Changed("the result requires a gradient that torch computes for no argument: return a tensor that requires none")
+        if value.is_inference() and not torch.is_inference_mode_enabled():
+            raise Changed("the result is an inference tensor, and the caller is not in that mode: leave out inference_mode()")
+
+
 def asks(path):
     """Whether the code that asks torch about its caller is in this file. torch's own functions get the true answer."""
     frame = sys._getframe(2)
@@ -207,6 +237,7 @@ class Runner:
         self.record_fd = -1
         self.kept = []  # results that stay alive, because the judge counts them as in use, even if new memory is mapped
         self.tensors = {}  # arguments of the latest call
+        self.lists = {}  # lists among them, by place or name
         self.caller = PYTHON
         for module, name, callers in QUESTIONS:
             setattr(module, name, lambda callers=callers: self.caller in callers and asks(self.kernel.path))
@@ -264,10 +295,12 @@ class Runner:
             entry = self.entry(request["entry"])
             with self.platform.calling(request), self.settings(request):
                 tensors = list(self.tensors.values())
-                before = state_of(tensors)
+                before, members = state_of(tensors), members_of(args, kwargs)
                 result = entry(*args, **kwargs)
                 check_state(before, tensors)
                 check_new(result, self.kept, tensors)
+                check_gradients(result, tensors)
+                check_lists(members, args, kwargs)
         except BaseException as error:
             return self.with_log(reply_of_error(error, self.kernel))
         reply = self.results(result, request["take"])
@@ -296,7 +329,7 @@ class Runner:
 
     def arguments(self, request):
         """Positional and keyword arguments. A tensor that the previous call had, too, is the same object with other elements, as
-        when a model passes its weights and buffers."""
+        when a model passes its weights and buffers, and so is a list."""
         before, self.tensors = self.tensors, {}
 
         def tensor(arg):
@@ -313,8 +346,19 @@ class Runner:
             self.tensors[key] = known
             return known
 
-        return wire.call_arguments(request["args"], lambda arg: tensor(arg) if arg["kind"] == "tensor" else self.value(arg),
-                                   tuple if request["tuples"] else list)
+        args, kwargs = wire.call_arguments(request["args"],
+                                           lambda arg: tensor(arg) if arg["kind"] == "tensor" else self.value(arg),
+                                           tuple if request["tuples"] else list)
+        return ([self.known_list(place, value) for place, value in enumerate(args)],
+                {name: self.known_list(name, value) for name, value in kwargs.items()})
+
+    def known_list(self, place, value):
+        """The list that was the previous call's argument there, with the present members; any other value is itself."""
+        if type(value) is not list:
+            return value
+        known = self.lists.setdefault(place, value)
+        known[:] = value
+        return known
 
     def value(self, arg):
         kind = arg["kind"]

@@ -1,5 +1,5 @@
 # operator: aten::cos
-# style: torch.nn.Module with forward, inference_mode, super().__init__, an instance at module level
+# style: torch.nn.Module with forward, no_grad, super().__init__, an instance at module level
 import torch
 import triton
 import triton.language as tl
@@ -30,7 +30,7 @@ class Cos(nn.Module):
 layer = Cos(block=2048)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def cos(self):
     return layer.forward(self)
 
