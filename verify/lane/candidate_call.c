@@ -95,27 +95,45 @@ static size_t next_place(const struct kgb_case *c, size_t used, size_t bytes, st
 	return round_up(used, align) + (size_t)kgb_rng_int(rng, 0, (int64_t)steps - 1) * align;
 }
 
-/* Place the storages in random order, one behind the other with guards between them. `alike`: each
- * starts at the same distance behind a multiple of STORAGE_ALIGN as in the tight layout, and at a
- * multiple of SMALL_ALIGN if it begins at a page there. */
-static void place_loosely(const struct kgb_case *c, const size_t *order, bool alike,
-			  const bool *begins, struct kgb_rng *rng, struct kgb_candidate_call *call)
+/* How the storages of a case lie in its calls. */
+struct places {
+	enum kgb_placement arrangement;
+	bool begins[KGB_MAX_ARGS]; /* at a page, in the tight layout */
+	bool moves[KGB_MAX_ARGS]; /* has a second place */
+	bool takes_second; /* this call takes it */
+};
+
+/* The next place behind *used for a storage, with a guard. Alike: as far behind a multiple of
+ * STORAGE_ALIGN as in the tight layout, and at one of SMALL_ALIGN if it begins at a page there. */
+static size_t take_place(const struct kgb_case *c, const struct places *places, size_t i,
+			 const struct kgb_tensor_view *view, struct kgb_rng *rng, size_t *used)
+{
+	const size_t bytes = tight_bytes(view);
+	size_t at = next_place(c, *used, bytes, rng);
+
+	if (places->arrangement == KGB_PLACED_ALIKE)
+		at = places->begins[i] ? round_up(at, SMALL_ALIGN)
+				       : at + round_up(bytes, STORAGE_ALIGN) - bytes;
+	*used = round_up(at + kgb_tensor_view_storage_bytes(view) + GUARD_BYTES, STORAGE_ALIGN);
+	return at;
+}
+
+/* Place the storages in random order, one behind the other with guards between them. */
+static void place_loosely(const struct kgb_case *c, const size_t *order,
+			  const struct places *places, struct kgb_rng *rng,
+			  struct kgb_candidate_call *call)
 {
 	size_t used = GUARD_BYTES;
 
 	for (size_t n = 0; n < c->n_args; n++) {
-		size_t i = order[n];
+		const size_t i = order[n];
 		call->at[i] = used;
-		if (!has_storage(c, call, i))
-			continue;
-		size_t bytes = tight_bytes(&call->views[i]);
-		call->at[i] = next_place(c, used, bytes, rng);
-		if (alike)
-			call->at[i] =
-				begins[i] ? round_up(call->at[i], SMALL_ALIGN)
-					  : call->at[i] + round_up(bytes, STORAGE_ALIGN) - bytes;
-		used = call->at[i] + kgb_tensor_view_storage_bytes(&call->views[i]) + GUARD_BYTES;
-		used = round_up(used, STORAGE_ALIGN);
+		const int n_places = !has_storage(c, call, i) ? 0 : places->moves[i] ? 2 : 1;
+		for (int k = 0; k < n_places; k++) {
+			const size_t at = take_place(c, places, i, &call->views[i], rng, &used);
+			if (k == 0 || places->takes_second)
+				call->at[i] = at;
+		}
 	}
 	call->arena_bytes = used;
 	call->parts[0] = (struct kgb_part){.bytes = used, .address = KGB_ARENA_ADDRESS};
@@ -164,16 +182,16 @@ static void place_tightly(const struct kgb_case *c, const size_t *order, const b
 			(struct kgb_part){.bytes = GUARD_BYTES, .address = KGB_ARENA_ADDRESS};
 }
 
-static void place_storages(const struct kgb_case *c, enum kgb_placement arrangement,
-			   const bool *begins, struct kgb_rng *rng, struct kgb_candidate_call *call)
+static void place_storages(const struct kgb_case *c, const struct places *places,
+			   struct kgb_rng *rng, struct kgb_candidate_call *call)
 {
 	size_t order[KGB_MAX_ARGS];
 
 	shuffle(order, c->n_args, rng);
-	if (arrangement == KGB_PLACED_TIGHT)
-		place_tightly(c, order, begins, rng, call);
+	if (places->arrangement == KGB_PLACED_TIGHT)
+		place_tightly(c, order, places->begins, rng, call);
 	else
-		place_loosely(c, order, arrangement == KGB_PLACED_ALIKE, begins, rng, call);
+		place_loosely(c, order, places, rng, call);
 	for (size_t i = 0; i < c->n_args; i++)
 		if (call->addresses[i] == 0)
 			call->addresses[i] = KGB_ARENA_ADDRESS + call->at[i];
@@ -448,20 +466,23 @@ static int lay_out(const struct kgb_lane *lane, const struct kgb_case_data *data
 		   const struct kgb_candidate_call_spec *spec, struct kgb_candidate_call *call,
 		   struct kgb_err *err)
 {
-	bool begins[KGB_MAX_ARGS]; /* at a page; the same in all calls of the case */
-	struct kgb_rng ends, places;
+	struct places places = {.arrangement = spec->arrangement, .takes_second = spec->moves_some};
+	struct kgb_rng ends, rng;
 
 	*call = (struct kgb_candidate_call){0};
 	kgb_rng_init(&ends, &lane->verdict->seed, data->kase->name, ENDS_STREAM);
 	for (size_t i = 0; i < data->kase->n_args; i++)
-		begins[i] = kgb_rng_int(&ends, 0, BEGINS_OF - 1) == 0;
-	kgb_rng_init(&places, &lane->verdict->seed, data->kase->name,
+		places.begins[i] = kgb_rng_int(&ends, 0, BEGINS_OF - 1) == 0;
+	const bool moves_some = data->kase->mode != KGB_MODE_BENCHMARK && kgb_rng_int(&ends, 0, 1);
+	for (size_t i = 0; i < data->kase->n_args; i++)
+		places.moves[i] = moves_some && kgb_rng_int(&ends, 0, 1);
+	kgb_rng_init(&rng, &lane->verdict->seed, data->kase->name,
 		     PLACES_STREAM + (uint32_t)spec->places);
 	kgb_rng_init(&call->rng, &lane->verdict->seed, data->kase->name,
 		     CALL_STREAM + (uint32_t)spec->repetition);
 	if (lay_out_views(data, call, err) < 0)
 		return -1;
-	place_storages(data->kase, spec->arrangement, begins, &places, call);
+	place_storages(data->kase, &places, &rng, call);
 	return 0;
 }
 

@@ -28,6 +28,9 @@ struct kgb_candidate_call_spec {
 	int repetition; /* number of the call: selects its poison */
 	int places; /* calls with the same number find their arguments at the same addresses */
 	enum kgb_placement arrangement;
+	/** Some arguments, which the seed draws, lie elsewhere than in the other calls of these
+	 * places: they are new tensors beside others that are not. */
+	bool moves_some;
 	uint32_t window; /* number of the window that records the call's work; 0: none */
 	bool only_records; /* launches are recorded and not carried out */
 	int keeps; /* the runner holds the results of so many calls before, so that their memory is

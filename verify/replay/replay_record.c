@@ -115,6 +115,7 @@ static int make_calls(struct kgb_lane *lane, const struct kgb_case_data data[2],
 		const struct kgb_candidate_call_spec spec = {
 			.repetition = i,
 			.places = i == 2,
+			.moves_some = i == 1,
 			.arrangement = arrangement_of(d->kase, i == KGB_REPLAY_CALLS - 1),
 			.window = (uint32_t)i + 1,
 			.only_records = only_records(lane, d->kase, i),
