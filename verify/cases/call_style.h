@@ -21,11 +21,12 @@ struct kgb_call_deck {
  * ones. A quarter of all cases pass arguments by name, except the leading tensors; half pass lists
  * as tuples; a quarter pass floating tensors as torch.nn.Parameter. In a quarter torch computes the
  * gradient of floating tensors that the call only reads, as of leaves, in another quarter as of
- * results of an operator. A quarter run under
- * torch.no_grad, another under torch.inference_mode. Of the cases with a floating tensor, whose
- * results do not depend on torch's default type, a quarter run with another default type. In a
- * quarter torch answers that the call is compiled, half of these by export; in another quarter that
- * it is traced. Half of all cases call a kernel.py that is compiled without asserts and docstrings.
+ * results of an operator; leaves that the call changes only under torch.no_grad. A quarter run
+ * under torch.no_grad, another under torch.inference_mode. Of the cases with a floating tensor,
+ * whose results do not depend on torch's default type, a quarter run with another default type. In
+ * a quarter torch answers that the call is compiled, half of these by export; in another quarter
+ * that it is traced. Half of all cases call a kernel.py that is compiled without asserts and
+ * docstrings.
  */
 void kgb_case_deal_call_style(struct kgb_call_deck *deck, struct kgb_case *c);
 /** Call a twin as its model is called. */

@@ -344,9 +344,11 @@ bool kgb_case_changes(const struct kgb_case *c, size_t i)
 bool kgb_case_has_gradient(const struct kgb_case *c, size_t i)
 {
 	const struct kgb_arg *arg = &c->args[i];
+	const bool may_change =
+		c->style.gradient == KGB_GRADIENT_LEAF && c->style.grad_mode == KGB_GRAD_DISABLED;
 
 	return c->style.gradient != KGB_GRADIENT_NONE && arg->param->kind == KGB_PARAM_TENSOR &&
-	       !arg->is_absent && !kgb_case_changes(c, i) &&
+	       !arg->is_absent && (may_change || !kgb_case_changes(c, i)) &&
 	       (kgb_dtype_is_float(arg->view.dtype) || kgb_dtype_is_complex(arg->view.dtype));
 }
 

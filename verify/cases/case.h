@@ -28,7 +28,8 @@ enum kgb_grad_mode {
 	KGB_GRAD_INFERENCE, /* under torch.inference_mode */
 };
 
-/** Floating tensors, which the call only reads, as tensors whose gradient torch computes. */
+/** Floating tensors as tensors whose gradient torch computes: those that the call only reads, and
+ * leaves also if it changes them under torch.no_grad. */
 enum kgb_gradient {
 	KGB_GRADIENT_NONE,
 	KGB_GRADIENT_LEAF, /* as weights */

@@ -946,9 +946,27 @@ static void test_every_case_set_of_an_interface_is_used(KGB_UNUSED void **state)
 	kgb_spec_release(&spec);
 }
 
+/* Under no_grad nothing keeps a call from changing a leaf; gradients of others are only read. */
+static void test_leaves_may_change_under_no_grad(KGB_UNUSED void **state)
+{
+	static const struct kgb_param held = {.kind = KGB_PARAM_TENSOR, .result = 0};
+	struct kgb_case c = {.n_args = 1, .args = {{.param = &held}}};
+
+	c.args[0].view.dtype = KGB_DTYPE_FLOAT32;
+	for (int gradient = KGB_GRADIENT_NONE; gradient <= KGB_GRADIENT_RESULT; gradient++)
+		for (int mode = KGB_GRAD_ENABLED; mode <= KGB_GRAD_INFERENCE; mode++) {
+			c.style.gradient = (enum kgb_gradient)gradient;
+			c.style.grad_mode = (enum kgb_grad_mode)mode;
+			assert_int_equal(kgb_case_has_gradient(&c, 0),
+					 gradient == KGB_GRADIENT_LEAF &&
+						 mode == KGB_GRAD_DISABLED);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leaves_may_change_under_no_grad),
 		cmocka_unit_test(test_layouts_have_the_strides_of_torch),
 		cmocka_unit_test(test_elements_stay_in_the_storage_and_walk_in_row_major_order),
 		cmocka_unit_test(test_numbered_layouts_are_all_kinds_of_views),
