@@ -796,11 +796,24 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	return rc;
 }
 
+/* Whether the tensors of both have elements of the same kinds: only then may windows overlap in the
+ * twin as in the model. */
+static bool have_same_fills(const struct kgb_case *model, const struct kgb_case *twin)
+{
+	for (size_t i = 0; i < model->n_args; i++)
+		if (model->args[i].param->kind == KGB_PARAM_TENSOR &&
+		    !kgb_arg_has_same_fill(&twin->args[i], &model->args[i]))
+			return false;
+	return true;
+}
+
 /* Put the tensors of each twin where those of the model lie. All else is the twin's own. */
 static void share_with_twins(const struct kgb_case *model, struct kgb_case *twins, size_t n)
 {
-	for (size_t k = 0; k < n; k++)
-		for (size_t i = 0; i < model->n_args && twins[k].model == model->line; i++) {
+	for (size_t k = 0; k < n; k++) {
+		if (twins[k].model != model->line || !have_same_fills(model, &twins[k]))
+			continue;
+		for (size_t i = 0; i < model->n_args; i++) {
 			const struct kgb_arg *from = &model->args[i];
 			struct kgb_arg *arg = &twins[k].args[i];
 			arg->view = from->view;
@@ -808,6 +821,7 @@ static void share_with_twins(const struct kgb_case *model, struct kgb_case *twin
 			arg->is_repeated = arg->is_part = from->is_part;
 			arg->same_as = from->same_as;
 		}
+	}
 }
 
 /* Let tensors of drawn cases have one storage. Their twins are behind them. */

@@ -61,7 +61,7 @@ static bool is_same_read(const struct kgb_read *a, const struct kgb_read *b)
 	       a->lens == b->lens && a->dim == b->dim && a->block == b->block;
 }
 
-static bool has_same_fill(const struct kgb_arg *arg, const struct kgb_arg *first)
+bool kgb_arg_has_same_fill(const struct kgb_arg *arg, const struct kgb_arg *first)
 {
 	return arg->fill == first->fill && arg->lo == first->lo && arg->hi == first->hi &&
 	       arg->specials == first->specials && arg->bounded == first->bounded;
@@ -79,8 +79,8 @@ static bool can_be(const struct kgb_case *c, size_t i, size_t k)
 		return false;
 	if (!is_allowed)
 		return is_read_only(arg->param) && is_read_only(first->param) &&
-		       has_same_fill(arg, first);
-	return (arg->param->result >= 0 || has_same_fill(arg, first)) &&
+		       kgb_arg_has_same_fill(arg, first);
+	return (arg->param->result >= 0 || kgb_arg_has_same_fill(arg, first)) &&
 	       !kgb_tensor_view_may_overlap(&first->view);
 }
 
@@ -336,7 +336,7 @@ static bool can_be_windows(const struct group *group)
 
 	for (size_t m = 0; m < group->n; m++) {
 		const struct kgb_arg *arg = member(group, m);
-		if (arg->param->result >= 0 || !has_same_fill(arg, first))
+		if (arg->param->result >= 0 || !kgb_arg_has_same_fill(arg, first))
 			return false;
 	}
 	return true;

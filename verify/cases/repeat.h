@@ -22,6 +22,9 @@ bool kgb_interface_can_repeat_tensors(const struct kgb_interface *interface);
  * whether it was done. */
 bool kgb_case_repeat_tensors(struct kgb_case *c, const struct kgb_seed *seed, bool by_chance);
 
+/** Whether both tensors have elements of the same kind. */
+bool kgb_arg_has_same_fill(const struct kgb_arg *arg, const struct kgb_arg *first);
+
 /** Whether tensors could have one storage. */
 bool kgb_interface_can_share_storage(const struct kgb_interface *interface);
 
