@@ -81,7 +81,6 @@ static const char *lookup_fact(const char *name, const struct prompt_values *v)
 		{"single", op->has_single},
 		{"sizes", op->has_sizes},
 		{"views", op->has_views},
-		{"offsets", op->has_offsets},
 		{"outliers", op->has_outliers},
 		{"specials", op->has_specials},
 		{"floats", op->allows_errors && has_floats && triton != KGB_TRITON_NONE},

@@ -37,8 +37,7 @@ struct kgb_prompt_operator {
 	/* Facts of the cases that decide on correctness: */
 	bool dtypes_seen[KGB_N_DTYPES];
 	int rank; /* most dimensions of a tensor; -1: no tensor is passed */
-	bool has_empty, has_single, has_sizes /* above 1 */, has_views, has_offsets, has_outliers,
-		has_specials;
+	bool has_empty, has_single, has_sizes /* above 1 */, has_views, has_outliers, has_specials;
 	bool has_float_values; /* Python floats, or complex numbers, are passed */
 	bool has_narrow_floats, has_wide_floats; /* up to float32; float64 */
 	bool is_timed; /* there are benchmarks */

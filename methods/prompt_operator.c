@@ -178,7 +178,6 @@ static void note_view(struct kgb_prompt_operator *op, const struct kgb_arg *arg)
 	op->dtypes_seen[arg->view.dtype] = true;
 	op->rank = arg->view.ndim > op->rank ? arg->view.ndim : op->rank;
 	op->has_empty |= numel == 0;
-	op->has_offsets |= arg->view.offset != 0;
 	op->has_views |= !kgb_tensor_view_is_contiguous(&arg->view);
 }
 

@@ -21,6 +21,7 @@ enum {
 	MODELS_TRIED = 6, /* for a twin OTHER: its value may follow from sizes */
 	VIEWS_STREAM = 1 << 16, /* random stream of a function, beyond those of twins */
 	HASHES_STREAM = 1 << 17,
+	BEHIND_STREAM = 1 << 18,
 	CHANGES_TRIED = 3, /* a variable is given up after so many changes that change a tensor */
 };
 
@@ -64,7 +65,8 @@ static int draw_case(struct kgb_case_expander *x, const struct kgb_seed *seed,
 		return -1;
 	cases->items[cases->n - 1].is_drawn = true;
 	drop_idle_mode(x, cases);
-	return 0;
+	return kgb_case_begin_behind(&cases->items[cases->n - 1], seed,
+				     BEHIND_STREAM + drawn->number, x->err);
 }
 
 static size_t count_templates(const struct kgb_interface *interface)
@@ -796,8 +798,7 @@ static int draw_twins(struct kgb_case_expander *x, const struct kgb_seed *seed, 
 	return rc;
 }
 
-/* Whether the tensors of both have elements of the same kinds: only then may windows overlap in the
- * twin as in the model. */
+/* Whether windows may overlap in the twin as they do in the model. */
 static bool have_same_fills(const struct kgb_case *model, const struct kgb_case *twin)
 {
 	for (size_t i = 0; i < model->n_args; i++)

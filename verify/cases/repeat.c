@@ -10,6 +10,7 @@
 enum {
 	/* random streams of a case beyond those of its data and calls */
 	REPEAT_STREAM = 4000,
+	BEHIND_ONE_IN = 4, /* tensors whose template names no layout */
 	SHARE_STREAM = 5000,
 	ALIGN = 16, /* bytes */
 	ALIASES_MAX = 4, /* of a variable whose value is another variable */
@@ -446,4 +447,28 @@ bool kgb_case_share_storage(struct kgb_case *c, const cJSON *template, const str
 		arg->same_as = m > 0 ? group.members[0] : 0;
 	}
 	return true;
+}
+
+/* ---- parts of larger tensors ---- */
+
+int kgb_case_begin_behind(struct kgb_case *c, const struct kgb_seed *seed, uint32_t stream,
+			  struct kgb_err *err)
+{
+	struct kgb_rng rng;
+
+	kgb_rng_init(&rng, seed, c->interface->entry, stream);
+	for (size_t i = 0; i < c->n_args; i++) {
+		struct kgb_arg *arg = &c->args[i];
+		const bool is_drawn = kgb_rng_int(&rng, 0, BEHIND_ONE_IN - 1) == 0;
+		if (!is_drawn || arg->param->kind != KGB_PARAM_TENSOR || arg->is_absent ||
+		    arg->param->layout[0] == '$' || arg->is_repeated || arg->param->into ||
+		    arg->param->is_behind || !kgb_str_eq(arg->layout, "contiguous"))
+			continue;
+		const struct kgb_tensor_view view = arg->view;
+		arg->layout = "behind";
+		if (kgb_tensor_view_layout(&arg->view, view.dtype, view.sizes, view.ndim,
+					   arg->layout, err) < 0)
+			return -1;
+	}
+	return 0;
 }

@@ -45,4 +45,9 @@ enum kgb_share {
 bool kgb_case_share_storage(struct kgb_case *c, const cJSON *template, const struct kgb_seed *seed,
 			    enum kgb_share which);
 
+/** Let one tensor in four that is row-major in all cases begin inside its storage, as a part of a
+ * larger one. Cases with the same stream have the same ones. Errors of layouts. */
+KGB_MUST_CHECK int kgb_case_begin_behind(struct kgb_case *c, const struct kgb_seed *seed,
+					 uint32_t stream, struct kgb_err *err);
+
 #endif

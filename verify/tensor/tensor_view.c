@@ -12,6 +12,7 @@
 
 #define ROW_GAP 7
 #define STORAGE_OFFSET 3
+#define ALIGNED_OFFSET 64
 #define COLUMNS 131
 #define ODD_STRIDE 12345
 
@@ -205,6 +206,12 @@ static int layout_permuted(struct kgb_tensor_view *view, KGB_UNUSED uint64_t num
 static int layout_offset(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
 {
 	view->offset = STORAGE_OFFSET;
+	return layout_contiguous(view, 0);
+}
+
+static int layout_behind(struct kgb_tensor_view *view, KGB_UNUSED uint64_t number)
+{
+	view->offset = ALIGNED_OFFSET;
 	return layout_contiguous(view, 0);
 }
 
@@ -487,6 +494,7 @@ static const struct layout {
 	{"contiguous", 0, KGB_MAX_DIMS, layout_contiguous, false, false},
 	{"strided", 1, KGB_MAX_DIMS, layout_strided, false, false},
 	{"offset", 0, KGB_MAX_DIMS, layout_offset, false, false},
+	{"behind", 0, KGB_MAX_DIMS, layout_behind, false, false},
 	{"transposed", 2, KGB_MAX_DIMS, layout_transposed, false, false},
 	{"expanded", 1, KGB_MAX_DIMS, layout_expanded, true, false},
 	{"row_strided", 2, KGB_MAX_DIMS, layout_row_strided, false, false},

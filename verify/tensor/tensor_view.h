@@ -45,7 +45,7 @@ KGB_MUST_CHECK int kgb_tensor_view_layout(struct kgb_tensor_view *view, enum kgb
  * for others the same view. */
 struct kgb_tensor_view kgb_tensor_view_parts(const struct kgb_tensor_view *view);
 /** Names of the layouts that take no number; the first one is contiguous. */
-enum { KGB_N_LAYOUTS = 19 };
+enum { KGB_N_LAYOUTS = 20 };
 const char *kgb_layout_name(size_t i);
 /** INVALID if `layout` is unknown, or, for something that results are written to, lets elements
  * overlap (expanded, expanded_last, overlapping). */

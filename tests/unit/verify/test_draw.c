@@ -356,15 +356,15 @@ static void test_layouts_suit_the_shape(KGB_UNUSED void **state)
 		const char *variables;
 		size_t n; /* names of layouts, without numbers */
 	} rows[] = {
-		{"a: [], x: {layout: a}", 2},
-		{"a: [5], x: {layout: a}", 9},
-		{"a: [5, 6], x: {layout: a}", 15},
-		{"a: [2, 3, 4], x: {layout: a}", 19},
-		{"a: [2, 3, 4, 5], x: {layout: a}", 20},
-		{"a: [2, 3, 4, 5, 6], x: {layout: a}", 20},
+		{"a: [], x: {layout: a}", 3},
+		{"a: [5], x: {layout: a}", 10},
+		{"a: [5, 6], x: {layout: a}", 16},
+		{"a: [2, 3, 4], x: {layout: a}", 20},
+		{"a: [2, 3, 4, 5], x: {layout: a}", 21},
+		{"a: [2, 3, 4, 5, 6], x: {layout: a}", 21},
 		{"a: [5], x: {scattered: a}", 7},
-		{"a: [5, 6], x: {written: a}", 9},
-		{"a: [2, 3, 4], x: {written: a}", 12},
+		{"a: [5, 6], x: {written: a}", 10},
+		{"a: [2, 3, 4], x: {written: a}", 13},
 	};
 
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
