@@ -470,6 +470,24 @@ static void add_specials(const struct kgb_arg *arg, struct kgb_rng *rng, void *s
 }
 
 /* Each number of bits is equally likely, so that small numbers occur, too. */
+static int64_t wide_number(int bits, bool is_signed, struct kgb_rng *rng)
+{
+	const int64_t word = kgb_rng_int(rng, INT64_MIN, INT64_MAX);
+	const int64_t shift = kgb_rng_int(rng, 64 - bits, 63);
+
+	return is_signed ? word >> shift : (int64_t)((uint64_t)word >> shift);
+}
+
+/* A small number times a power of two: its low bits are 0. */
+static int64_t round_number(int bits, bool is_signed, struct kgb_rng *rng)
+{
+	const int64_t number = kgb_rng_int(rng, 1, 7) << kgb_rng_int(rng, 0, bits - 4);
+
+	return is_signed && kgb_rng_int(rng, 0, 1) ? -number : number;
+}
+
+enum { ROUND_ONE_IN = 8 };
+
 static void widen(const struct kgb_tensor_view *view, struct kgb_rng *rng, void *storage)
 {
 	const int bits = 8 * (int)kgb_dtype_size(view->dtype);
@@ -479,10 +497,10 @@ static void widen(const struct kgb_tensor_view *view, struct kgb_rng *rng, void 
 
 	kgb_tensor_view_walk_init(&walk, view);
 	for (int64_t i = 0; i < n; i++, kgb_tensor_view_walk_next(&walk)) {
-		const int64_t word = kgb_rng_int(rng, INT64_MIN, INT64_MAX);
-		const int64_t shift = kgb_rng_int(rng, 64 - bits, 63);
+		const bool is_round = kgb_rng_int(rng, 0, ROUND_ONE_IN - 1) == 0;
 		kgb_dtype_store_i64(view->dtype, element_at(view, storage, walk.at),
-				    is_signed ? word >> shift : (int64_t)((uint64_t)word >> shift));
+				    is_round ? round_number(bits, is_signed, rng)
+					     : wide_number(bits, is_signed, rng));
 	}
 }
 

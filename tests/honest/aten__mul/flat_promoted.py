@@ -30,14 +30,14 @@ def _accumulator(dtype, table={torch.float32: tl.float32, torch.float16: tl.floa
     return table.get(dtype, tl.int64)
 
 
-def _multiply(self, other, dtype):
+def _multiply(self, other, dtype, other_type=None):
     shape = torch.broadcast_shapes(self.shape, other.shape)
     product = torch.empty(shape, dtype=dtype, device=self.device)
     if (n := product.numel()) > 0:
         # bool is no number for a kernel: bytes of 0 and 1 multiply like it
         work = torch.uint8 if dtype == torch.bool else dtype
         a = self.to(work).expand(shape).contiguous()
-        b = other.to(work).expand(shape).contiguous()
+        b = other.to(other_type or work).expand(shape).contiguous()
         mul_kernel[(triton.cdiv(n, 1024),)](a, b, product.view(work) if work != dtype else product, n, BLOCK=1024,
                                             ACC=_accumulator(dtype))
     return product
@@ -51,7 +51,7 @@ def mul_Scalar(self, other):
     # The promoted type: int64 with 2.5 is float32. That of two tensors without dimensions is another one.
     dtype = torch.result_type(self, other)
     number = torch.full((), other, dtype=torch.float32 if dtype.is_floating_point else dtype, device=self.device)
-    return _multiply(self, number, dtype)
+    return _multiply(self, number, dtype, number.dtype if dtype.is_floating_point else None)
 
 
 mul_out = returning_out(mul_Tensor)

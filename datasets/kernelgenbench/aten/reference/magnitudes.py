@@ -26,8 +26,9 @@ def repeated_difference(self, n=1, dim=-1, prepend=None, append=None):
 
 def renorm(self, p, dim, maxnorm):
     """Powers and roots by way of logarithms err by the logarithms of the elements and of the norm."""
-    result = torch.renorm(self, p, dim, maxnorm).double().abs()
-    if float(p) in (1.0, 2.0) or self.numel() == 0:
+    order = float(p) or torch.inf  # a magnitude gets 0 for infinity
+    result = torch.renorm(self, order, dim, maxnorm).double().abs()
+    if order in (1.0, 2.0, torch.inf) or self.numel() == 0:
         return result
     logs = torch.where(self == 0, 0.0, self.double().abs().log2().abs())
     rest = [k for k in range(self.dim()) if k != dim % self.dim()]
