@@ -29,7 +29,8 @@ def core(a: torch.Tensor, b: Union[int, float, bool], *, out: Optional[torch.Ten
 def core(a, b, *, out=None):
     dtype = torch.result_type(a, b)
     work = torch.int8 if dtype == torch.bool else dtype
-    b = torch.as_tensor(b, device=a.device).to(work)
+    # A float is a tensor of torch's default type, which may be narrower than this one.
+    b = torch.as_tensor(b, dtype=torch.float64 if isinstance(b, float) else None, device=a.device).to(work)
     a = a.to(work)
     shape = torch.broadcast_shapes(a.shape, b.shape)
     direct = out is not None and out.is_contiguous()
