@@ -31,11 +31,24 @@ char *kgb_cache_dir_make(const char *kind)
 	struct kgb_err ignored = KGB_ERR_INIT;
 	KGB_AUTO(fd) int fd = -1;
 
-	if (dir && kgb_fs_mkdirs(AT_FDCWD, dir, 0700, &ignored) == 0 &&
-	    kgb_fs_opendir(AT_FDCWD, dir, &fd, &ignored) == 0 && kgb_cache_is_ours(fd))
+	if (dir && kgb_cache_dir_open(dir, &fd, &ignored) == 0)
 		return dir;
 	kgb_free(dir);
 	return NULL;
+}
+
+int kgb_cache_dir_open(const char *dir, int *out_fd, struct kgb_err *err)
+{
+	KGB_AUTO(fd) int fd = -1;
+
+	if (kgb_fs_mkdirs(AT_FDCWD, dir, 0700, err) < 0 ||
+	    kgb_fs_opendir(AT_FDCWD, dir, &fd, err) < 0)
+		return -1;
+	if (!kgb_cache_is_ours(fd))
+		return kgb_fail(err, KGB_ERR_DENIED,
+				"'%s' belongs to others or is writable by them", dir);
+	*out_fd = kgb_take_fd(&fd);
+	return 0;
 }
 
 bool kgb_cache_is_ours(int fd)

@@ -36,12 +36,8 @@ int kgb_disk_cache_new(struct kgb_disk_cache **out, const char *dir, size_t entr
 {
 	KGB_AUTO(fd) int fd = -1;
 
-	if (kgb_fs_mkdirs(AT_FDCWD, dir, 0700, err) < 0 ||
-	    kgb_fs_opendir(AT_FDCWD, dir, &fd, err) < 0)
+	if (kgb_cache_dir_open(dir, &fd, err) < 0)
 		return -1;
-	if (!kgb_cache_is_ours(fd))
-		return kgb_fail(err, KGB_ERR_DENIED,
-				"'%s' belongs to others or is writable by them", dir);
 	struct kgb_disk_cache *store = kgb_xmalloc(sizeof(*store));
 	*store = (struct kgb_disk_cache){
 		.dir_fd = kgb_take_fd(&fd), .entry_max = entry_max, .total_max = total_max};

@@ -10,8 +10,8 @@
 enum {
 	/* random streams of a case beyond those of its data and calls */
 	REPEAT_STREAM = 4000,
-	BEHIND_ONE_IN = 4, /* tensors whose template names no layout */
 	SHARE_STREAM = 5000,
+	BEHIND_ONE_IN = 4, /* tensors whose template names no layout */
 	ALIGN = 16, /* bytes */
 	ALIASES_MAX = 4, /* of a variable whose value is another variable */
 };

@@ -60,7 +60,8 @@ static void note_lanes(struct kgb_operation *op, const struct kgb_ttir_type *typ
 	for (int i = 0; i < type->rank; i++) {
 		if (type->shape[i] > 1 && collapsed >> i & 1)
 			op->has_lanes = false;
-		*(i < type->rank - 1 ? &op->rows : &op->columns) *= (uint32_t)type->shape[i];
+		op->rows *= op->columns;
+		op->columns = (uint32_t)type->shape[i];
 	}
 }
 
@@ -311,6 +312,12 @@ static uint32_t in_order(const struct kgb_execution *x, const struct kgb_operati
 	return at % op->columns * op->rows + at / op->columns + 1;
 }
 
+/* The lane `i` after the first. */
+static uint32_t lane_after(uint32_t first, size_t i)
+{
+	return first == KGB_LANE_OF_ALL_WARPS ? first : first + (uint32_t)i;
+}
+
 /* Accesses memory lane by lane. */
 static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		      const struct lanes *lanes, bool is_store, size_t n)
@@ -326,9 +333,7 @@ static int move_lanes(struct kgb_execution *x, const struct kgb_operation *op,
 		void *memory = find(x, address, lanes->size, lanes->size, access);
 		if (!memory)
 			return fault(x, op, address, lanes->size, lanes->size, access);
-		x->thread.lane = lanes->first == KGB_LANE_OF_ALL_WARPS
-					 ? lanes->first
-					 : in_order(x, op, lanes->first + (uint32_t)i);
+		x->thread.lane = in_order(x, op, lane_after(lanes->first, i));
 		const uint64_t stored = is_store ? load_element(value, lanes->size) : 0;
 		if ((is_store ? note_store(x, op, address, memory, stored, lanes->size)
 			      : note(x, op, address, lanes->size, access)) < 0)
@@ -404,8 +409,7 @@ static int load_run(struct kgb_execution *x, const struct kgb_operation *op,
 				      .values_move = true,
 				      .size = size,
 				      .n = n - i < KGB_CHUNK ? n - i : KGB_CHUNK,
-				      .first = lane == KGB_LANE_OF_ALL_WARPS ? lane
-									     : lane + (uint32_t)i};
+				      .first = lane_after(lane, i)};
 		const bool other_moves = moves >> 2 & 1;
 		const uint8_t *other = operands[2];
 		if (lanes.pointers_move)

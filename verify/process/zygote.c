@@ -119,8 +119,8 @@ static void bind_cublas(struct kgb_policy *policy, const char *trace_library)
 		kgb_policy_mount(policy, KGB_MOUNT_RO, library, "/kgb/lib/libkgb_cublas.so");
 }
 
-/* torch compiles some operators when they are used, half a second for each type, and keeps the
- * code. */
+/* On a GPU torch compiles some operators when they are used, half a second for each type, and keeps
+ * the code. */
 static void keep_compiled_operators(struct kgb_policy *policy)
 {
 	KGB_AUTO(free) char *kept = kgb_cache_dir_make("kernels");
@@ -155,7 +155,8 @@ static int make_policy(struct kgb_policy *policy, enum kgb_role role,
 	add_bind(policy, spec->data_dir, "verify/python/runner", "/kgb/runner");
 	if (role == KGB_ROLE_REFERENCE) {
 		add_bind(policy, spec->data_dir, "verify/python/reference", "/kgb/reference");
-		keep_compiled_operators(policy);
+		if (spec->device != KGB_DEVICE_CPU)
+			keep_compiled_operators(policy);
 	} else if (role == KGB_ROLE_RUNNER) {
 		add_bind(policy, spec->data_dir, "verify/python/reference/ast_facts.py",
 			 "/kgb/facts/ast_facts.py");

@@ -104,7 +104,7 @@ struct kgb_operation {
 	uint8_t via; /* enum kgb_via */
 	bool is_wide;
 	bool has_lanes; /* a load or store, each of whose lanes accesses memory */
-	uint32_t rows, columns; /* of its block: the last dimension, and all others */
+	uint32_t rows, columns; /* of its block: all dimensions but the last; the last */
 	bool acquires; /* an atomic that acquires, whose result is read */
 	bool is_early; /* a load that a GPU executes some rounds of its loop ahead */
 	bool is_pure; /* it may be dropped if its results are unread */

@@ -515,6 +515,7 @@ static const struct layout {
 	{"view", 1, KGB_MAX_DIMS, layout_view, false, true},
 	{"overlapping", 1, KGB_MAX_DIMS, layout_overlapping, true, true},
 };
+_Static_assert(KGB_ARRAY_LEN(layouts) == KGB_N_LAYOUTS + 3, "three layouts take a number");
 
 const char *kgb_layout_name(size_t i)
 {

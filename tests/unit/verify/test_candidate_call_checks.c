@@ -509,7 +509,7 @@ test_a_zero_of_the_wrong_sign_and_an_inexact_copy_are_told_as_such(KGB_UNUSED vo
 		struct kgb_failure failure = {0};
 		struct kgb_truth *truth = &f->data.results[0];
 		float *values = f->call.values[0], *native = truth->native;
-		f->interface.tolerance.is_exact = true,
+		f->interface.tolerance.is_exact = true;
 		f->interface.tolerance.zeros = KGB_ZEROS_SIGNED;
 		native[7] = is_zero ? -0.0F : 1;
 		truth->exact[7] = (double)native[7];

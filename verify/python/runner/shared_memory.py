@@ -20,9 +20,9 @@ LIMIT = 227 << 10  # of a block on an H100
 CLUSTER_BLOCKS = 16  # at most
 TENSOR = re.compile(r"tensor<((?:[0-9]+x)+)((?:!tt\.ptr<)*)[a-z]+([0-9]+)")
 NAME = r'@("[^"]*"|[^ (]+)\('
-FUNCTION = re.compile(" *tt\\.func [a-z]+ " + NAME)
+FUNCTION = re.compile(r" *tt\.func [a-z]+ " + NAME)
 OPERATION = re.compile(r" *(?:%[^=]*= )?([a-z]+\.[a-z_]+)")
-CALLED = re.compile("tt\\.call " + NAME)
+CALLED = re.compile(r"tt\.call " + NAME)
 STAGES = re.compile(r"tt\.num_stages = ([0-9]+)")
 UNCOVERED = re.compile(r"warp_specialize|loop_unroll_factor|dot_scaled|bf16x[36]")
 MOVES = {"tt.trans", "tt.reshape", "tt.cat", "tt.join", "tt.split", "tt.gather"}  # of elements, also of pointers

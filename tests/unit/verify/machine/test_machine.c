@@ -564,6 +564,19 @@ static void test_atomics_order_what_they_guard(void **state)
 	TO_128 "%c64 = arith.constant 64 : i32\n%p = tt.addptr %o, %c64 : !tt.ptr<i32>, i32\n" STORES_HERE( \
 		"%i")
 
+/* One program, whose lanes are of several warps or of one. Returns what the run returns. */
+static int run_lanes(const struct kgb_machine_program *program, bool has_warps, uint64_t seed,
+		     struct kgb_machine_fault *fault, struct kgb_err *err)
+{
+	_Alignas(16) int32_t a[N] = {0}, o[128] = {0};
+	struct arrays arrays = {
+		.launch = {.finds_races = true, .has_warps = has_warps, .seed = seed}};
+
+	add_array(&arrays, a, sizeof(a));
+	add_array(&arrays, o, sizeof(o));
+	return run_arrays(&arrays, program, fault, err);
+}
+
 static void test_lanes_of_a_program_need_a_barrier(void **state)
 {
 	static const struct {
@@ -645,14 +658,9 @@ static void test_lanes_of_a_program_need_a_barrier(void **state)
 	for (size_t i = 0; i < KGB_ARRAY_LEN(rows); i++) {
 		KGB_AUTO(free) char *text = module_text(SIGNATURE, rows[i].body);
 		struct kgb_machine_program *program = parse_module(text);
-		_Alignas(16) int32_t a[N] = {0}, o[128] = {0};
-		struct arrays arrays = {
-			.launch = {.finds_races = true, .has_warps = !rows[i].is_one_warp}};
 		struct kgb_machine_fault fault;
 		struct kgb_err err = KGB_ERR_INIT;
-		add_array(&arrays, a, sizeof(a));
-		add_array(&arrays, o, sizeof(o));
-		(void)run_arrays(&arrays, program, &fault, &err);
+		(void)run_lanes(program, !rows[i].is_one_warp, 0, &fault, &err);
 		if ((fault.kind == KGB_MACHINE_FAULT_RACE) != (rows[i].message != NULL) ||
 		    (rows[i].message && !strstr(fault.message, rows[i].message)))
 			fail_msg("%s: '%s'", rows[i].what, err.msg);
@@ -675,14 +683,9 @@ static void test_a_warp_has_a_row_or_columns(void **state)
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 32; seed++) {
-		_Alignas(16) int32_t a[N] = {0}, o[128] = {0};
-		struct arrays arrays = {
-			.launch = {.finds_races = true, .has_warps = true, .seed = seed}};
 		struct kgb_machine_fault fault;
 		struct kgb_err err = KGB_ERR_INIT;
-		add_array(&arrays, a, sizeof(a));
-		add_array(&arrays, o, sizeof(o));
-		(void)run_arrays(&arrays, program, &fault, &err);
+		(void)run_lanes(program, true, seed, &fault, &err);
 		n_races += fault.kind == KGB_MACHINE_FAULT_RACE;
 	}
 	assert_in_range(n_races, 8, 24);
